@@ -263,6 +263,14 @@ class TunnellingWarning(FlexmbWarning):
     """
 
 
+class ContactPlaceWarning(FlexmbWarning):
+    """The shape of a contact lies far outside its body.
+
+    Raised by `System.contact` and `System.contact_group`; the message names the contact, the shape, its place and the
+    size of the body.
+    """
+
+
 class TableRangeWarning(FlexmbWarning):
     """A motion left the points of a table or force map that continues outside them.
 

@@ -3,6 +3,8 @@ VTK, and formats of users), all other formats by meshio."""
 
 import contextlib
 import io
+import shutil
+import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -165,7 +167,44 @@ def _med_order(raw: RawMesh) -> RawMesh:
 
 
 def _read_med(path: Path) -> RawMesh:
-    return _med_order(_read_by_meshio(path))
+    """Files without any group may lack the table of groups, without which meshio reads none."""
+    try:
+        return _med_order(_read_by_meshio(path))
+    except MeshError as error:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = _with_families(path, Path(folder) / path.name)
+            if copy is None:
+                raise error from None
+            return _med_order(_read_by_meshio(copy))
+
+
+def _with_families(path: Path, to: Path) -> Path | None:
+    """A copy of a MED file with an empty table of groups; None where that is not what it lacks."""
+    try:
+        import h5py
+
+        shutil.copy(path, to)
+        with h5py.File(to, "r+") as file:
+            name = next(iter(file["ENS_MAA"]))
+            if name in file.get("FAS", ()):
+                return None
+            file.require_group(f"FAS/{name}")
+        return to
+    except (ImportError, OSError, LookupError, StopIteration, ValueError):
+        return None
+
+
+def _read_tetgen(path: Path) -> RawMesh:
+    """TetGen's pair of files: meshio waits for ever on empty ones."""
+    for part in (path.with_suffix(".node"), path.with_suffix(".ele")):
+        if not part.is_file():
+            raise MeshError(f"{path} needs {part.name} beside it: TetGen writes nodes and tetrahedra to two files.")
+        lines = (line.split("#")[0].split() for line in part.read_text(errors="replace").splitlines())
+        if next((words for words in lines if words), None) is None:
+            raise MeshError(
+                f"{part} holds nothing; expected the number of {'nodes' if part == path else 'cells'} first."
+            )
+    return _read_by_meshio(path)
 
 
 def _meshio_read(path: Path) -> meshio.Mesh:
@@ -191,6 +230,8 @@ def _meshio_read(path: Path) -> meshio.Mesh:
 
 def raw_from_meshio(data: meshio.Mesh, first: int = 1) -> RawMesh:
     """Cells, groups and sets of a meshio mesh; `first` is the number of the first node in messages."""
+    if np.ndim(data.points) != 2 or not len(data.points):
+        raise MeshError("holds no points; it may be damaged or cut off, write it again.")
     points = np.zeros((len(data.points), 3))
     points[:, : np.shape(data.points)[1]] = data.points
     ids = np.asarray(getattr(data, "points_id", np.arange(first, first + len(points))), dtype=np.int64)
@@ -306,10 +347,11 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
             f"{error}. .msh and .vtu files hold every kind of cell."
         ) from None
     names = [*mesh.node_sets, *mesh.face_sets, *mesh.cell_sets]
-    if mesh.constraints:
+    lost = dict.fromkeys(what.source for what in (*mesh.constraints, *mesh.masses, *mesh.springs))
+    if lost:
         warnings.warn(
-            f"{path.name}: mesh files keep no constraints; lost: "
-            f"{', '.join(dict.fromkeys(c.source for c in mesh.constraints))}. Keep the deck.",
+            f"{path.name}: mesh files keep no constraints, point masses and springs; lost: {', '.join(lost)}. Keep the "
+            "deck.",
             MeshWarning,
             stacklevel=2,
         )
@@ -367,6 +409,7 @@ register_reader([".msh"], read_gmsh)
 register_reader([".bdf", ".nas", ".fem"], read_nastran_mesh)
 register_reader([".vtu", ".vtk", ".vtp", ".stl"], lambda path: _raw_from_vtk(read_vtk(path)))
 register_reader([".med"], _read_med)
+register_reader([".ele", ".node"], _read_tetgen)
 register_writer([".msh"], write_gmsh, keeps_sets=True)
 register_writer([".vtu", ".vtk"], _write_vtk, keeps_sets=True)
 register_writer([".xdmf", ".inp"], _write_by_meshio, keeps_sets=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fem.elements import ELEMENTS, LINE, SHELLS
 from fem.errors import MeshError, MeshWarning, unknown_name
-from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, renumbered
+from fem.mesh.constraints import Constraint, NodeMass, NodeSpring
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.steps import Step
 from fem.mesh.unread import Declared, Stated, Unread, kept, listed
@@ -170,8 +170,8 @@ def mesh_and_steps(
         tuple(recorded),
         unread,
         tuple(d for d in declared if len(d.cells)),
-        tuple(renumbered(c, number) for c in stated),
-        tuple(replace(m, node=int(number[m.node])) for m in masses),
+        tuple(c.renumbered(number) for c in stated),
+        tuple(m.renumbered(number) for m in masses),
         tuple(s.renumbered(number) for s in springs),
     )
     return mesh, tuple(step.renumbered(number, index) for step in raw.steps)

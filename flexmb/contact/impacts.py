@@ -27,11 +27,14 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
 
-from flexmb.contact.cones import Coulomb, solve_contacts
+from flexmb.contact.cones import TOLERANCE, Coulomb, solve_contacts
 from flexmb.errors import UnilateralError
 
 RESTS = 1e-10
 """Slip, relative to the velocities before an impact, at which a point sticks or turns."""
+CLOSES = 10 * TOLERANCE
+"""Rate, relative to the velocities before an impact, at which a contact still closes: more than the error with which
+the cone problem is solved."""
 ACCURACY = 1e-12
 """Relative accuracy of the velocities while the slip turns."""
 LONGEST = 1e6
@@ -78,7 +81,7 @@ def _in_two_phases(W: np.ndarray, before: np.ndarray, mu: np.ndarray, e: np.ndar
     total, u = np.zeros(len(before)), np.array(before, dtype=float)
     fast = float(np.abs(before).max(initial=0.0))
     for k in range(ROUNDS):
-        if not (u[::3] < -RESTS * fast).any():
+        if not (u[::3] < -CLOSES * fast).any():
             return total
         pressed = _solved(W, u, mu, before)
         part = pressed * (1.0 + np.repeat(e, 3)) if k == 0 else pressed

@@ -81,6 +81,7 @@ class GeneralisedAlpha(AdaptiveMethod):
     holds_friction: ClassVar[bool] = True
     updates_states: ClassVar[bool] = True
     holds_contacts: ClassVar[bool] = True
+    presses: ClassVar[bool] = True
 
     rho_inf: float = 0.9
     coordinates: Coordinates = "absolute"

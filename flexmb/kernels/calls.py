@@ -76,7 +76,7 @@ _record(
     d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach group_law "
     "group_shape line_numbers station_point station_tangent skin_shape skin_ball skin_swing node_point",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes "
-    "node_rows",
+    "node_rows velocity_matrix",
     d4="marker_second node_second",
     i="follows joint_rows velocity_rows incident_size incident_most contact_state skin_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
@@ -87,7 +87,7 @@ _record(
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
     "signal_angle signal_index signal_rate contact_point point_contact body_group group_start group_pair "
     "group_record group_marker line_kind line_body line_function line_station skin_body skin_marker skin_node "
-    "node_skin node_place compliance_start compliance_size",
+    "node_skin node_place compliance_start compliance_size velocity_body",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
     b1="marker_moves marker_used",
 )
@@ -127,7 +127,6 @@ rotation_from_quaternion = _entry(algebra.rotation_from_quaternion, "(d d d d)")
 quaternion_exp = _entry(algebra.quaternion_exp, "(d d d)")
 rotation_exp = _entry(algebra.rotation_exp, "(d d d)")
 rotation_log = _entry(algebra.rotation_log, _NINE)
-left_jacobian = _entry(algebra.left_jacobian, "(d d d)")
 exponential_rates = _entry(exponential.exponential_rates, "i1 d1 d1 d1")
 displace = _entry(displacement.displace, "CompiledModel d1 d1 d1")
 displacement_between = _entry(displacement.displacement_between, "CompiledModel d1 d1 d1")
@@ -165,7 +164,6 @@ distance_from_curve = _entry(curves.distance_from_curve, "i d d")
 
 # contacts
 solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
-list_pairs = _entry(contact_groups.list_pairs, "CompiledModel i MarkerKinematics d Workspace")
 pair_force = _entry(contact_groups.pair_force, "CompiledModel i i i MarkerKinematics d2 d2 d1")
 group_wrenches = _entry(contact_groups.group_wrenches, "CompiledModel d1 MarkerKinematics Workspace")
 shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")
@@ -197,6 +195,8 @@ momenta_along = _entry(postprocess.momenta_along, "CompiledModel i d2 d2 MarkerK
 row_wrenches = _entry(postprocess.row_wrenches, "CompiledModel i1 d2 d3 d2 MarkerKinematics d2")
 largest_violations = _entry(postprocess.largest_violations, "CompiledModel d2 d3 d2 b2 MarkerKinematics d1 i1")
 
+place_skins = _entry(skins.place_skins, "CompiledModel d1 MarkerKinematics Workspace b")
+skin_rows = _entry(skins.skin_rows, "CompiledModel d1 MarkerKinematics Workspace i i")
 skins_along = _entry(skins.skins_along, "CompiledModel d2 d2 d2 MarkerKinematics Workspace d2 d3 d4 d3 d2")
 
 # derivatives

@@ -178,6 +178,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             **_angles(mechanism),
             **terms,
             **elimination,
+            **_velocity_matrices(bodies, mmax),
             **compiled_lines(bodies, mechanism.lines, mmax),
             load_marker=np.array([x.marker for x in loads], dtype=np.int64),
             load_follower=np.array([int(x.follower) for x in loads], dtype=np.int64),
@@ -196,6 +197,17 @@ def _first_states(mechanism: Mechanism) -> tuple[int, int]:
     """The first of the states of exact contacts, and that of contacts of flexible surfaces."""
     surfaces = len(mechanism._own_states()) - FORCES * sum(c.nodes for c in mechanism.surface_contacts)
     return surfaces - STATES * sum(c.points for c in mechanism.contacts), surfaces
+
+
+def _velocity_matrices(bodies: tuple[Body, ...], most: int) -> dict[str, Any]:
+    """The velocity matrices of the bodies that have one; `most` is the largest number of elastic coordinates."""
+    which = [k for k, body in enumerate(bodies) if body.velocity_matrix is not None]
+    padded = np.zeros((len(which), 6 + most, 6 + most))
+    for out, k in zip(padded, which, strict=True):
+        matrix = bodies[k].velocity_matrix
+        assert matrix is not None
+        out[: len(matrix), : len(matrix)] = matrix
+    return {"velocity_body": np.array(which, dtype=np.int64), "velocity_matrix": padded}
 
 
 def _groups(pairs: list[list[int]], bodies: int) -> np.ndarray:

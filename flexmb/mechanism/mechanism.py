@@ -418,6 +418,18 @@ def refuse_lines(mechanism: Mechanism, what: str) -> None:
         )
 
 
+def refuse_velocity_matrices(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when bodies have velocity matrices; `what` is the analysis or method that does not include
+    them."""
+    if named := [body.name for body in mechanism.bodies if body.velocity_matrix is not None]:
+        raise MechanismError(
+            f"{what} does not include damping that couples elastic coordinates and gyroscopic matrices, and "
+            f"{', '.join(map(repr, named))} of {mechanism.name!r} have some. generalised-alpha, HHT, Radau IIA, "
+            "backward differentiation and the explicit method do; flexmb.study.gradient takes differences. Without: "
+            "dataclasses.replace(body, velocity_matrix=None)."
+        )
+
+
 def refuse_element_states(mechanism: Mechanism, what: str) -> None:
     """Raise `MechanismError` when force elements have states; `what` is the analysis that does not include them."""
     if named := [force.name for force in mechanism.frame_forces if force.initial]:
@@ -443,12 +455,33 @@ def refuse_contact_groups(mechanism: Mechanism, what: str) -> None:
 def refuse_contacts(mechanism: Mechanism, what: str) -> None:
     """Raise `MechanismError` when there are exact contacts or flexible surfaces that touch; `what` is the analysis that
     does not include them."""
+    refuse_surface_contacts(mechanism, what)
+    refuse_exact_contacts(mechanism, what)
+
+
+def refuse_surface_contacts(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when flexible surfaces touch; `what` is the analysis that does not include them."""
     if named := [contact.name for contact in mechanism.surface_contacts]:
         raise MechanismError(
             f"{what} does not include contacts of flexible surfaces, whose forces are found within a time step, and "
-            f"{mechanism.name!r} has {', '.join(map(repr, named[:6]))}. simulate(method='generalised-alpha') and 'hht' "
-            "do; for this analysis build the mechanism without them."
+            f"{mechanism.name!r} has {', '.join(map(repr, named[:6]))}. simulate with generalised-alpha, HHT or "
+            "energy-momentum does; for this analysis build the mechanism without them."
         )
+
+
+def refuse_rubbing_surfaces(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when flexible surfaces touch with friction; `what` is the method that does not include
+    it."""
+    if named := [contact.name for contact in mechanism.surface_contacts if contact.friction]:
+        raise MechanismError(
+            f"{what} does not include the friction of flexible surfaces, whose backward differences in time have no "
+            f"discrete energy, and {mechanism.name!r} has {', '.join(map(repr, named[:6]))}. generalised-alpha and HHT "
+            "do; for this method give them no friction."
+        )
+
+
+def refuse_exact_contacts(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when there are exact contacts; `what` is the analysis that does not include them."""
     if named := [contact.name for contact in mechanism.contacts]:
         raise MechanismError(
             f"{what} does not include exact contacts, whose forces do not follow from the positions, and "
@@ -461,6 +494,11 @@ def refuse_friction(mechanism: Mechanism, what: str) -> None:
     """Raise `MechanismError` when joints have dry friction, or there are exact contacts; `what` is the analysis that
     does not include them."""
     refuse_contacts(mechanism, what)
+    refuse_joint_friction(mechanism, what)
+
+
+def refuse_joint_friction(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when joints have dry friction; `what` is the analysis that does not include it."""
     if named := [friction.name for friction in mechanism.frictions]:
         raise MechanismError(
             f"{what} does not include dry friction, and {mechanism.name!r} has {', '.join(map(repr, named))}. "

@@ -234,3 +234,13 @@ def test_shells_are_refused_with_the_reason():
     cells[1] = cells[1, ::-1]
     turned = replace(two, cells=(fem.CellBlock("quad", cells),))
     assert any("opposite normals" in finding.text for finding in fem.check_mesh(turned).findings)
+
+
+def test_turned_cells_are_found_beside_branches():
+    """A side of three shells has no common normal, and hides no other side."""
+    x = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0], [0, 0, 1], [0, 1, 1], [-1, 0, 0], [-1, 1, 0.0]])  # fmt: skip
+    branch = [[0, 2, 3, 1], [0, 1, 7, 6], [8, 0, 1, 9]]
+    for last, wrong in (([2, 4, 5, 3], False), ([3, 5, 4, 2], True)):
+        mesh = fem.Mesh(x, (fem.CellBlock("quad", np.array([*branch, last])),))
+        told = [finding.text for finding in fem.check_mesh(mesh).findings]
+        assert any("opposite normals at 1 edges (first: nodes 2, 3)" in text for text in told) == wrong

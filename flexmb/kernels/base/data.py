@@ -131,6 +131,8 @@ class CompiledModel(NamedTuple):
     load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: constant factor of one
+    velocity_body: np.ndarray  # (ku,) bodies with a velocity matrix; see kernels/loads/velocities.py
+    velocity_matrix: np.ndarray  # (ku, 6 + mmax, 6 + mmax)
     line_kind: np.ndarray  # (nk,) loads along lines of bodies; see kernels/loads/lines.py
     line_body: np.ndarray  # (nk,)
     line_function: np.ndarray  # (nk,) -1: constant factor of one

@@ -176,7 +176,7 @@ def skin_rows(flat, q, kinematics, workspace, k, sides):
     b, a, G = flat.skin_body[s], flat.skin_marker[s], workspace.skin_G[k]
     m, start = flat.modes[b], flat.q_start[b]
     eta, x, R = q[start + 7 : start + 7 + m], vector(workspace.skin_at, k), matrix(kinematics.attitude, b)
-    n, second = flat.marker_body[a], len(flat.node_second) > 0
+    second = len(flat.node_second) > 0
     arm = sub(add(load3(q, start), rotate(R, x)), vector(kinematics.position, a))
     for c in range(sides):
         e, own = load3(workspace.skin_axes[k, c], 0), G[c, 1]
@@ -190,19 +190,9 @@ def skin_rows(flat, q, kinematics, workspace, k, sides):
                     slope += inner(flat.node_second[k, i, j], eta, m)
                 total += e[i] * slope
             own[6 + j] = total
-        if n != GROUND:
+        if flat.marker_body[a] != GROUND:
             force = scale(-1.0, rotate(R, e))
-            wrench_to_body(
-                force,
-                cross(arm, force),
-                vector(kinematics.body_point, a),
-                matrix(kinematics.tangent, a),
-                flat.marker_moves[a],
-                kinematics.rows[a],
-                matrix(kinematics.attitude, n),
-                flat.modes[n],
-                G[c, 0],
-            )
+            wrench_to_body(flat, a, force, cross(arm, force), kinematics, G[c, 0])
 
 
 @njit(cache=True)

@@ -13,6 +13,7 @@ from flexmb.mechanism.construction.elastic import WithElasticRelations
 from flexmb.mechanism.contacts.added import drawn_contact, drawn_exact_contact, drawn_surface_contact
 from flexmb.mechanism.contacts.exact import ImpactLaw
 from flexmb.mechanism.contacts.group import group_parameters
+from flexmb.mechanism.contacts.placed import warn_of_distant_shape
 
 
 class WithContacts(WithElasticRelations):
@@ -55,6 +56,7 @@ class WithContacts(WithElasticRelations):
         range or belongs to the other kind of contact, both surfaces are flexible, both shapes belong to
         one body, or they are drawn inside each other.
         """
+        self._warn_of_distant_shapes(name, (a, b))
         if isinstance(a, FlexibleSurface) or isinstance(b, FlexibleSurface):
             others = (law, restitution, impact != "newton", static_friction, slip_speed, turning_friction)
             self._surface_contact(name, (a, b), friction, others)
@@ -99,6 +101,7 @@ class WithContacts(WithElasticRelations):
         Raises `LawError` and `MechanismError` as `contact`.
         """
         self._require_free(name)
+        self._warn_of_distant_shapes(name, surfaces)
         given = (friction, static_friction, slip_speed, turning_friction)
         parameters, drawn = group_parameters(name, surfaces, law, given, self._frames)
         markers, labels = [], []
@@ -122,6 +125,14 @@ class WithContacts(WithElasticRelations):
         self._require_free(name)
         made, shape, axes = drawn_surface_contact(name, surfaces, friction, others, self._frames)
         self._surface_contacts[name] = replace(made, marker=self._marker(f"{name}.a", shape.place, axes))
+
+    def _warn_of_distant_shapes(self, name: str, surfaces: Sequence[Surface | FlexibleSurface]) -> None:
+        for surface in surfaces:
+            if isinstance(surface, FlexibleSurface):
+                continue
+            body = getattr(getattr(surface, "place", None), "body", GROUND)
+            if body != GROUND:
+                warn_of_distant_shape(name, surface, self._bodies[body], self._frames[body])
 
     def _exact_contact(
         self, name: str, a: Surface, b: Surface, friction: float | tuple[float, float], restitution: float, impact: str

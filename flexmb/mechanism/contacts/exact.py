@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from operator import index
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -153,7 +154,7 @@ def contact_tree(contact: ExactContact) -> dict[str, Any]:
 
 def contact_from_tree(tree: Mapping[str, Any]) -> ExactContact:
     """A contact of a result file. Raises `MechanismError` when its values cannot be."""
-    whole = {**tree, "markers": tuple(int(k) for k in tree["markers"]), "points": int(tree["points"])}
+    whole = {**tree, "markers": tuple(index(k) for k in tree["markers"]), "points": index(tree["points"])}
     whole["shapes"] = tuple(float(x) for x in tree["shapes"])
     return ExactContact(**whole)
 

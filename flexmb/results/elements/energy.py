@@ -256,5 +256,8 @@ def _bodies(motion: Motion) -> list[ElementEnergy]:
             eta = motion.q[:, qs[k] + 7 : qs[k] + 7 + body.modes]
             rate = motion.w[:, vs[k] + 6 : vs[k] + 6 + body.modes]
             stored, heat = 0.5 * eta**2 @ body.stiffness, rate**2 @ body.damping
+            if body.velocity_matrix is not None:
+                own = motion.w[:, vs[k] : vs[k] + 6 + body.modes]
+                heat = heat + np.einsum("ti,ij,tj->t", own, body.velocity_matrix, own)
             found.append(_made(motion, body.name, "body", stored, heat, none))
     return found

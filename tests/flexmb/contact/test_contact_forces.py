@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from model_files import model_of
 from scipy.integrate import quad, solve_ivp
 from typer.testing import CliRunner
 
@@ -376,9 +377,7 @@ def test_a_contact_with_a_dent_continues_from_a_stored_state():
 
 
 MODEL = """
-[simulation]
-duration = 3.0
-step = 1e-2
+simulation = { duration = 3.0, step = 1e-2 }
 
 [bodies.ball]
 kind = "rigid"
@@ -395,14 +394,8 @@ law = { kind = "power-law", stiffness = 1.0, restitution = 0.5, speed = 1.0 }
 """
 
 
-def model(folder, old="", new=""):
-    assert old in MODEL
-    (folder / "model.toml").write_text(MODEL.replace(old, new))
-    return flexmb.files.load_model(folder / "model.toml")
-
-
 def test_a_model_file_makes_the_same_contact(tmp_path):
-    read = model(tmp_path)
+    read = model_of(tmp_path, MODEL)
     here = flexmb.simulate(falling(power_law(1.0, restitution=0.5, speed=1.0)), 3.0, step=1e-2)
     np.testing.assert_array_equal(flexmb.simulate(read.system, read.duration, **read.options).q, here.q)
 
@@ -419,7 +412,7 @@ def test_a_model_file_makes_the_same_contact(tmp_path):
 )
 def test_a_model_file_names_what_is_wrong(old, new, said, tmp_path):
     with pytest.raises(ModelFileError, match=said):
-        model(tmp_path, old, new)
+        model_of(tmp_path, MODEL, old, new)
 
 
 def test_contacts_that_cannot_be_are_refused():

@@ -4,16 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import pyvista
 from impact import impact, normal_rows
 
 import fem
 import flexmb
 import flexmb.linear
 import reduction
+from fem.errors import FlexmbError
 from fem.mesh.structured_meshes import block
 from flexmb.contact import Plane, Socket, Sphere, power_law
 from flexmb.errors import IntegratorError, MechanismError
-from flexmb.files import load_result, save_result
+from flexmb.files import export_vtk, load_model, load_result, save_result
 from flexmb.simulation.events import Event, Terminate
 
 G = 9.81
@@ -120,6 +122,26 @@ def test_a_body_and_a_moving_shape_keep_their_momenta():
     assert np.abs(spin - spin[0]).max() < 1e-3 * np.abs(spin[0]).max()
 
 
+def test_energy_and_momenta_are_kept_by_the_energy_momentum_scheme():
+    """Of a turning block that a free ball hits: the ball presses while it rolls over the nodes."""
+    body = replace(soft_block(second_order=True), damping=np.zeros(6))
+    system = flexmb.System()
+    own = system.add(body, angular_velocity=(0.5, -1.0, 0.3))
+    ball = system.add(
+        flexmb.rigid_body("ball", mass=0.5, inertia=(2e-4,) * 3), position=(0.1, 0.08, -0.0502), velocity=(0.4, 0, 2.0)
+    )
+    system.contact("hit", Sphere(0.05).on(ball.at((0, 0, 0))), own.surface("below"))
+    result = flexmb.simulate(system, 0.015, method="energy-momentum", step=5e-4)
+    over, energy = result.surface_contact("hit"), result.ledger.total
+    assert (over.normal_force > 0).any(axis=1).sum() > 3
+    assert not (over.normal_force[-1] > 0).any()
+    assert np.abs(energy - energy[0]).max() < 1e-12 * energy[0]
+    momentum = result.linear_momentum()
+    assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum[0]).max()
+    fine = flexmb.simulate(system, 0.015, step=5e-5)
+    assert np.abs(result.velocity("ball")[-1] - fine.velocity("ball")[-1]).max() < 2e-2
+
+
 def test_results_are_saved_and_simulations_go_on(tmp_path):
     system = on_a_plane(slope=0.35, friction=0.3)
     step = {"step": 2.5e-4, "output_step": 1e-3}
@@ -136,6 +158,31 @@ def test_results_are_saved_and_simulations_go_on(tmp_path):
     far = Event("far", lambda r: r.position("block")[:, 0] - 1e-4, Terminate())
     ended = flexmb.simulate(system, 0.1, step=1e-3, events=[far])
     assert ended.position("block")[-1, 0] == pytest.approx(1e-4, abs=1e-9)
+
+
+def test_model_files_and_films(tmp_path):
+    mesh = block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 1))
+    fem.write_mesh(mesh, tmp_path / "block.msh")
+    text = (
+        'gravity = [0.0, 0.0, -9.81]\n[bodies.block]\nkind = "flexible"\nmesh = "block.msh"\nmaterial = "steel"\n'
+        'surfaces = { below = "z0" }\nreduction = { method = "contact", modes = 4 }\n'
+        '[[contacts]]\nname = "floor"\na = { place = "ground", shape = "plane", axis = [0.0, 0.0, 1.0] }\n'
+        'b = { place = "block", surface = "below" }\nfriction = 0.3\n[simulation]\nduration = 1e-3\nstep = 1e-5\n'
+    )
+    (tmp_path / "model.toml").write_text(text)
+    model = load_model(tmp_path / "model.toml")
+    contact = model.system.build().surface_contacts[0]
+    assert (contact.name, contact.surface, contact.friction, contact.nodes) == ("floor", "below", 0.3, 12)
+    for wrong, message in (("shape = 'plane', axis", "shape = 'plane', surface = 'a', axis"), ("surface", "rim")):
+        (tmp_path / "wrong.toml").write_text(text.replace(wrong.replace("'", '"'), message.replace("'", '"')))
+        with pytest.raises(FlexmbError):
+            load_model(tmp_path / "wrong.toml")
+    result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
+    export_vtk(result, tmp_path / "film", every=10)
+    film = pyvista.read(tmp_path / "film" / "body0_000020.vtu")["pressure"]
+    over = result.surface_contact("floor")
+    np.testing.assert_allclose(film[over.nodes], over.pressure[20], rtol=1e-6)
+    assert film.max() == pytest.approx(over.pressure[20].max())
 
 
 def test_what_cannot_be_is_refused():
@@ -156,9 +203,11 @@ def test_what_cannot_be_is_refused():
         own.surface("above")
     with pytest.raises(MechanismError, match="has no flexible surface"):
         flexmb.simulate(on_a_plane().build().rigid(), 0.01, step=1e-3)
-    for method in ("radau", "bdf", "explicit", "energy-momentum"):
+    for method in ("radau", "bdf", "explicit"):
         with pytest.raises(MechanismError, match="contacts of flexible surfaces"):
             flexmb.simulate(on_a_plane(), 0.01, method=method, step=1e-3)
+    with pytest.raises(MechanismError, match="friction of flexible surfaces"):
+        flexmb.simulate(on_a_plane(friction=0.1), 0.01, method="energy-momentum", step=1e-3)
     with pytest.raises(MechanismError, match="contacts of flexible surfaces"):
         flexmb.linear.equilibrium(on_a_plane())
     with pytest.raises(MechanismError, match=r"node 0 .* begins inside the plane, 0.001 deep"):

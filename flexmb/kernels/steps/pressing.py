@@ -88,6 +88,11 @@ def _predict(flat, q, kinematics, workspace, x, gap):
 def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, anew, x, change):
     """Correct the solution `x` (nv,), `change` (nr,) of a step by the forces of the nodes, which are written to
     `workspace.states`; `anew` if the matrix of the step is new. Returns False if no forces are found."""
+    near = 0
+    for s in range(len(flat.skin_body)):
+        near += workspace.skin_near[s]
+    if near == 0:
+        return True
     nn, states, axes = len(flat.node_skin), workspace.states, workspace.skin_axes
     gap, taken, nodes, n = np.empty(nn), np.zeros(nn, np.bool_), workspace.skin_list, 0
     if anew:

@@ -4,7 +4,7 @@ The nodes of a surface carry forces `f` that satisfy `0 <= f _|_ s >= 0` at both
 `s = g(q) + C f`. The strain energy of the residual compliance, `f C f / 2`, changes by the work of the mean forces if
 they move with the gaps `g`,
 
-    -(f0 + f1)/2 . (g1 - g0) = (f1 C f1 - f0 C f0)/2 + (f0 s1 - f1 s0)/2,
+    -(f0 + f1)/2 . (g1 - g0) = (f1 C f1 - f0 C f0)/2 + (f1 s0 - f0 s1)/2,
 
 but for nodes that begin or cease to touch. There the mean force acts during the part of the step in which the node
 touches, `p = c / (c + s0 - s1)` with `c = C (f1 - f0)`: the works then add up exactly. What the middle of the step

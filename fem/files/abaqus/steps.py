@@ -133,10 +133,13 @@ def _boundary(c: Constraints, s: Statement, state: _State) -> None:
 def _point_loads(c: Constraints, s: Statement, state: _State) -> None:
     if _is_new(s):
         state.forces.clear()
+    deck = c.numbers.deck
+    round_about = any(deck.plane[k].family == "CAX" for k in deck.expanded)
     for _, row in s.rows:
         who, dof, value = fields(row)[:3]
         for node in c.nodes(who):
-            nodes, components, along = c.terms(node, int(dof), number(value))
+            # forces on axisymmetric elements are those of the whole circumference, solved is a sector of two degrees
+            nodes, components, along = c.terms(node, int(dof), number(value) / (180 if round_about else 1))
             made = [NodalForce(n, k, v) for n, k, v in zip(nodes, components, along, strict=True)]
             _add(state.forces, (node, int(dof)), s.step, made)
 
@@ -163,7 +166,8 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
             continue
         cells = c.numbers.cells(_elements(c, who))
         if kind[:1] == "P" and kind[1:].isdigit():
-            faces = [(b, r, c.numbers.face(b, f"S{kind[1:]}", who)) for b, r in cells]
+            edges = 2 * bool(_elements(c, who) & c.numbers.deck.expanded)  # sides of plane elements after both faces
+            faces = [(b, r, c.numbers.face(b, f"S{int(kind[1:]) + edges}", who)) for b, r in cells]
             load: FacePressure | BodyForce = FacePressure(np.array(faces).reshape(-1, 3), values[0])
         elif kind == "GRAV" and len(values) == 4:
             load = BodyForce(_massive(c, who, cells), gravity=values[0] * _direction(values[1:]))

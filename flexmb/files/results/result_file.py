@@ -12,7 +12,8 @@ import scipy
 
 from fem.errors import FlexmbError
 from flexmb.contact.group import ContactGroup, GroupCall
-from flexmb.contact.shapes import shape_of_code
+from flexmb.contact.shapes import pair_numbers, pair_of, shape_of_code
+from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
 from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
 from flexmb.files.results.control_tree import control_tree, controller_from_tree
@@ -229,7 +230,8 @@ def _group_tree(group: ContactGroup) -> Tree:
     return {
         "name": group.name,
         "markers": np.array(group.markers),
-        "shapes": np.array([(shape.code, *shape.dimensions) for shape in group.shapes], dtype=float),
+        "shapes": np.array([pair_numbers(shape, shape)[0][:4] for shape in group.shapes], dtype=float),
+        "meshes": meshes_tree({k: s for k, s in enumerate(group.shapes) if isinstance(s, TriangleMesh)}),
         "parameters": np.array(group.parameters),
         "labels": list(group.call.labels),
     }
@@ -241,7 +243,8 @@ def _group(tree: Tree) -> ContactGroup:
     require_numbers(shapes, (len(own), 4), f"the shapes of the contacts {name!r}")
     require_numbers(parameters, (11,), f"the parameters of the contacts {name!r}")
     labels = tuple(str(label) for label in tree["labels"])
-    made = tuple(shape_of_code(row[0], tuple(row[1:])) for row in shapes.tolist())
+    meshes = meshes_from_tree(tree.get("meshes", []))
+    made = tuple(meshes[k] if k in meshes else shape_of_code(row[0], row[1:]) for k, row in enumerate(shapes.tolist()))
     return ContactGroup(name, own, made, tuple(parameters.tolist()), GroupCall(name, labels))
 
 
@@ -254,6 +257,7 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
         "states": list(law.states),
         "parameters": list(law.parameters),
         "values": np.array(force.parameters),
+        "meshes": meshes_tree(force.meshes),
         "initial": np.array(force.initial),
         "updates": law.updates,
         "seen": relative_motion(result, force),
@@ -278,7 +282,10 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
         )
     name = str(tree["name"])
     bound = law(initial=initial.tolist(), **dict(zip(parameters, values.tolist(), strict=True)))
-    return FrameForce(name, FrameLawCall(law, name), bound.parameters, bound.initial)
+    meshes = meshes_from_tree(tree.get("meshes", []))
+    if law in CONTACT_LAWS.values() or meshes:
+        pair_of(bound.parameters, meshes)
+    return FrameForce(name, FrameLawCall(law, name), bound.parameters, bound.initial, meshes)
 
 
 def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float | None]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.contact.laws import NormalLaw, TurningFriction
-from flexmb.contact.shapes import Surface
+from flexmb.contact.shape import Surface
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import FlexibleSurface

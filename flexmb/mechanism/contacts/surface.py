@@ -9,7 +9,8 @@ from jaxtyping import Float
 
 from flexmb.bodies.body import Body
 from flexmb.bodies.surfaces import BodySurface
-from flexmb.contact.shapes import ContactShape, shape_of_code
+from flexmb.contact.shape import ContactShape
+from flexmb.contact.shapes import shape_of_code
 from flexmb.errors import MechanismError
 
 FORCES = 3
@@ -62,7 +63,15 @@ class SurfaceContact:
 def surface_contact(
     name: str, body: Body, index: int, surface: str, shape: ContactShape, friction: Any
 ) -> SurfaceContact:
-    """A contact of a surface of a `body`, the number `index` of a mechanism, with a shape, still without its marker."""
+    """A contact of a surface of a `body`, the number `index` of a mechanism, with a shape, still without its marker.
+
+    Raises `MechanismError` when the shape is a triangle mesh."""
+    if shape.title == "mesh":
+        raise MechanismError(
+            f"Contact {name!r}: the flexible surface {surface!r} of {body.name!r} cannot touch a triangle mesh, which "
+            "has no smooth normal at its nodes. Compose the rigid shape of planes, spheres, cylinders, capsules and "
+            "boxes."
+        )
     code = (float(shape.code), *shape.dimensions)
     return SurfaceContact(name, -1, code, index, surface, len(body.surfaces[surface].nodes), friction)
 

@@ -150,9 +150,10 @@ def _of_continuous(motion: Motion, force: FrameForce) -> ContactMotion:
     seen, answers = relative_motion(motion, force), frame_answers(motion, force)
     a = marker_motion(motion, mechanism.rows[mechanism.force_elements[force.name][0]].markers[0])
     gap, point, normal, velocity = np.full(nt, np.inf), np.full((nt, 3), np.nan), np.zeros((nt, 3)), np.zeros((nt, 3))
+    numbers = force.numbers
     for k in range(nt):
         d, S = seen[k, :3], seen[k, 3:12].reshape(3, 3)
-        points = points_of(force.parameters, d, S)
+        points = points_of(numbers, d, S)
         if not len(points):
             continue
         deepest = points[points[:, 6].argmax()]

@@ -166,7 +166,8 @@ class Model:
     - `solver`: options of the factorisations.
     - For a model made from matrices `mesh` is None and `materials` is empty.
 
-    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam`, `fem.BeamTable` or `fem.Shell`.
+    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam`, `fem.BeamTable`, `fem.Truss` or
+    `fem.Shell`.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -185,9 +186,9 @@ class Model:
         name: str | None = None,
     ) -> None:
         """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one); a
-        `fem.Beam` (material and section) or a `fem.BeamTable` (section matrices) for line cells, a `fem.Shell`
-        (material and thickness) for triangles and quadrilaterals. Default: the materials that the file of the mesh
-        gives to its cells (`mesh.declared`).
+        `fem.Beam` (material and section) or a `fem.BeamTable` (section matrices) for line cells, a `fem.Truss`
+        (material and area) for truss cells, a `fem.Shell` (material and thickness) for triangles and quadrilaterals.
+        Default: the materials that the file of the mesh gives to its cells (`mesh.declared`).
 
         Raises MaterialError for cells without a material or with two. Issues a MeshWarning for cells that occur twice
         and shells that are hinged to solids, and a UnitWarning when modulus, density and
@@ -199,8 +200,7 @@ class Model:
         if wrong:
             raise MaterialError(
                 f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam, fem.BeamTable, fem.Truss or fem.Shell "
-                f"records; "
-                f"found {', '.join(wrong)}."
+                f"records; found {', '.join(wrong)}."
             )
         if material is None:
             by_set, material_of = materials_of_file(mesh)
@@ -334,23 +334,23 @@ class Model:
         return self._matrices.D if isinstance(self._matrices, _Imported) else None
 
     def line_masses(self, fields: Float[np.ndarray, "ndof k"]) -> list[LineMass]:
-        """The mass of beams and shells at points, with `fields` there: a record for each group of cells."""
+        """The mass of beams, trusses and shells at points, with `fields` there: a record for each group of cells."""
         source = self._matrices
         if not isinstance(source, _Assembly):
             return []
         u = self.dof_map.expand(fields)
-        return [b.line_mass(dofs, u) for b, dofs in source.turning]
+        return [b.line_mass(u[dofs]) for b, dofs in source.turning]
 
     def second_moments(
         self, fields: Float[np.ndarray, "ndof m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
-        """Integrals over the mass of shells of the second-order motion `p_ij` of their directors for pairs of `fields`,
-        and of `X_a (p_ij)_b`."""
-        m = fields.shape[1]
+        """Integrals over the mass of beams and shells of the second-order motion `p_ij` of their mass centres and
+        directors for pairs of `fields`, and of `X_a (p_ij)_b`."""
+        u, m = self.dof_map.expand(fields), fields.shape[1]
         first, moments = np.zeros((3, m, m)), np.zeros((3, 3, m, m))
         source = self._matrices
         for cells, dofs in source.turning if isinstance(source, _Assembly) else []:
-            a, b = cells.second_moments(dofs, self.dof_map.expand(fields))
+            a, b = cells.second_moments(u[dofs])
             first, moments = first + a, moments + b
         return first, moments
 
@@ -369,7 +369,7 @@ class Model:
         loads = np.vstack([self.solid_mass @ field, np.zeros((size - 3 * n, 9))])
         source = self._matrices
         for cells, dofs in source.turning if isinstance(source, _Assembly) else []:
-            loads += cells.moment_loads(dofs, size)
+            loads += assembly.gathered(cells.moment_loads(), dofs, size)
         return loads
 
     @property

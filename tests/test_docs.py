@@ -288,6 +288,8 @@ def test_the_ball_of_the_manual_bounces():
     assert names["grains"].count[-1] >= 9
     np.testing.assert_allclose(names["slowed"], 1 - 5 / 7 * 9.81 * 2e-3 / 0.1 * 0.2, rtol=1e-3)
     assert "does not include contacts of groups" in names["refused_group"]
+    assert names["climbed"].velocity("marble")[-1, 0] < 0 < names["climbed"].velocity("marble")[0, 0]
+    assert "is open: 3 of its edges border a hole" in names["message_of_mesh"]
     assert "block 1 closes with 1" in names["message_of_cones"]
     assert names["slid"].happened[0].t == pytest.approx(np.sqrt(2 * 0.25 / 9.81), rel=1e-9)
     assert names["slid"].ledger.imbalance < 1e-4

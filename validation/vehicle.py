@@ -144,7 +144,7 @@ def _corner() -> list[Row | Plot]:
     mass = sum(body.invariants.mass for body in sharp.mechanism.bodies)
     momenta = [b.invariants.mass * sharp.result.velocity(b.name)[0, :2] for b in sharp.mechanism.bodies]
     centre = np.sum(momenta, axis=0) / mass
-    pushed = float(np.cross(centre, forces) / np.linalg.norm(centre) / mass)
+    pushed = float((centre[0] * forces[1] - centre[1] * forces[0]) / np.linalg.norm(centre) / mass)
     v_sharp = float(np.linalg.norm(centre))
     fine = np.linspace(1.0, 42.0, 100)
     return [

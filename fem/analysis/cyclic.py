@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from fem.dof_map import DofMap
 from fem.errors import MeshError
-from fem.mesh.constraints import Constraint, Equation, renumbered
+from fem.mesh.constraints import Constraint, Equation
 from fem.mesh.steps import CyclicSymmetry
 from fem.model import Model
 
@@ -34,7 +34,7 @@ def two_sectors(
     if np.isin(np.concatenate([symmetry.slaves, *(nodes for nodes, _ in symmetry.masters)]), turning).any():
         raise MeshError(f"Model {model.name!r}: nodes with rotations on the sides of a sector.")
     both = [*held, *mesh.constraints]
-    both += [renumbered(c, n + np.arange(n)) for c in both]
+    both += [c.renumbered(n + np.arange(n)) for c in both]
     dofs = DofMap.of(
         np.vstack([model.points] * 2),
         np.concatenate([turning, turning + n]),

@@ -1,6 +1,7 @@
 """Linear analysis steps of a deck: static displacements and natural frequencies, to compare a part that was read with
 the results of the solver that the deck is for."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,9 @@ import scipy.sparse.linalg as sla
 from jaxtyping import Float
 
 from fem.analysis.cyclic import two_sectors
-from fem.errors import MeshError
+from fem.elements import ELEMENTS
+from fem.errors import FactorisationError, MeshError
+from fem.linear_algebra.factor import SINGULAR
 from fem.loads import pressure
 from fem.matrices import assembly
 from fem.mesh.constraints import Equation
@@ -40,7 +43,8 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
 
     - `before`: result of the step before, whose stresses stiffen the part in a perturbation step.
 
-    Raises `MeshError` for other procedures, and for keywords of the step that are not obeyed.
+    Raises `MeshError` for other procedures, for keywords of the step that are not obeyed, and for thermal strains of
+    beams and shells; `FactorisationError` where the supports do not hold the part.
     """
     wrong = [u.label + f" ({u.text})" for u in step.unread]
     if step.procedure not in LINEAR or step.nonlinear or wrong:
@@ -57,12 +61,17 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
         K = K + held.dof_map.condense(_stress_stiffness(held, before))
     free = np.setdiff1d(np.arange(held.ndof), dropped)
     if step.procedure == "FREQUENCY":
+        if step.modes < 1:
+            raise MeshError(
+                f"Step {step.number} ({step.source.label}) of {model.name!r} asks for {step.modes} natural "
+                "frequencies. Write their number in the data line of *FREQUENCY."
+            )
         found = _frequencies(K[free][:, free], held.M[free][:, free], step.modes)
         return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), found)
     f = _forces(held, step)
     q = np.zeros(held.ndof)
     q[dropped[:1]] = lifted
-    q[free] = sla.spsolve(K[free][:, free].tocsc(), (f - K @ q)[free])
+    q[free] = _displacements(K[free][:, free], (f - K @ q)[free], f"Step {step.number} ({step.source.label})")
     u = held.dof_map.expand(q)
     n = 3 * len(held.points)
     return StepResult(u[:n].reshape(-1, 3)[: len(model.points)], u[n:].reshape(-1, 3), np.zeros(0))
@@ -111,6 +120,20 @@ def _held(model: Model, step: Step) -> tuple[Model, float, np.ndarray]:
     return held, lift, places
 
 
+def _displacements(K: sp.csr_matrix, f: np.ndarray, what: str) -> np.ndarray:
+    """The solution of K q = f. K may be singular where f does no work on what it leaves free, as on the motions without
+    energy of a row of C3D20R cells; other loads are refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sla.MatrixRankWarning)  # the residual tells whether it matters
+        q = np.asarray(sla.spsolve(K.tocsc(), f))
+    if not np.abs(K @ q - f).max(initial=0.0) <= SINGULAR * np.abs(f).max(initial=0.0):  # NaN too
+        raise FactorisationError(
+            f"{what}: the supports leave parts free that the loads move, and there is no static solution. Hold the "
+            "part in all six directions."
+        )
+    return q
+
+
 def _frequencies(K: sp.csr_matrix, M: sp.csr_matrix, count: int) -> np.ndarray:
     """The lowest natural frequencies."""
     count = min(count, K.shape[0])
@@ -157,8 +180,11 @@ def _mass_of(model: Model, cells: np.ndarray) -> sp.csr_matrix:
 
 
 def _thermal(model: Model, heating: Heating) -> np.ndarray:
-    """Nodal forces (n, 3) of thermal strains."""
+    """Nodal forces (n, 3) of thermal strains. Refuses those of beams and shells."""
     source, change = model.elements, np.zeros(len(model.points))
+    kinds = {source.mesh.block_of(int(cell))[0].kind for cell in heating.cells} - {*ELEMENTS}
+    if kinds:
+        raise MeshError(f"Model {model.name!r}: thermal strains act on solid cells; found {', '.join(sorted(kinds))}.")
     change[: len(heating.change)] = heating.change
     strain = heating.expansion * np.array([1, 1, 1, 0.5, 0.5, 0.5])
     e = np.array(

@@ -53,8 +53,12 @@ def _harwell_boeing(path: Path) -> sp.coo_matrix:
     text = "\n".join([*lines[:4], *(line.replace("D", "E") for line in lines[4:])])
     try:
         return sp.coo_matrix(scipy.io.hb_read(StringIO(text + "\n")))
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise MatrixError(f"{path} cannot be read as a Harwell-Boeing file: {error}.") from None
+    except (ValueError, TypeError, IndexError, OverflowError, SyntaxError) as error:  # SyntaxError: of a format
+        formats = lines[3].strip()[:80]
+        raise MatrixError(
+            f"{path} cannot be read as a Harwell-Boeing file (formats {formats!r} in its fourth line): {error}. "
+            "Write it again with HBMAT, and copy it as it is."
+        ) from None
 
 
 def _mapping(path: Path) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from fem.elements import ELEMENTS, LINE, LINES, SHELLS, Element, element
 from fem.errors import MeshError, MeshWarning
 from fem.mesh.cell_quality import integrable, scaled_jacobian
-from fem.mesh.constraints import MeanLink, RigidLink, renumbered
+from fem.mesh.constraints import MeanLink, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.shown import shown
 
@@ -194,18 +194,15 @@ def _areas(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 
 def _turned_over(mesh: Mesh) -> list[Finding]:
     """Neighbouring shell cells with opposite normals."""
-    ends = [
-        b.connectivity[:, [k, (k + 1) % element(b.kind).corners]]
-        for b in mesh.cells
-        if b.kind in SHELLS
-        for k in range(element(b.kind).corners)
-    ]
-    if not ends:
-        return []
-    edges, count = np.unique(np.concatenate(ends), axis=0, return_counts=True)
-    _, meeting = np.unique(np.sort(np.concatenate(ends), axis=1), axis=0, return_counts=True)
-    wrong = edges[count > 1]
-    if not len(wrong) or (meeting > 2).any():  # where three shells meet, they have no common side
+    sides = [np.zeros((0, 2), dtype=np.int64)]
+    for b in mesh.cells:
+        corners = element(b.kind).corners
+        sides += [b.connectivity[:, [k, (k + 1) % corners]] for k in range(corners)] if b.kind in SHELLS else []
+    ends = np.concatenate(sides)
+    edges, of_side, meeting = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True, return_counts=True)
+    along = np.bincount(of_side.ravel(), ends[:, 0] < ends[:, 1], len(edges))
+    wrong = edges[(meeting == 2) & (along != 1)]  # where three shells meet, they have no common side
+    if not len(wrong):
         return []
     text = (
         f"neighbouring shell cells have opposite normals at {len(wrong)} edges (first: nodes "
@@ -416,8 +413,8 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
         cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
         node_sets={key: np.unique(number[nodes]) for key, nodes in mesh.node_sets.items()},
         node_ids=None if mesh.node_ids is None else mesh.node_ids[keep],
-        constraints=tuple(renumbered(c, number) for c in mesh.constraints),
-        masses=tuple(replace(m, node=int(number[m.node])) for m in mesh.masses),
+        constraints=tuple(c.renumbered(number) for c in mesh.constraints),
+        masses=tuple(m.renumbered(number) for m in mesh.masses),
         springs=tuple(s.renumbered(number) for s in mesh.springs),
     )
 
@@ -461,7 +458,7 @@ def drop_unused_nodes(mesh: Mesh) -> Mesh:
         cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
         node_sets={key: number[nodes][number[nodes] >= 0] for key, nodes in mesh.node_sets.items()},
         node_ids=used if mesh.node_ids is None else mesh.node_ids[used],
-        constraints=tuple(renumbered(c, number) for c in mesh.constraints),
-        masses=tuple(replace(m, node=int(number[m.node])) for m in mesh.masses),
+        constraints=tuple(c.renumbered(number) for c in mesh.constraints),
+        masses=tuple(m.renumbered(number) for m in mesh.masses),
         springs=tuple(s.renumbered(number) for s in mesh.springs),
     )

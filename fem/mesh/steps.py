@@ -114,8 +114,8 @@ class Step:
             return np.array([k for k in found if k >= 0], dtype=np.int64)
 
         def faces(where: np.ndarray) -> np.ndarray:
-            found = [(index[b][r] if b in index else -1, f) for b, r, f in where.tolist()]
-            return np.array([pair for pair in found if pair[0] >= 0], dtype=np.int64).reshape(-1, 2)
+            found = [(index[b][r], f) for b, r, f in where.tolist()]  # of solid cells, all of which are in the mesh
+            return np.array(found, dtype=np.int64).reshape(-1, 2)
 
         cyclic = self.cyclic
         if cyclic is not None:

@@ -382,8 +382,7 @@ class GeneralisedAlphaRun:
 
     def _here(self) -> State:
         """The present state."""
-        s = self.now()
-        return s.state
+        return self.now().state
 
     def _started(self, state: State) -> Start:
         return consistent_state(replace(self.equations.mechanism, initial=state, start_rows=()))

@@ -189,8 +189,7 @@ class EnergyMomentumRun:
             if complete:
                 return int(complete)
         begin_step(self.flat, h, m, e.workspace)
-        solved = self._newton(np.concatenate([m.D, m.trial]), _Step(h, *functions[:3]))
-        if solved is None or self._at(solved, _Step(h, *functions[:3])) is None:
+        if not self._newton(np.concatenate([m.D, m.trial]), _Step(h, *functions[:3])):
             raise self._failed(h)
         accept_step(self.flat, h, m, e.workspace)
         return 1
@@ -233,8 +232,9 @@ class EnergyMomentumRun:
         places = [self._motion.q[k : k + 3] for k in self.flat.q_start[:-1]]
         return ROUNDING * (1 + float(np.abs(places).max(initial=0.0)) / self.equations.mechanism.length)
 
-    def _newton(self, z: np.ndarray, step: _Step) -> np.ndarray | None:
-        """The solution by Newton's method with damping; None if it does not converge.
+    def _newton(self, z: np.ndarray, step: _Step) -> bool:
+        """Solve the equations of a step by Newton's method with damping, from displacement and multipliers `z`
+        (nv + nj,); whether it converges. The equations are evaluated last at the solution.
 
         The matrix is reused as long as the iteration converges well, also in later steps. Source: Deuflhard, Newton
         Methods for Nonlinear Problems, 2004, section 3.3.
@@ -244,7 +244,7 @@ class EnergyMomentumRun:
         x: np.ndarray | None = None
         for _ in range(MOST_ITERATIONS):
             if found is None:
-                return None
+                return False
             if self._factored is None:
                 self._factored, fresh, mine, x = self._matrix(z, step), True, True, None
             if x is None:
@@ -269,15 +269,15 @@ class EnergyMomentumRun:
             else:
                 part *= 0.5
                 if part < SHORTEST:
-                    return None
+                    return False
             if last is not None:
                 z, found, x = last, self._at(last, step), None
-                if found is None or more == 0 or found.unbalanced <= BALANCED:
-                    return z
+                if found is not None and (more == 0 or found.unbalanced <= BALANCED):
+                    return True
                 more -= 1
                 if not mine:
                     self._factored = None
-        return None
+        return False
 
     def _matrix(self, z: np.ndarray, step: _Step) -> tuple:
         """The factorised dense derivative of the equations of a step, by differences."""

@@ -166,7 +166,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_updates=np.array([force.call.law.updates for force in elements], dtype=np.int64),
             element_state=_starts([len(force.initial) for force in elements]),
             element_parameter=_starts([len(force.parameters) for force in elements]),
-            element_parameters=np.array([x for force in elements for x in force.parameters], dtype=float),
+            element_parameters=np.array([x for force in elements for x in force.numbers], dtype=float),
             **group_arrays(mechanism.contact_groups),
             joint_rows=mechanism.joint_rows,
             **_frictions(mechanism),

@@ -1,7 +1,7 @@
 """`Mechanism`: the immutable model that `System.build` returns, and its parts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.contact.group import ContactGroup, GroupCall
+from flexmb.contact.shapes import Meshes, addressed
 from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
 from flexmb.mechanism.contacts.exact import STATES, ExactContact
@@ -112,12 +113,19 @@ class Joint:
 @dataclass(frozen=True, eq=False)
 class FrameForce:
     """A force element between two frames: the `call` of its law, values of its `parameters` (np,) and the `initial`
-    states (ns,). Its six rows are `Mechanism.force_elements[name]`."""
+    states (ns,). Its six rows are `Mechanism.force_elements[name]`. `meshes`: those of a contact, by the places of
+    their dimensions among the parameters."""
 
     name: str
     call: FrameLawCall
     parameters: tuple[float, ...] = ()
     initial: tuple[float, ...] = ()
+    meshes: Meshes = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The parameters for compiled code, with the addresses of the meshes."""
+        return addressed(self.parameters, self.meshes)
 
 
 @dataclass(frozen=True)

@@ -317,8 +317,9 @@ class Result:
         return element_dofs(self.mechanism, element)
 
     def force(self, element: str) -> Float[np.ndarray, "nt 6"]:
-        """Force and moment (nt, 6) that a force element exerts on its second body at that body's marker, or a load on
-        its body at its place, in world axes.
+        """Force and moment (nt, 6) that a force element or an exact contact exerts on its second body at that body's
+        marker, or a load on its body at its place, in world axes; of a fluid or wind, its resultant at the frame of the
+        body.
 
         Raises `MechanismError` when there is neither of this name, `LawError` when a law fails.
         """
@@ -344,7 +345,8 @@ class Result:
         return row_motion(self, self.mechanism.rows[element_row(self.mechanism, element, dof)]).rate
 
     def power(self, element: str) -> Float[np.ndarray, "nt"]:
-        """The power (nt,) that a force element, a load or the drivers of a joint deliver to the bodies.
+        """The power (nt,) that a force element, an exact contact, a load or the drivers of a joint deliver to the
+        bodies.
 
         That of a spring is positive while it gives back energy, that of a damper is negative. Raises `MechanismError`
         when there is nothing of this name, `LawError` when a law fails.

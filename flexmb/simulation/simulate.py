@@ -9,7 +9,7 @@ from typing import Any
 
 from flexmb.equations.initial_conditions import consistent_state, start
 from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
-from flexmb.errors import EventError, UnresolvedWarning
+from flexmb.errors import EventError, TunnellingWarning, UnresolvedWarning
 from flexmb.integrators.contact_run import ContactRun
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
@@ -25,6 +25,7 @@ from flexmb.mechanism.mechanism import (
     refuse_state_updates,
 )
 from flexmb.mechanism.system import System
+from flexmb.results.elements.tunnels import tunnels
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
 from flexmb.simulation.event_detection import EventDetection
@@ -165,4 +166,6 @@ def simulate(
             topologies=tuple(watched.topologies) if watches else (),
         )
     warn([f for f in result.verdict.findings if f[0] is not UnresolvedWarning], stacklevel=2)
+    longest_step = min(result.statistics.largest_step, longest)
+    warn([(TunnellingWarning, text) for text in tunnels(result, longest_step)], stacklevel=2)
     return result

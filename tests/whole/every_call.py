@@ -103,6 +103,37 @@ def touching():
     solve_contacts(np.eye(3), np.array([-1.0, 0.1, 0.0]), [Coulomb(0.5)])
 
 
+def bouncing_ball():
+    """A ball that bounces on a plane and slides."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    ball = system.add(
+        flexmb.rigid_body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)), position=(0, 0, 0.101), velocity=(1, 0, 0)
+    )
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1))
+    system.contact("floor", floor, Sphere(0.1).on(ball.at((0, 0, 0))), friction=0.3, restitution=0.5)
+    return flexmb.simulate(system, 0.1, step=1e-3)
+
+
+def crowd():
+    """Two balls that approach, as a group of contacts."""
+    system = flexmb.System()
+    balls = [
+        system.add(flexmb.rigid_body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)), position=(x, 0, 0))
+        for name, x in (("left", 0.0), ("right", 0.195))
+    ]
+    system.contact_group("all", [Sphere(0.1).on(ball.at((0, 0, 0))) for ball in balls], law=power_law(1e3))
+    return flexmb.simulate(system, 0.01, step=1e-3).contact_group("all")
+
+
+def sprinkler():
+    """Water that flows through a turning tube."""
+    system = flexmb.System()
+    tube = system.add(flexmb.uniform_rod("tube", mass=1.0, length=0.8))
+    system.revolute("pivot", system.ground, tube["start"], axis=(0, 0, 1))
+    system.pipe_flow("water", tube, [(0.2 * k, 0, 0) for k in range(5)], mass_per_length=0.5, speed=2.0)
+    return flexmb.simulate(system, 0.01, step=1e-3).force("water")
+
+
 def sliding():
     """A rotor that comes to rest on its journal, and drives another one by a pair of gears."""
     system = flexmb.System(gravity=(0, 0, -9.81))
@@ -117,15 +148,16 @@ def sliding():
 
 
 def thrown_rods():
-    """Rods that turn so far in a step that the energy-momentum scheme needs Newton's method."""
-    system = flexmb.System()
+    """Rods that rotate so far in a step that the energy-momentum scheme needs Newton's method."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
     rods = [
-        system.add(flexmb.uniform_rod(f"rod {k}", mass=1.0, length=1.0), position=(k, 0, 0), velocity=(0, v, 0), angular_velocity=(0, 0, spin))
-        for k, (v, spin) in enumerate(((0.0, 3.0), (3.0, -4.0), (-1.0, 3.0), (2.0, 1.0)))
-    ]  # fmt: skip
-    for k in range(3):
-        system.revolute(f"hinge {k}", rods[k]["end"], rods[k + 1], axis=(0, 0, 1))
-    return system
+        system.add(
+            flexmb.uniform_rod(f"rod {k}", mass=1.0, length=1.0), position=(k, 0, 0), angular_velocity=(0, 0, spin)
+        )
+        for k, spin in enumerate((3.0, -3.0))
+    ]
+    system.revolute("hinge", rods[0]["end"], rods[1], axis=(0, 0, 1))
+    return flexmb.simulate(system, 0.4, method="energy-momentum", step=0.1)
 
 
 def every_way():
@@ -152,7 +184,7 @@ def every_way():
         flexmb.evaluate(result.mechanism, state), flexmb.simulate(system, 0.01, step=1e-3, initial_state=state)
     for system in (double_pendulum(), arm(2.0, 1.0)):
         flexmb.simulate(system, 0.01, method="energy-momentum", step=1e-3)
-    flexmb.simulate(thrown_rods(), 0.4, method="energy-momentum", step=0.1)
+    thrown_rods()
     sprung = double_pendulum()
     sprung.joint_spring("spring", "hinge", stiffness=20.0)
     flexmb.simulate(sprung, 0.01, method="explicit", tolerance=1e-6, coordinates="joint")
@@ -166,6 +198,9 @@ def every_way():
     bouncing()
     sliding()
     touching()
+    bouncing_ball()
+    crowd()
+    sprinkler()
 
     def model(mass, length):
         return arm(mass, length)

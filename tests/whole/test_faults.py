@@ -263,7 +263,26 @@ parameter_study(model, [{"a": k} for k in range(4)], workers=2)
 
 @posix
 @pytest.mark.long
-@pytest.mark.xfail(reason="waits for minutes: something of a killed study keeps its output open", run=False)
+def test_workers_end_whose_client_was_killed_while_they_started():
+    """The client is dead, but its parent has not asked for its end, when the worker begins to watch it."""
+    worker = "import os, sys, time; from flexmb.study.workers import _begin; _begin('', b'', int(sys.argv[1])); print('begun', flush=True); time.sleep(30)"
+    code = f"""
+import os, subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", {worker!r}, str(os.getpid())])
+time.sleep(60)
+"""
+    client = started(code)
+    while not psutil.Process(client.pid).children():
+        time.sleep(0.05)
+    (child,) = psutil.Process(client.pid).children()
+    client.kill()
+    child.wait(timeout=20)
+    assert psutil.Process(client.pid).status() == psutil.STATUS_ZOMBIE
+    client.communicate()
+
+
+@posix
+@pytest.mark.long
 @pytest.mark.parametrize("sort", [signal.SIGKILL, signal.SIGINT])
 def test_a_study_that_is_ended_at_any_moment_resumes_with_what_it_had(sort, tmp_path):
     """Ended five times at random moments, a study computes each finished variant once; nothing else is in its folder."""
@@ -289,7 +308,7 @@ print(parameter_study(model, [{{"a": k}} for k in range(40)], workers=1, checkpo
         process = run()
         time.sleep(float(rng.uniform(1, 6)))
         process.send_signal(sort)
-        process.communicate()
+        process.communicate(timeout=60)  # waits for the workers, which hold the output of their client
     said, errors = run().communicate(timeout=300)
     assert said.strip() == f"{2.0 * sum(range(40))}", errors
     runs = counted.read_text().split()

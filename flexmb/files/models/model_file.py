@@ -22,7 +22,7 @@ from flexmb.analyses.inverse_dynamics import Servo
 from flexmb.bodies import solids
 from flexmb.bodies.body import Body, flexible_body, rigid_body
 from flexmb.bodies.shape import Shape
-from flexmb.contact.shapes import Surface
+from flexmb.contact.shape import Surface
 from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import element_keys, schema
@@ -359,7 +359,8 @@ def _surface(site: _Site, keys: SurfaceKeys) -> Surface:
         raise MechanismError(
             f"at = [x, y, z] is a point of a body or of the ground; {keys.place!r} is a point already."
         )
-    return keys.contact_shape().on(place, keys.axis, keys.x_axis)
+    path = None if keys.file is None else _mesh_path(keys.file, site.folder)
+    return keys.contact_shape(path).on(place, keys.axis, keys.x_axis)
 
 
 def _add_contact_group(site: _Site, keys: schema.ContactGroupKeys) -> None:

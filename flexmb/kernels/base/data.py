@@ -8,7 +8,7 @@ from flexmb.kernels.base.pointed import pointed
 
 GROUND = -1
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
-NEAR = 16  # room for the contact points of one pair of shapes
+NEAR = 256  # room for the contact points of one pair of shapes
 
 # kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import add, cross, load3, matrix, rotate_inv, scale, store, sub, vector
+from flexmb.kernels.base.algebra import add, cross, load3, matrix, rotate_inv, scale, store, sub
 from flexmb.kernels.base.data import SECOND_ORDER, CompiledModel, MarkerKinematics, make_marker_kinematics
 from flexmb.kernels.base.dense import FAST, add_coupled, add_transposed, copy, solve6_all
 from flexmb.kernels.base.exponential import commuted_back
@@ -33,7 +33,7 @@ from flexmb.kernels.equations.bodies import (
 )
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.residual import law_slopes
-from flexmb.kernels.equations.rows import add_row_forces, add_wrenches, row_rates, rows_from, wrench_to_body
+from flexmb.kernels.equations.rows import add_row_forces, add_wrench, add_wrenches, row_rates, rows_from
 from flexmb.kernels.joint_coordinates.tree import marker_velocity
 
 DIFFERENCE = 3e-8
@@ -313,26 +313,12 @@ def _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, out):
     potential."""
     for l in range(len(flat.load_marker)):
         k = flat.load_marker[l]
-        b = flat.marker_body[k]
         velocity, spin = marker_velocity(flat, k, kinematics, y)
         if flat.load_follower[l] == 1:
             moment = cross(load3(wrenches[l], 0), velocity)
         else:
             moment = cross(spin, load3(wrenches[l], 3))
-        wrench_to_body(
-            (0.0, 0.0, 0.0),
-            moment,
-            vector(kinematics.body_point, k),
-            matrix(kinematics.tangent, k),
-            flat.marker_moves[k],
-            kinematics.rows[k],
-            matrix(kinematics.attitude, b),
-            flat.modes[b],
-            scratch.body,
-        )
-        start = flat.v_start[b]
-        for i in range(6 + flat.modes[b]):
-            out[start + i] -= scratch.body[i]
+        add_wrench(flat, k, (0.0, 0.0, 0.0), scale(-1.0, moment), kinematics, scratch.body, out)
 
 
 @njit(cache=True, inline="always")

@@ -30,7 +30,7 @@ from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.memory import stored
 from flexmb.kernels.contact.forces import DAMPING, elastic_force, point_motion, push
 from flexmb.kernels.contact.shapes import MOST, PLANE, shape_points
-from flexmb.kernels.equations.rows import wrench_to_body
+from flexmb.kernels.equations.rows import add_wrench
 
 SKIN = 0.4
 """Distance within which pairs are listed, relative to the mean radius of the spheres about the shapes."""
@@ -263,24 +263,8 @@ def add_group_forces(flat, w, kinematics, workspace, forces):
     """Add the generalised forces (nv,) of the contacts of all groups for the current kinematics and velocities `w`
     (nv,); returns the energy that they store."""
     group_wrenches(flat, w, kinematics, workspace)
-    out = workspace.bias
     for i in range(len(flat.group_marker)):
-        k = flat.group_marker[i]
-        b, wrench = flat.marker_body[k], workspace.group_wrench[i]
-        if b == GROUND or not (wrench != 0.0).any():
-            continue
-        wrench_to_body(
-            load3(wrench, 0),
-            load3(wrench, 3),
-            vector(kinematics.body_point, k),
-            matrix(kinematics.tangent, k),
-            flat.marker_moves[k],
-            kinematics.rows[k],
-            matrix(kinematics.attitude, b),
-            flat.modes[b],
-            out,
-        )
-        start = flat.v_start[b]
-        for n in range(6 + flat.modes[b]):
-            forces[start + n] += out[n]
+        k, wrench = flat.group_marker[i], workspace.group_wrench[i]
+        if flat.marker_body[k] != GROUND and (wrench != 0.0).any():
+            add_wrench(flat, k, load3(wrench, 0), load3(wrench, 3), kinematics, workspace.bias, forces)
     return workspace.group_energy[STORED]

@@ -17,7 +17,7 @@ from flexmb.kernels.base.algebra import load3, matrix, rotate, vector
 from flexmb.kernels.base.call import call_frame_law
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import solve_small
-from flexmb.kernels.equations.rows import row_geometry, to_bodies, wrench_to_body
+from flexmb.kernels.equations.rows import add_wrench, row_geometry, to_bodies
 
 VALUE, RATE, DEFLECTION, ELASTIC, ELASTIC_RATE, FUNCTION, COMMAND, CONSTANT = range(8)
 """Sorts of signals."""
@@ -218,21 +218,8 @@ def command_forces(flat, kinematics, workspace):
     for l in range(len(flat.load_marker)):
         k, marker = flat.load_command[l], flat.load_marker[l]
         if k >= 0:
-            b = flat.marker_body[marker]
             force, moment = load3(flat.load_wrench[l], 0), load3(flat.load_wrench[l], 3)
             if flat.load_follower[l] == 1:
                 A = matrix(kinematics.axes, marker)
                 force, moment = rotate(A, force), rotate(A, moment)
-            wrench_to_body(
-                force,
-                moment,
-                vector(kinematics.body_point, marker),
-                matrix(kinematics.tangent, marker),
-                flat.marker_moves[marker],
-                kinematics.rows[marker],
-                matrix(kinematics.attitude, b),
-                flat.modes[b],
-                workspace.bias,
-            )
-            for i in range(6 + flat.modes[b]):
-                forces[k, flat.v_start[b] + i] += workspace.bias[i]
+            add_wrench(flat, marker, force, moment, kinematics, workspace.bias, forces[k])

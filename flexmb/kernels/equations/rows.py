@@ -254,25 +254,37 @@ def _acts(flat, r):
 
 
 @njit(cache=True)
-def wrench_to_body(force, moment, point, tangent, moves, rows, attitude, m, out):
-    """The generalised force `out` (6+m,) on a body due to a wrench at a marker, given in world axes.
-
-    If `moves`, the marker moves with eta, with derivatives `rows` (6, m).
-    """
+def wrench_to_body(flat, k, force, moment, kinematics, out):
+    """The generalised force `out` (6+m,) on the body of marker `k` due to a wrench at the marker, in world axes."""
+    b = flat.marker_body[k]
+    attitude, rows = matrix(kinematics.attitude, b), kinematics.rows[k]
     f = rotate_inv(attitude, force)
     t = rotate_inv(attitude, moment)
     store(out, 0, f)
-    store(out, 3, add(cross(point, f), t))
-    if moves:
-        t = rotate_inv(tangent, t)
-        for i in range(m):
+    store(out, 3, add(cross(vector(kinematics.body_point, k), f), t))
+    if flat.marker_moves[k]:  # with eta, with the derivatives `rows` (6, m)
+        t = rotate_inv(matrix(kinematics.tangent, k), t)
+        for i in range(flat.modes[b]):
             out[6 + i] = (
                 rows[0, i] * f[0] + rows[1, i] * f[1] + rows[2, i] * f[2]
                 + rows[3, i] * t[0] + rows[4, i] * t[1] + rows[5, i] * t[2]
             )  # fmt: skip
     else:
-        for i in range(m):
+        for i in range(flat.modes[b]):
             out[6 + i] = 0.0
+
+
+@njit(cache=True)
+def add_wrench(flat, k, force, moment, kinematics, out, forces):
+    """Add a wrench at marker `k`, in world axes, to the generalised `forces` (nv,).
+
+    `out` (6+mmax,) is a work array.
+    """
+    wrench_to_body(flat, k, force, moment, kinematics, out)
+    b = flat.marker_body[k]
+    start = flat.v_start[b]
+    for i in range(6 + flat.modes[b]):
+        forces[start + i] += out[i]
 
 
 @njit(cache=True, inline="always")
@@ -359,33 +371,12 @@ def to_bodies(flat, kinematics, a, b, nv, nw, G):
     """The Jacobian `G` (2, 6+mmax) of a coordinate between markers `a` and `b` from its covector, for both bodies."""
     A = matrix(kinematics.axes, a)
     force, moment = rotate(A, nv), rotate(A, nw)
-    n = flat.marker_body[b]
-    if n != GROUND:
-        wrench_to_body(
-            force,
-            moment,
-            vector(kinematics.body_point, b),
-            matrix(kinematics.tangent, b),
-            flat.marker_moves[b],
-            kinematics.rows[b],
-            matrix(kinematics.attitude, n),
-            flat.modes[n],
-            G[1],
-        )
-    n = flat.marker_body[a]
-    if n != GROUND:
+    if flat.marker_body[b] != GROUND:
+        wrench_to_body(flat, b, force, moment, kinematics, G[1])
+    if flat.marker_body[a] != GROUND:
         between = sub(vector(kinematics.position, b), vector(kinematics.position, a))
-        wrench_to_body(
-            scale(-1.0, force),
-            scale(-1.0, add(moment, cross(between, force))),
-            vector(kinematics.body_point, a),
-            matrix(kinematics.tangent, a),
-            flat.marker_moves[a],
-            kinematics.rows[a],
-            matrix(kinematics.attitude, n),
-            flat.modes[n],
-            G[0],
-        )
+        on_a = scale(-1.0, add(moment, cross(between, force)))
+        wrench_to_body(flat, a, scale(-1.0, force), on_a, kinematics, G[0])
 
 
 @njit(cache=True)
@@ -454,22 +445,7 @@ def add_wrenches(flat, wrenches, kinematics, out, forces):
     `out` (6+mmax,) is a work array.
     """
     for l in range(len(flat.load_marker)):
-        k = flat.load_marker[l]
-        b = flat.marker_body[k]
-        wrench_to_body(
-            load3(wrenches[l], 0),
-            load3(wrenches[l], 3),
-            vector(kinematics.body_point, k),
-            matrix(kinematics.tangent, k),
-            flat.marker_moves[k],
-            kinematics.rows[k],
-            matrix(kinematics.attitude, b),
-            flat.modes[b],
-            out,
-        )
-        start = flat.v_start[b]
-        for i in range(6 + flat.modes[b]):
-            forces[start + i] += out[i]
+        add_wrench(flat, flat.load_marker[l], load3(wrenches[l], 0), load3(wrenches[l], 3), kinematics, out, forces)
 
 
 @njit(cache=True)

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.contact.laws import NormalLaw, TurningFriction
-from flexmb.contact.shapes import Surface
+from flexmb.contact.shape import Surface
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.construction.elastic import WithElasticRelations
 from flexmb.mechanism.contacts.added import drawn_contact, drawn_exact_contact
 from flexmb.mechanism.contacts.exact import ImpactLaw
 from flexmb.mechanism.contacts.group import group_parameters
+from flexmb.mechanism.contacts.placed import warn_of_distant_shape
 
 
 class WithContacts(WithElasticRelations):
@@ -50,6 +51,7 @@ class WithContacts(WithElasticRelations):
         range or belongs to the other kind of contact, both shapes belong to one body, or they are drawn inside each
         other.
         """
+        self._warn_of_distant_shapes(name, (a, b))
         if law is None:
             if static_friction is not None or slip_speed is not None or turning_friction is not None:
                 raise MechanismError(
@@ -90,6 +92,7 @@ class WithContacts(WithElasticRelations):
         Raises `LawError` and `MechanismError` as `contact`.
         """
         self._require_free(name)
+        self._warn_of_distant_shapes(name, surfaces)
         given = (friction, static_friction, slip_speed, turning_friction)
         parameters, drawn = group_parameters(name, surfaces, law, given, self._frames)
         markers, labels = [], []
@@ -102,6 +105,12 @@ class WithContacts(WithElasticRelations):
         self._contact_groups.append(
             ContactGroup(name, tuple(markers), shapes, parameters, GroupCall(name, tuple(labels)))
         )
+
+    def _warn_of_distant_shapes(self, name: str, surfaces: Sequence[Surface]) -> None:
+        for surface in surfaces:
+            body = getattr(getattr(surface, "place", None), "body", GROUND)
+            if body != GROUND:
+                warn_of_distant_shape(name, surface, self._bodies[body], self._frames[body])
 
     def _exact_contact(
         self, name: str, a: Surface, b: Surface, friction: float | tuple[float, float], restitution: float, impact: str

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmb.contact.laws import NormalLaw, TurningFriction
-from flexmb.contact.shapes import Surface, require_pair
+from flexmb.contact.shape import Surface
+from flexmb.contact.shapes import addressed, pair_numbers, require_pair
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, vector
@@ -28,7 +29,8 @@ def drawn_contact(
     law = bound_contact(name, (surfaces[0].shape, surfaces[1].shape), normal, *friction)
     (a, A), (b, B) = (drawn_shape(name, surface, frames) for surface in surfaces)
     if surfaces[0].place.body != surfaces[1].place.body:
-        require_apart(name, law.parameters, A.T @ (b - a), A.T @ B)
+        pair = (surfaces[0].shape, surfaces[1].shape)
+        require_apart(name, addressed(law.parameters, law.meshes), pair, A.T @ (b - a), A.T @ B)
     return law, (A, B)
 
 
@@ -45,9 +47,9 @@ def drawn_exact_contact(
     pair = (surfaces[0].shape, surfaces[1].shape)
     require_pair(*pair, name)
     require_exact(*pair, name)
-    a, b = ((float(shape.code), *shape.dimensions) for shape in pair)
+    numbers, meshes = pair_numbers(*pair)
     made = ExactContact(
-        name, (-1, -1), (*a, *b), *coefficients(name, friction), restitution, impact, points_of_pair(*pair)
+        name, (-1, -1), numbers, *coefficients(name, friction), restitution, impact, points_of_pair(*pair), meshes
     )
     drawn = [drawn_shape(name, surface, frames) for surface in surfaces]
     return made, (drawn[0][1], drawn[1][1])

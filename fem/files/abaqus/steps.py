@@ -122,24 +122,24 @@ def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> St
     )
 
 
-def _is_new(s: Statement) -> bool:
-    """Whether a keyword replaces all of its kind before it. Raises `MeshError` for other options."""
-    _require_options(s, "OP")
+def _is_new(s: Statement, *known: str) -> bool:
+    """Whether a keyword replaces all of its kind before it. Raises `MeshError` for options that are not `known`."""
+    _require_options(s, "OP", *known)
     return s.options.get("OP", "MOD").upper() == "NEW"
 
 
-def _require_options(s: Statement, known: str) -> None:
-    others = set(s.options) - {known}
+def _require_options(s: Statement, *known: str) -> None:
+    others = set(s.options) - {*known}
     if others:
         raise MeshError(f"options {', '.join(sorted(others))}")
 
 
 def _boundary(c: Constraints, s: Statement, state: _State) -> None:
-    if _is_new(s):
+    if _is_new(s, "FIXED"):
         state.held.clear()
     for node, dof, value in c.held(s):
         terms = c.terms(node, dof, 1.0)
-        state.held[node, dof] = c.equation(terms, s.source.label), value
+        state.held[node, dof] = c.equation(terms, s.source.label), np.nan if "FIXED" in s.options else value
 
 
 def _point_loads(c: Constraints, s: Statement, state: _State) -> None:

@@ -42,7 +42,7 @@ EDITS = (
     # matrices and meshes of other programs
     Edit("bytes that are no ASCII", MARKET, 'text = content.decode("ascii")', 'text = content.decode("latin-1")', f"{HOSTILE} -k market"),
     Edit("matrices beyond their entries", MARKET, "if entries > there or (not dense", "if False and (not dense", f"{HOSTILE} -k market"),
-    Edit("entries on one side are not mirrored", MARKET, "sp.csr_matrix(A + mirrored - mirrored.multiply(A != 0))", "sp.csr_matrix(A + mirrored)", "tests/fem/test_foreign_matrices.py"),
+    Edit("entries on one side are not mirrored", "fem/files/matrix_record.py", "sp.csr_matrix(A + opposite - both)", "sp.csr_matrix(A + opposite)", "tests/fem/test_foreign_matrices.py"),
     Edit("cells of points that are not there", VTK, "if nodes.size and not (nodes.min() >= 0 and nodes.max() < len(points)):", "if False:", f"{HOSTILE} -k not_there"),
     Edit("GENERATE without its last number", "fem/files/abaqus/deck.py", "range(numbers[0], numbers[1] + 1,", "range(numbers[0], numbers[1],", "tests/fem/test_decks.py tests/fem/test_mesh_files.py"),
     Edit("GENERATE counted per line", "fem/files/abaqus/deck.py", "deck.generated += max(", "deck.generated = max(", f"{HOSTILE} -k generated"),

@@ -218,7 +218,9 @@ def test_bodies_of_the_manual_go_to_other_programs_and_back(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     names = names_of("interchange.md")
     np.testing.assert_allclose(names["again"].frequencies, names["body"].frequencies, rtol=1e-12)
-    assert {path.suffix for path in tmp_path.iterdir()} == {".mat", ".SID_FEM", ".fem"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".mat", ".SID_FEM", ".fem", ".mtx", ".npz"}
+    assert names["plate_again"].ndof == names["plate"].ndof
+    assert names["small"].inputs[0] == "tip Fx"
     result, frame = names["result"], names["frame"]
     np.testing.assert_array_equal(frame["bar.tip position z"], result.position("bar.tip")[:, 2])
     np.testing.assert_array_equal(names["dataset"](result)["hinge force x"], result.reaction("hinge")[:, 0])

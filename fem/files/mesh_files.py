@@ -22,7 +22,7 @@ from fem.files.nastran.mesh import read_nastran_mesh
 from fem.files.vtk_files import VtkFields, read_vtk, write_vtk
 from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import Mesh
-from fem.mesh.raw_mesh import RawMesh, mesh_and_steps, solid_mesh
+from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
 from fem.mesh.steps import Step
 from fem.user_files import written_whole
 
@@ -84,28 +84,28 @@ def read_mesh(
 
     Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, those of `register_reader`,
     and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell sets, surface groups face
-    sets (node sets when they are
-    not on the skin), line and point groups node sets. Two-node lines are beams when they are in one of the groups
-    `beams`, or when the file has neither solid nor surface cells; their groups become cell sets. Linear triangles and
-    quadrilaterals are shells when they are in one of the groups `shells` (`shells="all"`: all of them), and in decks
-    where S3 and S4 elements have a section. Nodes that no cell of
-    the part uses are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A
-    `MeshWarning` names the contents of the file that were lost.
+    sets (node sets when they are not on the skin), line and point groups node sets. Two-node lines are beams when they
+    are in one of the groups `beams`, in decks where they have a section, or when the file has neither solid nor surface
+    cells; their groups become cell sets. Triangles and quadrilaterals are shells when they are in one of the groups
+    `shells` (`shells="all"`: all of them), and in decks where they have a section. Nodes that no cell of the part uses
+    are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A `MeshWarning` names the
+    contents of the file that were lost.
 
-    Decks of solvers also contain constraints, supports, loads, lumped masses and materials. Equations, rigid bodies,
-    couplings and ties of Abaqus and CalculiX are obeyed (`mesh.constraints`); supports only with `supports="keep"`, for
-    the matrices of the part as the deck holds it (a body of a mechanism is free). Keywords that change the
-    part and are not obeyed are listed in `mesh.unread`, with their lines. Reductions and `flexible_body` refuse such a
-    part until `ignore` names the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: everything in analysis steps).
-    The materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` omits the comparison.
+    Decks of solvers also contain constraints, supports, loads, lumped masses, springs and materials. Constraints,
+    masses and springs are obeyed (`mesh.constraints`, `mesh.masses`, `mesh.springs`); supports only with
+    `supports="keep"`, for the matrices of the part as the deck holds it (a body of a mechanism is free). Keywords that
+    change the part and are not obeyed are listed in `mesh.unread`, with their lines. Reductions and `flexible_body`
+    refuse such a part until `ignore` names the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: everything in
+    analysis steps). The materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` omits the
+    comparison.
 
     Hexahedra of decks are full: C3D8 has incompatible modes, C3D20R all points of integration; `mesh.warnings` says so.
-    `elements="file"` takes them as CalculiX does, to compare results: C3D8 without these modes, C3D20R with eight
-    points.
+    `elements="file"` takes them as CalculiX does, to compare results: C3D8 without these modes, C3D8R with one point,
+    C3D20R with eight.
 
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
-    return solid_mesh(read_raw(path, elements), Path(path).stem, beams, ignore, supports, shells)
+    return mesh_and_steps(read_raw(path, elements), Path(path).stem, beams, ignore, supports, shells)[0]
 
 
 def read_steps(path: str | Path, ignore: Collection[str] = ()) -> tuple[Mesh, tuple[Step, ...]]:

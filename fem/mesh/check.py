@@ -9,9 +9,10 @@ from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from fem.elements import ELEMENTS, LINES, SHELLS, Element, element
+from fem.elements import ELEMENTS, LINE, LINES, SHELLS, Element, element
 from fem.errors import MeshError, MeshWarning
 from fem.mesh.cell_quality import integrable, scaled_jacobian
+from fem.mesh.constraints import MeanLink, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.shown import shown
 
@@ -113,7 +114,7 @@ def check_mesh(mesh: Mesh) -> MeshReport:
         volume += float(volumes.sum())
         lowest = min(lowest, float(quality.min()))
         first += len(block)
-    findings += _turned_over(mesh) + _duplicates(mesh) + _parts(mesh) + _unused(mesh)
+    findings += _hinges(mesh) + _turned_over(mesh) + _duplicates(mesh) + _parts(mesh) + _unused(mesh)
     return MeshReport(mesh.name, tuple(findings), _summary(mesh, volume), lowest, _advice(mesh))
 
 
@@ -274,11 +275,45 @@ def _doubled(cells: np.ndarray) -> str:
     )
 
 
-def warn_of_doubled_cells(mesh: Mesh) -> None:
-    """Issue a `MeshWarning` where cells occur twice."""
-    twice = doubled_cells(mesh)
-    if len(twice):
-        warnings.warn(MeshWarning(f"Mesh {mesh.name!r}: {_doubled(twice)}"), stacklevel=3)
+def hinged_nodes(mesh: Mesh) -> Int[np.ndarray, " k"]:
+    """Nodes of solids at which shells and beams end: their rotations are not held there.
+
+    Shells that lie on a face of a solid, beams along its edges, and rigid links carry rotations on.
+    """
+    of_solids = np.zeros(len(mesh.points), dtype=bool)
+    for block in mesh.cells:
+        if block.kind in ELEMENTS:
+            of_solids[block.connectivity] = True
+    ending, carried = np.zeros((2, len(mesh.points)), dtype=bool)
+    for block in mesh.cells:
+        if block.kind in SHELLS or block.kind == LINE:
+            inside = of_solids[block.connectivity]
+            along = inside.all(axis=1)
+            ending[block.connectivity[~along][inside[~along]]] = True
+            carried[block.connectivity[along]] = True
+    for constraint in mesh.constraints:
+        if isinstance(constraint, RigidLink | MeanLink):
+            carried[constraint.members] = True
+    return np.flatnonzero(ending & ~carried)
+
+
+def _hinges(mesh: Mesh) -> list[Finding]:
+    nodes = hinged_nodes(mesh)
+    return [Finding(WARNING, _hinged(mesh, nodes))] if len(nodes) else []
+
+
+def _hinged(mesh: Mesh, nodes: np.ndarray) -> str:
+    return (
+        f"shells or beams end at {len(nodes)} nodes of solids (first: {mesh.node_label(int(nodes[0]))}), which have no "
+        "rotations: they are hinged there. Continue them over the solid, or clamp them by a fem.RigidLink."
+    )
+
+
+def warn_of_mesh(mesh: Mesh) -> None:
+    """Issue a `MeshWarning` where cells occur twice, and where shells and beams are hinged to solids."""
+    twice, hinged = doubled_cells(mesh), hinged_nodes(mesh)
+    for text in ([_doubled(twice)] if len(twice) else []) + ([_hinged(mesh, hinged)] if len(hinged) else []):
+        warnings.warn(MeshWarning(f"Mesh {mesh.name!r}: {text}"), stacklevel=3)
 
 
 def _straight(shape: Element, x: Float[np.ndarray, "ne nn 3"]) -> np.ndarray:

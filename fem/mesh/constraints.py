@@ -94,7 +94,7 @@ class RigidLink(_Link):
       that have some follow as well.
     - `components`: those of the nodes that follow; default: all.
 
-    Raises `MeshError` when the reference is among the nodes.
+    Raises `MeshError` without nodes, and when the reference is among them.
     """
 
     components: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
@@ -102,6 +102,8 @@ class RigidLink(_Link):
 
     def __post_init__(self) -> None:
         nodes = np.unique(_numbers(self.nodes, self.source))
+        if not len(nodes):
+            raise MeshError(f"{self.source}: no node follows the reference node {self.reference}.")
         if self.reference in nodes:
             raise MeshError(f"{self.source}: the reference node {self.reference} is among the nodes that follow it.")
         object.__setattr__(self, "nodes", nodes)

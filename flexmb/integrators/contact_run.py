@@ -9,7 +9,6 @@ restitution; otherwise a bouncing body that comes to rest would need infinitely 
 step, those that are left happen at its end.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -23,14 +22,13 @@ from flexmb.contact.cones import Bounded, solve_contacts
 from flexmb.contact.impacts import CLOSES, impact_impulses
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
-from flexmb.errors import MechanismError, TunnellingWarning, UnilateralError
+from flexmb.errors import MechanismError, UnilateralError
 from flexmb.integrators.alpha_run import LONGEST_RUN, GeneralisedAlphaRun
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import (
     advance_touching,
     all_gaps,
     joint_poses,
-    marker_velocities,
     place_markers,
     touch,
 )
@@ -80,7 +78,6 @@ class ContactRun(GeneralisedAlphaRun):
         self._after_change = scheme._replace(alpha_m=0.0, alpha_f=0.0, beta=0.5, gamma=1.0)
         self._lost = 0.0
         self._breaking = np.zeros(0, dtype=np.int64)
-        self._bounded = tuple(c for c in mechanism.contacts if "plane" not in [shape.title for shape in c.pair])
         self.happened: list[EventRecord] = []
         self._touching = HIT * self.flat.scales[0]
         self._require_apart()
@@ -127,7 +124,6 @@ class ContactRun(GeneralisedAlphaRun):
         """Integrate to the time `target`."""
         assert self.step is not None
         self.fixed(target, self.step)
-        self._warn_of_tunnels(self.step)
         return self.now()
 
     def several(self, targets: np.ndarray) -> None:
@@ -362,35 +358,6 @@ class ContactRun(GeneralisedAlphaRun):
         self._lost += float(taken.sum())
         self._record(contacts, taken.reshape(-1, 3).sum(axis=1), impulses[::3] != 0)
         return impulses
-
-    def _warn_of_tunnels(self, h: float) -> None:
-        """Warn, once, when the places of a contact move farther past each other in a step than its shapes are thick:
-        planes have no end."""
-        mechanism = self.equations.mechanism
-        for contact in self._bounded:
-            one, other = (self._velocity(k) for k in contact.markers)
-            speed = float(np.linalg.norm(other - one))
-            if h * speed <= contact.size:
-                continue
-            a, b = (mechanism.markers[k].body for k in contact.markers)
-            one_name, other_name = ("the ground" if k == GROUND else repr(mechanism.bodies[k].name) for k in (a, b))
-            self._bounded = ()
-            warnings.warn(
-                f"At t = {self.t:.6g} {other_name} of {mechanism.name!r} moves by {h * speed:.3g} relative to "
-                f"{one_name} in a step of {h:.3g}, and their contact {contact.name!r} has a shape of size "
-                f"{contact.size:.3g}: they may pass through each other between two steps. Take a step of at most "
-                f"{contact.size / speed:.3g}.",
-                TunnellingWarning,
-                stacklevel=3,
-            )
-            return
-
-    def _velocity(self, marker: int) -> np.ndarray:
-        """The velocity (3,) of a marker in the world."""
-        m, found, turn = self.motion, np.zeros((1, 3)), np.zeros((1, 3))
-        marker_velocities(self.flat, marker, m.q[None], m.w[None], self.equations.kinematics, found, turn)
-        velocity: np.ndarray = found[0]
-        return velocity
 
     def _begin_with_forces(self, h: float) -> None:
         """Forces of the points that touch at the beginning, with the accelerations and multipliers, from the first part

@@ -72,9 +72,17 @@ class BodyHandle:
         return Attachment(self.index, self.body.interface(interface).point, interface)
 
 
+def array_of(value: ArrayLike) -> np.ndarray:
+    """`value` as an array of numbers; empty for lists of different lengths, texts, and others that are none."""
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.zeros(0)
+
+
 def vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
     """`value` as an array of `size` finite numbers. Raises `MechanismError`, which names `what`, for anything else."""
-    array = np.asarray(value, dtype=float)
+    array = array_of(value)
     if array.shape != (size,) or not np.isfinite(array).all():
         raise MechanismError(f"{what}: expected {size} finite numbers, found {value!r}.")
     return array
@@ -85,7 +93,7 @@ def rotation_matrix(value: ArrayLike, what: str) -> np.ndarray:
 
     Raises `MechanismError`, which names `what`, for anything else.
     """
-    array = np.asarray(value, dtype=float)
+    array = array_of(value)
     if array.shape == (3,) and np.isfinite(array).all():
         return rotation_exp(array)
     if array.shape == (4,) and np.isfinite(array).all() and np.linalg.norm(array) > 0:
@@ -109,6 +117,13 @@ def number(value: float, what: str, advice: str = "") -> float:
     return float(value)
 
 
+def not_below_zero(value: float, what: str) -> float:
+    """`value` as a number that is not negative. Raises `MechanismError`, which names `what`, for anything else."""
+    if (found := number(value, what)) < 0:
+        raise MechanismError(f"{what} must not be negative; found {value!r}.")
+    return found
+
+
 def non_negative(value: float, name: str) -> float:
     """A stiffness or damping constant of the element `name`. Raises `MechanismError` when it is negative or not
     a finite number."""
@@ -118,7 +133,7 @@ def non_negative(value: float, name: str) -> float:
             "joint write motor(name, joint, effort), between two places spring_damper(..., law=...)."
         )
     value = number(value, f"{name!r}: stiffness or damping")
-    if not (np.isfinite(value) and value >= 0):
+    if value < 0:
         raise MechanismError(f"{name!r}: stiffness and damping must be finite and not negative; found {value}.")
     return float(value)
 

@@ -21,7 +21,7 @@ from flexmb.kernels.calls import shape_points
 from flexmb.kernels.contact import forces, shapes
 from flexmb.kernels.contact.forces import DAMPING, DEEPEST, EXPONENT, SHAPE_A, SHAPE_B, STIFFNESS
 from flexmb.kernels.contact.shapes import MOST
-from flexmb.mechanism.attachments import non_negative
+from flexmb.mechanism.attachments import not_below_zero
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, law
 from flexmb.mechanism.mechanism import FrameForce
 
@@ -185,8 +185,8 @@ def law_numbers(
 
 
 def _coefficients(name: str, friction: float, static: float | None, slip_speed: float | None) -> tuple[float, float]:
-    mu = non_negative(friction, f"friction of the contact {name}")
-    stick = mu if static is None else non_negative(static, f"static friction of the contact {name}")
+    mu = not_below_zero(friction, f"Contact {name!r}: friction")
+    stick = mu if static is None else not_below_zero(static, f"Contact {name!r}: static_friction")
     if stick < mu:
         raise MechanismError(
             f"Contact {name!r}: static_friction={stick} must be at least the coefficient of sliding, {mu}."

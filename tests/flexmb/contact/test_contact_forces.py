@@ -321,6 +321,11 @@ def test_hertz_stiffness_of_materials():
     assert hertz_stiffness(modulus, 0.02, -0.04) == pytest.approx(hertz_stiffness(modulus, 0.04))
     with pytest.raises(LawError, match=r"does not fit into a socket of radius 0.02"):
         hertz_stiffness(modulus, 0.03, -0.02)
+    with pytest.raises(LawError, match=r"radius of the other surface is positive.* found 0.0"):
+        hertz_stiffness(modulus, 0.03, 0.0)
+    with pytest.raises(LawError, match=r"Poisson's ratio of a contact is above -1 and at most 1/2; found 2.0"):
+        effective_modulus(207e9, 2.0)
+    assert hertz_stiffness(np.float32(3.0), np.int64(4)) == 8.0
 
 
 def test_a_result_file_keeps_the_contact(tmp_path):
@@ -430,6 +435,8 @@ def test_contacts_that_cannot_be_are_refused():
         system.contact("c", Plane().on(system.ground.at((0, 0, -0.5))), here, law=law)
     with pytest.raises(MechanismError, match="needs slip_speed"):
         system.contact("c", floor, here, law=law, friction=0.3)
+    with pytest.raises(MechanismError, match="Contact 'c': friction must not be negative; found -1"):
+        system.contact("c", floor, here, law=law, friction=-1)
     with pytest.raises(MechanismError, match=r"static_friction=0.1 must be at least .* 0.3"):
         system.contact("c", floor, here, law=law, friction=0.3, static_friction=0.1, slip_speed=1e-3)
     memory = power_law(1.0, restitution=0.5, speed=1e-3, each_impact=True)

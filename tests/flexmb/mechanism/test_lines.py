@@ -210,6 +210,7 @@ def test_what_cannot_be_is_refused_by_name():
     fine = {"mass_per_length": 1.0, "speed": 1.0}
     for points, options, message in (
         ([(0, 0, 0)], fine, "at least two points"),
+        ([(0, 0, 0), (1,)], fine, "at least two points"),
         ([(0, 0, 0), (0, 0, 0)], fine, "coincide"),
         ([(0, 0, 0), (1, 0, 0), (1, 1, 0)], fine, "corner at point 2"),
         ([(0, 0, 0), (1, 0, 0)], {"mass_per_length": -1.0, "speed": 1.0}, "must not be negative"),

@@ -177,12 +177,13 @@ class SampledRun:
         return self._run.equations
 
     def _begun(self, begin: Start) -> Any:
-        self._began, self._held = begin.state.t, self._states_at(begin)
+        self._hold(begin)
         return self._method.begin(self._mechanism, begin, end=self._end, longest=self._longest, pace=self._pace)
 
-    def _states_at(self, begin: Start) -> np.ndarray:
+    def _hold(self, begin: Start) -> None:
+        """Keep the time and the states of the last sample."""
         states = begin.state.element_states
-        return states if len(states) else self._mechanism.initial_states
+        self._began, self._held = begin.state.t, states if len(states) else self._mechanism.initial_states
 
     def prepare(self) -> None:
         """Compile the kernels before the clock runs."""
@@ -234,7 +235,7 @@ class SampledRun:
         self._work = self._work + s.work
         begin = self._start(s.state, states)
         if isinstance(self._run, GeneralisedAlphaRun) and self._run.step is not None and s.t < self._end:
-            self._began, self._held = begin.state.t, self._states_at(begin)
+            self._hold(begin)
             self._run.begin_anew(begin)
             return
         self._statistics.append(self._run.statistics(0.0))

@@ -30,7 +30,7 @@ from fem.loads import gravity, point_force, pressure
 from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
 from fem.mesh import structured_meshes
-from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
+from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes, straighten_cells
 from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
@@ -106,6 +106,7 @@ __all__ = [
     "read_steps",
     "solve_step",
     "split",
+    "straighten_cells",
     "structured_meshes",
     "write_matrices",
     "write_mesh",

@@ -259,7 +259,8 @@ class UnresolvedWarning(FlexmbWarning):
 class TunnellingWarning(FlexmbWarning):
     """A body moves so far in a step that it may pass through another one unseen.
 
-    Raised during the run, once; the message names the contact, the body and its speed, and the longest safe step.
+    Raised at the end of a run, for each contact; the message names both shapes, when they come near each other, and the
+    longest safe step.
     """
 
 

@@ -10,13 +10,14 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from jaxtyping import Float
 
+from fem.analysis.cyclic import two_sectors
 from fem.elements import ELEMENTS
 from fem.errors import FactorisationError, MeshError
 from fem.linear_algebra.factor import SINGULAR
 from fem.loads import pressure
 from fem.matrices import assembly
 from fem.mesh.constraints import Equation
-from fem.mesh.steps import Heating, Step
+from fem.mesh.steps import Heating, Step, Support
 from fem.model import Model
 
 LINEAR = ("STATIC", "FREQUENCY")
@@ -52,6 +53,9 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
             f"Step {step.number} ({step.source.label}) of {model.name!r} is not solved: {what}. Linear steps STATIC "
             "and FREQUENCY are."
         )
+    if step.cyclic is not None:
+        return _cyclic(model, step, before)
+    step = replace(step, supports=tuple(_fixed(model, s, before) for s in step.supports))
     held, lifted, dropped = _held(model, step)
     K = held.K
     if step.perturbation and before is not None:
@@ -72,6 +76,38 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
     u = held.dof_map.expand(q)
     n = 3 * len(held.points)
     return StepResult(u[:n].reshape(-1, 3)[: len(model.points)], u[n:].reshape(-1, 3), np.zeros(0))
+
+
+def _cyclic(model: Model, step: Step, before: StepResult | None) -> StepResult:
+    """Frequencies of a sector for every nodal diameter of a step, each of them twice."""
+    moved = any(s.value for s in step.supports)
+    if step.procedure != "FREQUENCY" or moved or (step.perturbation and before is not None):
+        raise MeshError(
+            f"Step {step.number} ({step.source.label}) of {model.name!r} is not solved: of cyclic symmetry, "
+            "frequencies of an unloaded sector are."
+        )
+    assert step.cyclic is not None
+    held, found = tuple(s.equation for s in step.supports), []
+    for diameter in range(step.diameters[0], step.diameters[1] + 1):
+        K, M = two_sectors(model, step.cyclic, diameter, held, model.elements.mesh.bare_nodes)
+        found.append(_frequencies(K, M, step.modes))
+    return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), np.concatenate(found))
+
+
+def _fixed(model: Model, support: Support, before: StepResult | None) -> Support:
+    """A support with the value at which the step before left its dofs, if it asks for that."""
+    if not np.isnan(support.value):
+        return support
+    e, n = support.equation, 3 * len(model.points)
+    if before is None or not before.displacements.size:
+        raise MeshError(
+            f"{e.source}: holds dofs where the step before left them; give the result of a static step before."
+        )
+    u = np.zeros(model.dof_map.size_of_all)
+    u[:n] = before.displacements.ravel()
+    u[n:] = before.rotations.ravel()
+    row = model.dof_map.row(e.nodes, e.components, e.coefficients, e.source)
+    return replace(support, value=float((row @ u).item()))
 
 
 def _held(model: Model, step: Step) -> tuple[Model, float, np.ndarray]:

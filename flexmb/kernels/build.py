@@ -11,9 +11,12 @@ Internal functions of numba are replaced, so that pyproject.toml states the vers
 have any version, because the library does not need numba.
 """
 
+import gc
 import json
 import sys
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -45,6 +48,12 @@ def lower_only() -> None:
         library._raise_if_finalized()
         library._finalized = True
 
+    chosen = dispatcher.Dispatcher.get_call_template
+
+    def by_kind(function: Any, arguments: Any, named: Any) -> Any:
+        plain = tuple(types.unliteral(kind) for kind in arguments)
+        return chosen(function, plain, {name: types.unliteral(kind) for name, kind in named.items()})
+
     replaced: list[tuple[Any, str, Any]] = [
         (codegen.CPUCodeLibrary, "_optimize_functions", with_layout),
         (codegen.CPUCodeLibrary, "finalize", not_linked),
@@ -53,6 +62,7 @@ def lower_only() -> None:
         (lowering.Lower, "create_cfunc_wrapper", lambda lower: None),
         (lowering.Lower, "create_cpython_wrapper", lambda lower, release_gil=False: None),
         (dispatcher.Dispatcher, "enable_caching", lambda function: None),
+        (dispatcher.Dispatcher, "get_call_template", by_kind),  # not again for each constant among the arguments
     ]
     for owner, name, function in replaced:
         setattr(owner, name, function)
@@ -228,6 +238,8 @@ def lower(entries: dict[str, Any], signatures: Signatures) -> tuple[Any, list[tu
 
 def emit(module: bytes, names: list[str], processor: str, suffix: str) -> bytes:
     """The object file of a module for a kind of processor; the suffix is added to its functions."""
+    ll.initialize_all_targets()
+    ll.initialize_all_asmprinters()
     whole = ll.parse_bitcode(module)
     machine = ll.Target.from_triple(ll.get_process_triple()).create_target_machine(
         cpu=processor, features="", opt=3, reloc="pic", codemodel="default"
@@ -277,6 +289,7 @@ def main(folder: Path) -> None:
     package.__path__ = [str(Path(__file__).parents[1])]
     sys.modules["flexmb"] = package
     lower_only()
+    gc.disable()  # a third of the time of the lowering goes into collections that find nothing
     from flexmb.kernels import calls
     from flexmb.kernels.base.library import sources_digest
     from flexmb.kernels.base.pointed import record_type
@@ -285,12 +298,12 @@ def main(folder: Path) -> None:
     module, rows = lower(calls.ENTRIES, signatures)
     architecture = ll.get_process_triple().split("-")[0].lower()
     processors = PROCESSORS.get(architecture, ("generic",))
-    ll.initialize_all_targets()
-    ll.initialize_all_asmprinters()
     folder.mkdir(parents=True, exist_ok=True)
-    code, names = module.as_bitcode(), [row[0] for row in rows]
-    for k, processor in enumerate(processors):
-        (folder / f"kernels_{k}.o").write_bytes(emit(code, names, processor, f"_{k}"))
+    code, names, suffixes = module.as_bitcode(), [row[0] for row in rows], [f"_{k}" for k in range(len(processors))]
+    with ProcessPoolExecutor(len(processors)) as pool:  # the kinds of processors side by side
+        objects = list(pool.map(emit, repeat(code), repeat(names), processors, suffixes))
+    for suffix, made in zip(suffixes, objects, strict=True):
+        (folder / f"kernels{suffix}.o").write_bytes(made)
     digest = sources_digest()
     (folder / "table.h").write_text(header(rows, signatures.layouts, processors, digest), encoding="utf-8")
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import unknown_name
+from flexmb.contact.shapes import Meshes
 from flexmb.errors import LawError
 from flexmb.kernels.base.law_call import LawCall, compiled_law, read_only, repeated_law
 from flexmb.kernels.base.memory import stored
@@ -133,11 +134,12 @@ def _law_named(module: str, name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class BoundLaw:
-    """A frame law with values of its parameters (np,) and initial states (ns,)."""
+    """A frame law with values of its parameters (np,) and initial states (ns,); `meshes` as in `FrameForce`."""
 
     law: FrameLaw
     parameters: tuple[float, ...]
     initial: tuple[float, ...]
+    meshes: Meshes = field(default_factory=dict)
 
 
 def _finite(value: Any, what: str) -> float:

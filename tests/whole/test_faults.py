@@ -149,6 +149,18 @@ def test_two_studies_do_not_share_a_checkpoint(tmp_path):
 
 
 @posix
+def test_a_checkpoint_is_taken_before_it_is_written(tmp_path):
+    """Of two studies that start at the same moment, one holds the file before anything stands in it."""
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / "kept.json"
+    with path.open("w") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        with pytest.raises(StudyError, match="Another study stores its outcomes"):
+            KeptOutcomes(path, {"model": "1"})
+    assert path.read_text() == ""
+
+
+@posix
 def test_solutions_that_another_process_uses_are_not_removed(tmp_path):
     code = """
 import sys, time

@@ -41,7 +41,8 @@ class DeckMaterial:
 
 @dataclass
 class DeckSection:
-    """A section: its element set and material, and what it says of shells and beams."""
+    """A section: its element set and material, what it says of shells and beams, and the thickness of plane elements
+    (`plane`)."""
 
     elset: str
     material: str
@@ -49,6 +50,7 @@ class DeckSection:
     orientation: str = ""
     thickness: float | None = None
     offset: float = 0.0
+    plane: float | None = None
     beam: Section | None = None
     y_axis: tuple[float, float, float] | None = None
 
@@ -144,7 +146,8 @@ def _section(source: Unread, keyword: str, options: dict[str, str], values: list
         return None
     where = (str(member(options["ELSET"])), options["MATERIAL"].strip('"').upper(), source)
     if keyword == "SOLIDSECTION":
-        return DeckSection(*where, orientation=options.get("ORIENTATION", "").upper())
+        plane = number(values[0][0]) if values and values[0][0] else 1.0
+        return DeckSection(*where, orientation=options.get("ORIENTATION", "").upper(), plane=plane)
     if keyword == "SHELLSECTION":
         if {"ORIENTATION", "NODALTHICKNESS"} & set(options) or not values:
             return None

@@ -12,6 +12,7 @@ import numpy as np
 
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Constraints
+from fem.files.abaqus.cyclic import read_cyclic
 from fem.files.abaqus.deck import Statement
 from fem.files.abaqus.keywords import OUTPUT
 from fem.files.abaqus.lines import fields, member, number
@@ -45,19 +46,30 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
     current: Step | None = None
     before: list[Unread] = []
     unread = before
+    try:
+        cyclic = read_cyclic(c)
+    except (MeshError, ValueError, KeyError, IndexError) as error:
+        source, cyclic = c.numbers.deck.cyclic[0].source, None
+        before.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
     for s in c.numbers.deck.history:
         if s.keyword == "STEP":
             if current is not None:
                 steps.append(_unfinished(c, current, state, unread))
             perturbation = "PERTURBATION" in s.options
             nonlinear = "NLGEOM" in s.options and s.options["NLGEOM"].upper() != "NO"
-            current, unread = Step(s.step, "", s.source, nonlinear, perturbation), list(before)
+            diameters = (0, 0 if cyclic is None else cyclic.sectors // 2)
+            current = Step(s.step, "", s.source, nonlinear, perturbation, cyclic=cyclic, diameters=diameters)
+            unread = list(before)
             if perturbation:
                 state = replace(state, forces={}, spread={})
             continue
         try:
             if current is not None and s.keyword in PROCEDURES:
                 current = replace(current, procedure=s.keyword, modes=_modes(s))
+            elif current is not None and s.keyword == "SELECTCYCLICSYMMETRYMODES" and cyclic is not None:
+                last = str(cyclic.sectors // 2)
+                diameters = int(s.options.get("NMIN", "0")), int(s.options.get("NMAX", last))
+                current = replace(current, diameters=diameters)
             elif s.keyword == "INITIALCONDITIONS":
                 if s.options.get("TYPE", "").upper() == "TEMPERATURE":
                     _require_options(s, "TYPE")
@@ -110,33 +122,36 @@ def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> St
     )
 
 
-def _is_new(s: Statement) -> bool:
-    """Whether a keyword replaces all of its kind before it. Raises `MeshError` for other options."""
-    _require_options(s, "OP")
+def _is_new(s: Statement, *known: str) -> bool:
+    """Whether a keyword replaces all of its kind before it. Raises `MeshError` for options that are not `known`."""
+    _require_options(s, "OP", *known)
     return s.options.get("OP", "MOD").upper() == "NEW"
 
 
-def _require_options(s: Statement, known: str) -> None:
-    others = set(s.options) - {known}
+def _require_options(s: Statement, *known: str) -> None:
+    others = set(s.options) - {*known}
     if others:
         raise MeshError(f"options {', '.join(sorted(others))}")
 
 
 def _boundary(c: Constraints, s: Statement, state: _State) -> None:
-    if _is_new(s):
+    if _is_new(s, "FIXED"):
         state.held.clear()
     for node, dof, value in c.held(s):
         terms = c.terms(node, dof, 1.0)
-        state.held[node, dof] = c.equation(terms, s.source.label), value
+        state.held[node, dof] = c.equation(terms, s.source.label), np.nan if "FIXED" in s.options else value
 
 
 def _point_loads(c: Constraints, s: Statement, state: _State) -> None:
     if _is_new(s):
         state.forces.clear()
+    deck = c.numbers.deck
+    round_about = any(deck.plane[k].family == "CAX" for k in deck.expanded)
     for _, row in s.rows:
         who, dof, value = fields(row)[:3]
         for node in c.nodes(who):
-            nodes, components, along = c.terms(node, int(dof), number(value))
+            # forces on axisymmetric elements are those of the whole circumference, solved is a sector of two degrees
+            nodes, components, along = c.terms(node, int(dof), number(value) / (180 if round_about else 1))
             made = [NodalForce(n, k, v) for n, k, v in zip(nodes, components, along, strict=True)]
             _add(state.forces, (node, int(dof)), s.step, made)
 
@@ -163,7 +178,8 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
             continue
         cells = c.numbers.cells(_elements(c, who))
         if kind[:1] == "P" and kind[1:].isdigit():
-            faces = [(b, r, c.numbers.face(b, f"S{kind[1:]}", who)) for b, r in cells]
+            edges = 2 * bool(_elements(c, who) & c.numbers.deck.expanded)  # sides of plane elements after both faces
+            faces = [(b, r, c.numbers.face(b, f"S{int(kind[1:]) + edges}", who)) for b, r in cells]
             load: FacePressure | BodyForce = FacePressure(np.array(faces).reshape(-1, 3), values[0])
         elif kind == "GRAV" and len(values) == 4:
             load = BodyForce(_massive(c, who, cells), gravity=values[0] * _direction(values[1:]))

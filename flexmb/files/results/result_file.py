@@ -12,7 +12,8 @@ import scipy
 
 from fem.errors import FlexmbError
 from flexmb.contact.group import ContactGroup, GroupCall
-from flexmb.contact.shapes import shape_of_code
+from flexmb.contact.shapes import pair_numbers, shape_of_code
+from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
 from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
 from flexmb.files.results.control_tree import control_tree, controller_from_tree
@@ -29,6 +30,7 @@ from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.contacts.element import CONTACT_LAWS
 from flexmb.mechanism.contacts.exact import contact_from_tree, contact_tree
+from flexmb.mechanism.contacts.surface import surface_contact_from_tree, surface_contact_tree
 from flexmb.mechanism.curves.plane import Curve, spline
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.lines.line import Line
@@ -154,6 +156,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "lines": [{f.name: getattr(line, f.name) for f in fields(Line)} for line in m.lines],
         "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
         "contacts": [contact_tree(contact) for contact in m.contacts],
+        "surface_contacts": [surface_contact_tree(contact) for contact in m.surface_contacts],
     }
 
 
@@ -182,6 +185,7 @@ def _mechanism_from_tree(
         curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
         lines=tuple(_line(line) for line in tree.get("lines", [])),
         contacts=tuple(contact_from_tree(contact) for contact in tree.get("contacts", [])),
+        surface_contacts=tuple(surface_contact_from_tree(contact) for contact in tree.get("surface_contacts", [])),
         units=require_units(tree.get("units")),
     )
 
@@ -226,7 +230,8 @@ def _group_tree(group: ContactGroup) -> Tree:
     return {
         "name": group.name,
         "markers": np.array(group.markers),
-        "shapes": np.array([(shape.code, *shape.dimensions) for shape in group.shapes], dtype=float),
+        "shapes": np.array([pair_numbers(shape, shape)[0][:4] for shape in group.shapes], dtype=float),
+        "meshes": meshes_tree({k: s for k, s in enumerate(group.shapes) if isinstance(s, TriangleMesh)}),
         "parameters": np.array(group.parameters),
         "labels": list(group.call.labels),
     }
@@ -238,7 +243,8 @@ def _group(tree: Tree) -> ContactGroup:
     require_numbers(shapes, (len(own), 4), f"the shapes of the contacts {name!r}")
     require_numbers(parameters, (11,), f"the parameters of the contacts {name!r}")
     labels = tuple(str(label) for label in tree["labels"])
-    made = tuple(shape_of_code(row[0], tuple(row[1:])) for row in shapes.tolist())
+    meshes = meshes_from_tree(tree.get("meshes", []))
+    made = tuple(meshes[k] if k in meshes else shape_of_code(row[0], row[1:]) for k, row in enumerate(shapes.tolist()))
     return ContactGroup(name, own, made, tuple(parameters.tolist()), GroupCall(name, labels))
 
 
@@ -251,6 +257,7 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
         "states": list(law.states),
         "parameters": list(law.parameters),
         "values": np.array(force.parameters),
+        "meshes": meshes_tree(force.meshes),
         "initial": np.array(force.initial),
         "updates": law.updates,
         "seen": relative_motion(result, force),
@@ -275,7 +282,8 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
         )
     name = str(tree["name"])
     bound = law(initial=initial.tolist(), **dict(zip(parameters, values.tolist(), strict=True)))
-    return FrameForce(name, FrameLawCall(law, name), bound.parameters, bound.initial)
+    meshes = meshes_from_tree(tree.get("meshes", []))
+    return FrameForce(name, FrameLawCall(law, name), bound.parameters, bound.initial, meshes)
 
 
 def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float | None]:

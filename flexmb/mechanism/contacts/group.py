@@ -9,7 +9,8 @@ from scipy.spatial import cKDTree
 
 from flexmb.contact.group import ContactGroup
 from flexmb.contact.laws import NormalLaw, TurningFriction
-from flexmb.contact.shapes import ContactShape, Plane, Surface, require_pair
+from flexmb.contact.shape import ContactShape, Surface
+from flexmb.contact.shapes import Plane, require_pair
 from flexmb.errors import MechanismError
 from flexmb.kernels.contact.forces import DEEPEST, STIFFNESS
 from flexmb.mechanism.contacts.added import drawn_shape
@@ -55,7 +56,7 @@ def group_parameters(
         own = ((float(s.code), *s.dimensions) for s in (a, b))
         numbers = [*(x for side in own for x in side), *parameters]
         numbers[DEEPEST] = DEEP * min(a.size, b.size)
-        require_apart(name, tuple(numbers), A.T @ (y - x), A.T @ B)
+        require_apart(name, tuple(numbers), (a, b), A.T @ (y - x), A.T @ B)
     return parameters, drawn
 
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from flexmb.bodies.body import Body
-from flexmb.contact.shapes import Surface
+from flexmb.contact.shape import Surface
 from flexmb.errors import ContactPlaceWarning
 from flexmb.mechanism.attachments import Attachment
 

@@ -59,9 +59,10 @@ def points_over_time(motion: Motion, contact: ExactContact) -> PointsOverTime:
     shape = (nt, contact.points, 3)
     gap, point, normal = np.full(shape[:2], np.inf), np.full(shape, np.nan), np.zeros(shape)
     force, velocity = np.zeros(shape), np.zeros(shape)
+    numbers = contact.numbers
     for k in range(nt):
         A = a.axes[k]
-        found = points_of(contact.shapes, A.T @ (b.position[k] - a.position[k]), A.T @ b.axes[k])
+        found = points_of(numbers, A.T @ (b.position[k] - a.position[k]), A.T @ b.axes[k])
         n = min(len(found), contact.points)
         if not n:
             continue

@@ -1,11 +1,11 @@
-"""Continuous contacts that a body may have passed through between two steps of a simulation."""
+"""Contacts that a body may have passed through between two steps of a simulation."""
 
 from collections.abc import Iterator
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from flexmb.contact.shapes import ContactShape
+from flexmb.contact.shape import ContactShape
 from flexmb.mechanism.contacts.element import contact_shapes, is_contact
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import marker_motion
@@ -17,14 +17,14 @@ LOOKS = 1000
 
 
 def tunnels(motion: Motion, step: float) -> Iterator[str]:
-    """A sentence for each continuous contact whose shapes come near each other at a relative speed that takes them
+    """A sentence for each contact whose shapes come near each other at a relative speed that takes them
     through each other in a `step`: it is then larger than the smaller shape. Planes have no end to come out at."""
     mechanism = motion.mechanism
     t = np.asarray(motion.t)
     looks = np.unique(np.linspace(0, len(t) - 1, min(len(t), LOOKS)).round().astype(int))
     interval = float(np.diff(t[looks]).max(initial=step))
     speed = _largest_speed(motion)
-    for name, markers, shapes in _continuous(mechanism):
+    for name, markers, shapes in _contacts(mechanism):
         size = min((shape.size for shape in shapes if np.isfinite(shape.reach)), default=np.inf)
         if 2 * speed * step <= size:
             continue
@@ -45,13 +45,15 @@ def tunnels(motion: Motion, step: float) -> Iterator[str]:
         )
 
 
-def _continuous(mechanism: Mechanism) -> Iterator[tuple[str, tuple[int, ...], tuple[ContactShape, ...]]]:
+def _contacts(mechanism: Mechanism) -> Iterator[tuple[str, tuple[int, ...], tuple[ContactShape, ...]]]:
     for force in mechanism.frame_forces:
         if is_contact(force) and force.name in mechanism.force_elements:
             markers = mechanism.rows[mechanism.force_elements[force.name][0]].markers
-            yield force.name, markers, tuple(contact_shapes(force.parameters))
+            yield force.name, markers, contact_shapes(force)
     for group in mechanism.contact_groups:
         yield group.name, group.markers, group.shapes
+    for contact in mechanism.contacts:
+        yield contact.name, contact.markers, contact.pair
 
 
 def _largest_speed(motion: Motion) -> float:

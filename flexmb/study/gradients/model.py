@@ -12,6 +12,7 @@ from flexmb.mechanism.mechanism import (
     refuse_controllers,
     refuse_friction,
     refuse_lines,
+    refuse_velocity_matrices,
 )
 from flexmb.mechanism.system import System
 
@@ -35,6 +36,7 @@ def refuse_frame_forces(mechanism: Mechanism) -> None:
             "flexmb.study.gradient, which takes differences."
         )
     refuse_lines(mechanism, "The adjoint or direct method")
+    refuse_velocity_matrices(mechanism, "The adjoint or direct method")
     refuse_friction(mechanism, "The adjoint or direct method")
     refuse_contact_groups(mechanism, "The adjoint or direct method")
     refuse_controllers(mechanism, "The adjoint or direct method")

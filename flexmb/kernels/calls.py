@@ -22,6 +22,7 @@ from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
 from flexmb.kernels.base.library import called
 from flexmb.kernels.contact import cone, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
+from flexmb.kernels.derivatives import elements as derivatives_of_elements
 from flexmb.kernels.equations import (
     contact_groups,
     curves,
@@ -115,11 +116,15 @@ _record(
     d3="Mrr Lrr Mre G moved_G",
 )
 _record(step.IntegratorState, d2="pose next_pose powers past")
-_record(adjoint.Track, d2="q w wdot a multipliers angles")
+_record(adjoint.Track, d2="q w wdot a multipliers angles states state_rates")
 _record(adjoint.Costates)
 _record(adjoint.BackwardPass, d2="pivot")
-_record(transposed.Scratch, d2="dJ Mre Mrr Lrr dJ_moved Lrr_moved six", d3="G")
-_record(variation.Variation, d2="pivot a multipliers")
+_record(
+    transposed.Scratch,
+    d2="dJ Mre Mrr Lrr dJ_moved Lrr_moved six pulled settling row_G control_settling",
+    d3="G slopes control_slopes",
+)
+_record(variation.Variation, d2="pivot a multipliers low_states high_states")
 
 # rotations
 _NINE = "(d d d d d d d d d)"
@@ -207,8 +212,11 @@ advance_recorded = _entry(
 )
 backward_pass = _entry(
     adjoint.backward_pass,
-    "CompiledModel Tree Scheme d d3 Track i1 d2 d2 d2 MarkerKinematics Workspace Scratch MarkerKinematics "
+    "CompiledModel Tree Scheme d d3 Track i1 d2 d2 d2 d2 d2 MarkerKinematics Workspace Scratch MarkerKinematics "
     "BackwardPass Costates",
+)
+element_forces = _entry(
+    derivatives_of_elements.element_forces, "CompiledModel Track d d3 MarkerKinematics Workspace d2 d2 d2"
 )
 rigid_slopes = _entry(adjoint.rigid_slopes, "CompiledModel i Track d2 d1")
 difference_of_work = _entry(
@@ -218,6 +226,6 @@ difference_of_work = _entry(
 _FIVE = "({0} {0} {0} {0} {0})".format
 vary = _entry(
     variation.vary,
-    f"{_FIVE('CompiledModel')} Tree d b d Scheme d {_FIVE('d3')} d2 Track i i Variation {_FIVE('MarkerKinematics')} "
-    "Workspace Workspace",
+    f"{_FIVE('CompiledModel')} Tree d b d Scheme d {_FIVE('d3')} d2 d2 d2 Track i i Variation "
+    f"{_FIVE('MarkerKinematics')} Workspace Workspace",
 )

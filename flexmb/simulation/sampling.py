@@ -20,6 +20,7 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import ControllerError
+from flexmb.integrators.alpha_run import GeneralisedAlphaRun
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method
 from flexmb.kernels.base.law_call import require_sound
@@ -176,12 +177,13 @@ class SampledRun:
         return self._run.equations
 
     def _begun(self, begin: Start) -> Any:
-        self._began, self._held = begin.state.t, self._states_at(begin)
+        self._hold(begin)
         return self._method.begin(self._mechanism, begin, end=self._end, longest=self._longest, pace=self._pace)
 
-    def _states_at(self, begin: Start) -> np.ndarray:
+    def _hold(self, begin: Start) -> None:
+        """Keep the time and the states of the last sample."""
         states = begin.state.element_states
-        return states if len(states) else self._mechanism.initial_states
+        self._began, self._held = begin.state.t, states if len(states) else self._mechanism.initial_states
 
     def prepare(self) -> None:
         """Compile the kernels before the clock runs."""
@@ -202,7 +204,7 @@ class SampledRun:
         """Integrate to `target`, through all samples that are due until then."""
         near = SAME * min(c.sample_time or np.inf for c in self._controllers)
         while self._due <= target + near:
-            due = min(self._due, target)
+            due = target if self._due > target - near else self._due
             s = self._run.to(due) if due > self._began else self._run.now()
             self._sample(self._whole(s)._replace(t=due, work=s.work), self._due)
             self._due = next_sample(self._controllers, self._due)
@@ -231,7 +233,12 @@ class SampledRun:
         """Take the samples due at the end of an integration, and begin the next one."""
         states = sample(self._mechanism, s._replace(t=due))
         self._work = self._work + s.work
+        begin = self._start(s.state, states)
+        if isinstance(self._run, GeneralisedAlphaRun) and self._run.step is not None and s.t < self._end:
+            self._hold(begin)
+            self._run.begin_anew(begin)
+            return
         self._statistics.append(self._run.statistics(0.0))
-        self._run = self._begun(self._start(s.state, states))
+        self._run = self._begun(begin)
         if s.t < self._end:
             self._run.prepare()

@@ -220,7 +220,7 @@ def every_way():
     sprinkler()
 
     def model(mass, length):
-        return arm(mass, length)
+        return arm(mass, length, law=maxwell(k=50.0, tau=0.1))
 
     at = {"mass": 2.0, "length": 1.0}
     adjoint_gradient(model, at, 0.02, lambda r: r.position("body.end")[:, 2], over="final", step=1e-3)

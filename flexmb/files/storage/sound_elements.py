@@ -10,7 +10,7 @@ import numpy as np
 
 from flexmb.contact.group import ContactGroup
 from flexmb.contact.shape import ContactShape
-from flexmb.contact.shapes import Meshes, pair_of, require_pair
+from flexmb.contact.shapes import Meshes, pair_of, require_pair, shape_of_code
 from flexmb.files.storage.sound import KINDS, require, require_index, require_number, require_numbers, require_text
 from flexmb.kernels.base.data import ANGLE, SPIN, TRANSLATION
 from flexmb.kernels.contact.forces import (
@@ -115,8 +115,12 @@ def _require_frame_force(m: Mechanism, force: FrameForce) -> None:
 def _pair(numbers: Sequence[float], meshes: Meshes, what: str) -> tuple[ContactShape, ContactShape]:
     """The shapes of numbers that begin with those of a pair."""
     for code in (numbers[SHAPE_A], numbers[SHAPE_B]):
-        require(float(code).is_integer(), f"the code of a shape of {what} is {code}, expected a whole number")
+        _require_code(code, what)
     return pair_of(numbers, meshes)
+
+
+def _require_code(code: float, what: str) -> None:
+    require(float(code).is_integer(), f"the code of a shape of {what} is {code}, expected a whole number")
 
 
 def _require_law_numbers(p: Sequence[float], what: str) -> None:
@@ -160,7 +164,8 @@ def _require_surface_contact(m: Mechanism, contact: SurfaceContact) -> None:
     require_index(contact.marker, 0, len(m.markers), f"the marker of {what}")
     require_index(contact.body, 0, len(m.bodies), f"the body of {what}")
     require(len(contact.shape) == 4, f"the shape of {what} has {len(contact.shape)} numbers, expected 4")
-    _shape(contact.shape, what)
+    _require_code(contact.shape[0], what)
+    shape_of_code(contact.shape[0], contact.shape[1:])
     nodes = len(contact.surface_of(m.bodies).nodes)
     require(contact.nodes == nodes, f"{what} has {contact.nodes} nodes, its surface {nodes}")
     require(m.markers[contact.marker].body != contact.body, f"{what} is that of a body with itself")

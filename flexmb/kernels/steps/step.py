@@ -380,19 +380,20 @@ def count_turns(flat, h, functions, motion, kinematics, workspace):
 
 
 @njit(cache=True)
-def predict_states(flat, h, motion, workspace):
-    """Set the part of the states at the end of a step of size `h` that is known at its beginning."""
+def predict_states(flat, h, states, rates, workspace):
+    """Set the part of the states at the end of a step of size `h` that is known at its beginning, from the states and
+    their rates there."""
     workspace.half[0] = 0.5 * h
     for e in range(len(flat.element_row)):
-        rate = 0.5 * h if flat.element_updates[e] == 0 else 0.0
+        part = 0.5 * h if flat.element_updates[e] == 0 else 0.0
         for k in range(flat.element_state[e], flat.element_state[e + 1]):
-            workspace.state_base[k] = motion.states[k] + rate * motion.state_rates[k]
-            workspace.state_rates[k] = motion.state_rates[k]
+            workspace.state_base[k] = states[k] + part * rates[k]
+            workspace.state_rates[k] = rates[k]
     for c in range(len(flat.control_law)):
-        rate = 0.5 * h if flat.control_sampled[c] == 0 else 0.0
+        part = 0.5 * h if flat.control_sampled[c] == 0 else 0.0
         for k in range(flat.control_state[c], flat.control_state[c + 1]):
-            workspace.state_base[k] = motion.states[k] + rate * motion.state_rates[k]
-            workspace.state_rates[k] = motion.state_rates[k]
+            workspace.state_base[k] = states[k] + part * rates[k]
+            workspace.state_rates[k] = rates[k]
 
 
 @njit(cache=True)
@@ -434,7 +435,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         copy(motion.multipliers, multipliers)
         predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
         if flat.contact_state > 0:
-            predict_states(flat, h, motion, workspace)
+            predict_states(flat, h, motion.states, motion.state_rates, workspace)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
         believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 else SLOW
         outcome, iterations, rate, later, _ = newton(

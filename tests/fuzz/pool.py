@@ -15,11 +15,15 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+import psutil
+
 from fem.errors import FlexmbError
 
 SECONDS = 30.0
 MEMORY = 2 * 2**30
 """Limits of one case."""
+PATIENCE = 4
+"""How many times longer than the limit of its processor time a case may take."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ def outcomes(
 ) -> Iterator[Outcome]:
     """Yield the outcome of every case, as they come. `run(case)` returns, raises a `FlexmbError` or `UnnamedError`, or is at fault."""
     waiting = iter(cases)
-    busy: dict[Connection, tuple[Any, Any, float]] = {}
+    busy: dict[Connection, tuple[Any, Any, float, float]] = {}
     idle: list[tuple[Connection, Any]] = []
     done = False
     try:
@@ -52,12 +56,12 @@ def outcomes(
                     break
                 pipe, process = idle.pop() if idle else _worker(run)
                 pipe.send(case)
-                busy[pipe] = case, process, time.monotonic()
+                busy[pipe] = case, process, time.monotonic(), _processor_time(process.pid)
             if not busy:
                 return
             ready = wait(list(busy), timeout=1.0)
             for pipe in list(busy):
-                case, process, began = busy[pipe]
+                case, process, began, used = busy[pipe]
                 if pipe in ready:
                     try:
                         kind, text = pipe.recv()
@@ -66,7 +70,9 @@ def outcomes(
                         process.join()
                         kind, text = "crash", _death(process.exitcode)
                         pipe.close()
-                elif time.monotonic() - began > seconds:
+                elif time.monotonic() - began > seconds and _hangs(
+                    process.pid, used, time.monotonic() - began, seconds
+                ):
                     process.kill()
                     process.join()
                     pipe.close()
@@ -76,10 +82,27 @@ def outcomes(
                 del busy[pipe]
                 yield Outcome(case, kind, text)
     finally:
-        for pipe, process in [*idle, *((pipe, process) for pipe, (_, process, _) in busy.items())]:
+        for pipe, process in [*idle, *((pipe, process) for pipe, (_, process, _, _) in busy.items())]:
             process.kill()
             process.join()
             pipe.close()
+
+
+def _processor_time(pid: int) -> float:
+    """Processor time of a process and of its children, those that have ended too."""
+    total = 0.0
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for each in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                total += sum(each.cpu_times()[:4])
+    return total
+
+
+def _hangs(pid: int, used: float, passed: float, seconds: float) -> bool:
+    """Whether a case has computed for longer than its limit, or waited for several times as long: on a machine that is
+    busy with other work, a case may wait for its turn."""
+    return passed > PATIENCE * seconds or _processor_time(pid) - used > seconds
 
 
 def _worker(run: Callable[[Any], object]) -> tuple[Connection, Any]:

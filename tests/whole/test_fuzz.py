@@ -36,9 +36,6 @@ def test_a_few_hundred_cases():
     assert sum(o.kind == "refused" for o in found) > 0.4 * len(found)
 
 
-@pytest.mark.xfail(
-    reason="a dozen damaged bodies, models and command lines of these cases end in a traceback", strict=False
-)
 @pytest.mark.long
 def test_ten_thousand_cases():
     """`python -m tests.fuzz --seed` tries others."""

@@ -279,6 +279,15 @@ class TableRangeWarning(FlexmbWarning):
     """
 
 
+class LawRangeWarning(FlexmbWarning):
+    """A state of a force element between frames left the range in which its law holds, such as a pressure at which a
+    fluid cavitates.
+
+    Raised at the end of a run, from the stored times; the message names the element, the state, the value reached, the
+    limit, and what to do.
+    """
+
+
 class CoarseOutputWarning(FlexmbWarning):
     """The stored times of a motion do not resolve the powers of its elements.
 

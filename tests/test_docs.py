@@ -290,6 +290,9 @@ def test_the_ball_of_the_manual_bounces():
     assert "does not include contacts of groups" in names["refused_group"]
     assert names["climbed"].velocity("marble")[-1, 0] < 0 < names["climbed"].velocity("marble")[0, 0]
     assert "is open: 3 of its edges border a hole" in names["message_of_mesh"]
+    assert names["corner"][2] == pytest.approx(58.0 * 9.81 / 4)
+    assert len(names["standing_modes"].frequencies) == 1
+    assert "opens" in names["message_of_tipping"]
     assert "block 1 closes with 1" in names["message_of_cones"]
     assert names["slid"].happened[0].t == pytest.approx(np.sqrt(2 * 0.25 / 9.81), rel=1e-9)
     assert names["slid"].ledger.imbalance < 1e-4

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from fem.renamed import refuse_old_names, renamed
 from fem.shown import shown
-from flexmb.errors import FileError, MechanismError, TableRangeWarning
+from flexmb.errors import FileError, LawRangeWarning, MechanismError, TableRangeWarning
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
 from flexmb.kernels.calls import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.attachments import vector
@@ -28,7 +28,8 @@ from flexmb.results.elements.control import ControllerHistory, controller_histor
 from flexmb.results.elements.energy import EnergyByElement, energy_by_element
 from flexmb.results.elements.forces import element_force, power_of, row_effort
 from flexmb.results.elements.motion import element_dofs, element_row, row_motion
-from flexmb.results.elements.ranges import beyond_tables
+from flexmb.results.elements.ranges import below_floors, beyond_tables
+from flexmb.results.elements.surface_contact import SurfaceContactMotion, surface_contact_motion
 from flexmb.results.joint_motion import chosen_dof, coordinate_motion, joint_dofs
 from flexmb.results.ledger import Ledger
 from flexmb.results.measure import column
@@ -360,6 +361,13 @@ class Result:
         """
         return contact_motion(self, name)
 
+    def surface_contact(self, name: str) -> SurfaceContactMotion:
+        """Pressure, gap, force and slip of every node of a flexible surface in contact, over time.
+
+        Raises `MechanismError` when there is none of this name.
+        """
+        return surface_contact_motion(self, name)
+
     def contact_group(self, name: str) -> ContactGroupMotion:
         """The touching pairs of a group of contacts over time, with their forces.
 
@@ -525,7 +533,9 @@ class Result:
     def verdict(self) -> Verdict:
         """Whether the energy balance closes, the joints stay closed, and deformations and laws stay in their range."""
         found = judge(self.mechanism, self.ledger, self.q, self.multipliers, self.angles, self.unresolved)
-        return replace(found, findings=(*found.findings, *((TableRangeWarning, text) for text in beyond_tables(self))))
+        left = [(TableRangeWarning, text) for text in beyond_tables(self)]
+        low = [(LawRangeWarning, text) for text in below_floors(self)]
+        return replace(found, findings=(*found.findings, *left, *low))
 
     def __str__(self) -> str:
         events = "".join(f"{event}\n" for event in self.happened[:MOST_TOLD])

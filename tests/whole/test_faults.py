@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,18 @@ def test_two_studies_do_not_share_a_checkpoint(tmp_path):
 
 
 @posix
+def test_a_checkpoint_is_taken_before_it_is_written(tmp_path):
+    """Of two studies that start at the same moment, one holds the file before anything stands in it."""
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / "kept.json"
+    with path.open("w") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        with pytest.raises(StudyError, match="Another study stores its outcomes"):
+            KeptOutcomes(path, {"model": "1"})
+    assert path.read_text() == ""
+
+
+@posix
 def test_solutions_that_another_process_uses_are_not_removed(tmp_path):
     code = """
 import sys, time
@@ -229,6 +242,23 @@ def test_modules_beside_the_script_are_sent_to_other_hosts(tmp_path, monkeypatch
     (tmp_path / "task").write_bytes(packed(lambda a: helper_of_mine.times(a), False))
     said, errors = started(code, tmp_path / "task", cwd="/").communicate(timeout=60)
     assert "No module named 'helper_of_mine'" in errors
+
+
+def test_workers_of_another_version_do_not_mix_in(monkeypatch):
+    """One of two workers has an older flexmb: its variants have an error that says so, and no numbers."""
+    from flexmb.study import many
+
+    class Mixed(Executor):
+        def submit(self, function, *arguments):
+            future, version = Future(), "0.0.1" if arguments[-1]["a"] == 2 else many.__version__
+            with monkeypatch.context() as there:
+                there.setattr(many, "__version__", version)
+                future.set_result(function(*arguments))
+            return future
+
+    study = parameter_study(lambda a: {"x": a}, full_factorial(a=[1, 2, 3]), executor=Mixed())
+    assert [row.outcome for row in study.rows] == [{"x": 1.0}, None, {"x": 3.0}]
+    assert "has flexmb 0.0.1, and the script has" in study.rows[1].error
 
 
 @posix

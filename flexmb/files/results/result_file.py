@@ -12,7 +12,7 @@ import scipy
 
 from fem.errors import FlexmbError
 from flexmb.contact.group import ContactGroup, GroupCall
-from flexmb.contact.shapes import pair_numbers, pair_of, shape_of_code
+from flexmb.contact.shapes import pair_numbers, shape_of_code
 from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
 from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
@@ -30,6 +30,7 @@ from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.contacts.element import CONTACT_LAWS
 from flexmb.mechanism.contacts.exact import contact_from_tree, contact_tree
+from flexmb.mechanism.contacts.surface import surface_contact_from_tree, surface_contact_tree
 from flexmb.mechanism.curves.plane import Curve, spline
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.lines.line import Line
@@ -155,6 +156,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "lines": [{f.name: getattr(line, f.name) for f in fields(Line)} for line in m.lines],
         "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
         "contacts": [contact_tree(contact) for contact in m.contacts],
+        "surface_contacts": [surface_contact_tree(contact) for contact in m.surface_contacts],
     }
 
 
@@ -183,6 +185,7 @@ def _mechanism_from_tree(
         curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
         lines=tuple(_line(line) for line in tree.get("lines", [])),
         contacts=tuple(contact_from_tree(contact) for contact in tree.get("contacts", [])),
+        surface_contacts=tuple(surface_contact_from_tree(contact) for contact in tree.get("surface_contacts", [])),
         units=require_units(tree.get("units")),
     )
 
@@ -280,8 +283,6 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
     name = str(tree["name"])
     bound = law(initial=initial.tolist(), **dict(zip(parameters, values.tolist(), strict=True)))
     meshes = meshes_from_tree(tree.get("meshes", []))
-    if law in CONTACT_LAWS.values() or meshes:
-        pair_of(bound.parameters, meshes)
     return FrameForce(name, FrameLawCall(law, name), bound.parameters, bound.initial, meshes)
 
 

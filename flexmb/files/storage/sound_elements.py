@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from flexmb.contact.group import ContactGroup
-from flexmb.contact.shapes import require_pair, shape_of_code
+from flexmb.contact.shape import ContactShape
+from flexmb.contact.shapes import Meshes, pair_of, require_pair, shape_of_code
 from flexmb.files.storage.sound import KINDS, require, require_index, require_number, require_numbers, require_text
 from flexmb.kernels.base.data import ANGLE, SPIN, TRANSLATION
 from flexmb.kernels.contact.forces import (
@@ -41,6 +42,7 @@ from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.contacts.exact import OPEN, STICKS, ExactContact, point_states, points_of_pair, require_exact
 from flexmb.mechanism.contacts.group import require_kinds
+from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.mechanism.control.controller import MEASURED, Controller, Signal
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.lines.line import Line, nodes_of
@@ -59,7 +61,7 @@ def require_sound_elements(m: Mechanism) -> None:
     """Raise `UnsoundError` or `MechanismError` unless the force elements between frames, the contacts, frictions, lines
     and controllers of a mechanism with sound rows are consistent: indices in range, shapes that can touch, laws with
     numbers in their ranges."""
-    for kind in ("frame_forces", "contact_groups", "frictions", "controllers", "lines", "contacts"):
+    for kind in ("frame_forces", "contact_groups", "frictions", "controllers", "lines", "contacts", "surface_contacts"):
         names = [part.name for part in getattr(m, kind)]
         for name in names:
             require_text(name, f"a name in {kind}")
@@ -70,6 +72,8 @@ def require_sound_elements(m: Mechanism) -> None:
         _require_group(m, group)
     for contact in m.contacts:
         _require_exact_contact(m, contact)
+    for surface in m.surface_contacts:
+        _require_surface_contact(m, surface)
     for friction in m.frictions:
         _require_friction(m, friction)
     for line in m.lines:
@@ -102,14 +106,21 @@ def _require_frame_force(m: Mechanism, force: FrameForce) -> None:
     )
     if is_contact(force):
         p = force.parameters
-        a, b = (_shape(p[k : k + 4], what) for k in (SHAPE_A, SHAPE_B))
-        require_pair(a, b, force.name)
+        require_pair(*_pair(p, force.meshes, what), force.name)
         _require_law_numbers(p, what)
+    else:
+        require(not force.meshes, f"{what} has meshes, and is no contact")
 
 
-def _shape(numbers: Sequence[float], what: str) -> Any:
-    require(float(numbers[0]).is_integer(), f"the code of a shape of {what} is {numbers[0]}, expected a whole number")
-    return shape_of_code(numbers[0], tuple(numbers[1:]))
+def _pair(numbers: Sequence[float], meshes: Meshes, what: str) -> tuple[ContactShape, ContactShape]:
+    """The shapes of numbers that begin with those of a pair."""
+    for code in (numbers[SHAPE_A], numbers[SHAPE_B]):
+        _require_code(code, what)
+    return pair_of(numbers, meshes)
+
+
+def _require_code(code: float, what: str) -> None:
+    require(float(code).is_integer(), f"the code of a shape of {what} is {code}, expected a whole number")
 
 
 def _require_law_numbers(p: Sequence[float], what: str) -> None:
@@ -139,13 +150,25 @@ def _require_exact_contact(m: Mechanism, contact: ExactContact) -> None:
     for k in contact.markers:
         require_index(k, 0, len(m.markers), f"a marker of {what}")
     require(len(contact.shapes) == 8, f"the shapes of {what} have {len(contact.shapes)} numbers, expected 8")
-    a, b = (_shape(contact.shapes[k : k + 4], what) for k in (0, 4))
+    a, b = _pair(contact.shapes, contact.meshes, what)
     require_pair(a, b, contact.name)
     require_exact(a, b, contact.name)
     require(
         contact.points == points_of_pair(a, b),
         f"{what} of {a.title} and {b.title} has {contact.points} points, expected {points_of_pair(a, b)}",
     )
+
+
+def _require_surface_contact(m: Mechanism, contact: SurfaceContact) -> None:
+    what = f"contact {contact.name!r}"
+    require_index(contact.marker, 0, len(m.markers), f"the marker of {what}")
+    require_index(contact.body, 0, len(m.bodies), f"the body of {what}")
+    require(len(contact.shape) == 4, f"the shape of {what} has {len(contact.shape)} numbers, expected 4")
+    _require_code(contact.shape[0], what)
+    shape_of_code(contact.shape[0], contact.shape[1:])
+    nodes = len(contact.surface_of(m.bodies).nodes)
+    require(contact.nodes == nodes, f"{what} has {contact.nodes} nodes, its surface {nodes}")
+    require(m.markers[contact.marker].body != contact.body, f"{what} is that of a body with itself")
 
 
 def _require_friction(m: Mechanism, friction: JointFriction) -> None:

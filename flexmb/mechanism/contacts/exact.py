@@ -59,7 +59,6 @@ class ExactContact:
     meshes: Meshes = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        pair_of(self.shapes, self.meshes)
         for what in ("friction", "static", "restitution"):
             value = getattr(self, what)
             if isinstance(value, bool) or not (np.isreal(value) and 0.0 <= value < np.inf):

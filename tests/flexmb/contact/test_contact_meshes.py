@@ -1,6 +1,7 @@
 """Triangle meshes as contact shapes: against distances by brute force, simple shapes and coal; meshes that are refused."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from flexmb.contact import Box, Capsule, Cylinder, Plane, Sphere, TriangleMesh, 
 from flexmb.contact.mesh_data import crossings
 from flexmb.contact.shapes import addressed
 from flexmb.errors import MechanismError
+from flexmb.files.storage.sound_elements import require_sound_elements
 from flexmb.mechanism.contacts.element import bound_contact, points_of
-from flexmb.mechanism.contacts.exact import ExactContact
 
 BOX = (0.6, 1.0, 1.4)
 L_SHAPE = ((0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2))
@@ -372,5 +373,9 @@ def fem_block():
 def test_a_result_file_without_its_mesh_is_refused(places):
     """Compiled code reads the numbers of a mesh by address."""
     shape = mesh(solids.box(EDGES))
+    system = brick(shape, None)
+    made = system.build()
+    require_sound_elements(made)
+    (whole,) = made.contacts
     with pytest.raises(MechanismError, match="codes 0 and 7 has meshes at the places"):
-        ExactContact("c", (0, 1), (0.0,) * 4 + (7.0, 0, 0, 0), 0, 0, 0, "newton", 8, dict.fromkeys(places, shape))
+        require_sound_elements(replace(made, contacts=(replace(whole, meshes=dict.fromkeys(places, shape)),)))

@@ -183,7 +183,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(MechanismError, match="does not include exact contacts"):
         flexmb.simulate(system, 0.1, method="radau", step=1e-3)
     with pytest.raises(MechanismError, match="does not include exact contacts"):
-        flexmb.linear.equilibrium(system)
+        flexmb.linear.steady_motion(system)
     with pytest.raises(EventError, match="exact contacts"):
         flexmb.simulate(system, 0.1, step=1e-3, events=[Event("low", lambda r: -r.position("ball")[:, 2])])
     with pytest.raises(MechanismError, match="begin inside each other"):

@@ -25,7 +25,7 @@ from fem.matrices.shell_matrices import Shells
 from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
-from fem.mesh.check import warn_of_mesh
+from fem.mesh.check import warn_of_doubled_cells, warn_of_hinges
 from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
 from fem.mesh.surface import Surface, require_distinct, surface_of
@@ -190,11 +190,11 @@ class Model:
         (material and area) for truss cells, a `fem.Shell` (material and thickness) for triangles and quadrilaterals.
         Default: the materials that the file of the mesh gives to its cells (`mesh.declared`).
 
-        Raises MaterialError for cells without a material or with two. Issues a MeshWarning for cells that occur twice
-        and shells that are hinged to solids, and a UnitWarning when modulus, density and
+        Raises MaterialError for cells without a material or with two. Issues a MeshWarning for cells that occur twice,
+        and a UnitWarning when modulus, density and
         size do not belong to one system of units. The matrices are assembled on first use.
         """
-        warn_of_mesh(mesh)
+        warn_of_doubled_cells(mesh)
         by_set: Mapping[str, Any] = material if isinstance(material, Mapping) else {"": material}
         wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, _MATERIALS)]
         if wrong:
@@ -427,6 +427,13 @@ class Model:
                 "the ground or to other bodies at interfaces; or check the coordinates and coefficients if they "
                 "should not hold it. fem.read_mesh(..., ignore=[...]) leaves out those of a file."
             )
+
+    def warn_of_hinges(self) -> None:
+        """Issue a `MeshWarning` where shells and beams end at nodes of solids that no rigid interface and no rigid link
+        holds: solids have no rotations, and what ends there turns freely."""
+        if self.mesh is not None:
+            rigid = [i.nodes for i in self.interfaces.values() if i.kind == "rigid"]
+            warn_of_hinges(self.mesh, np.concatenate([np.zeros(0, dtype=np.int64), *rigid]))
 
     def with_interfaces(self, **interfaces: Any) -> "Model":
         """The same part with named interfaces: set names, selections, node numbers or `fem.Interface` records."""

@@ -116,6 +116,7 @@ def reduction_context(
     require_surfaces(model, contacts)
     model.require_obeyed()
     model.require_free()
+    model.warn_of_hinges()
     require_interface(model, reference_frame)
     resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
     body = statics(model)

@@ -309,11 +309,18 @@ def _hinged(mesh: Mesh, nodes: np.ndarray) -> str:
     )
 
 
-def warn_of_mesh(mesh: Mesh) -> None:
-    """Issue a `MeshWarning` where cells occur twice, and where shells and beams are hinged to solids."""
-    twice, hinged = doubled_cells(mesh), hinged_nodes(mesh)
-    for text in ([_doubled(twice)] if len(twice) else []) + ([_hinged(mesh, hinged)] if len(hinged) else []):
-        warnings.warn(MeshWarning(f"Mesh {mesh.name!r}: {text}"), stacklevel=3)
+def warn_of_doubled_cells(mesh: Mesh) -> None:
+    """Issue a `MeshWarning` where cells occur twice."""
+    twice = doubled_cells(mesh)
+    if len(twice):
+        warnings.warn(MeshWarning(f"Mesh {mesh.name!r}: {_doubled(twice)}"), stacklevel=3)
+
+
+def warn_of_hinges(mesh: Mesh, clamped: Int[np.ndarray, " k"]) -> None:
+    """Issue a `MeshWarning` where shells and beams are hinged to solids, at nodes that are not `clamped`."""
+    nodes = np.setdiff1d(hinged_nodes(mesh), clamped)
+    if len(nodes):
+        warnings.warn(MeshWarning(f"Mesh {mesh.name!r}: {_hinged(mesh, nodes)}"), stacklevel=3)
 
 
 def _straight(shape: Element, x: Float[np.ndarray, "ne nn 3"]) -> np.ndarray:

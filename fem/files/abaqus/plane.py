@@ -4,7 +4,7 @@ the elements.
 A node of the deck keeps the displacements in its plane. Its copies at the faces of the layer have the same (plane
 stress, plane strain), or those that rotation about the y axis makes of them (axisymmetric: a sector of two degrees).
 Across the layer nothing moves in plane strain, and both faces move oppositely in plane stress.
-Source: CalculiX CrunchiX User's Manual, "Eight-node plane stress element" and following.
+The user's manual of CalculiX describes it under "Eight-node plane stress element" and following.
 """
 
 from collections.abc import Iterator

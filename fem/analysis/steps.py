@@ -17,7 +17,7 @@ from fem.linear_algebra.factor import SINGULAR
 from fem.loads import pressure
 from fem.matrices import assembly
 from fem.mesh.constraints import Equation
-from fem.mesh.steps import Heating, Step
+from fem.mesh.steps import Heating, Step, Support
 from fem.model import Model
 
 LINEAR = ("STATIC", "FREQUENCY")
@@ -55,6 +55,7 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
         )
     if step.cyclic is not None:
         return _cyclic(model, step, before)
+    step = replace(step, supports=tuple(_fixed(model, s, before) for s in step.supports))
     held, lifted, dropped = _held(model, step)
     K = held.K
     if step.perturbation and before is not None:
@@ -91,6 +92,22 @@ def _cyclic(model: Model, step: Step, before: StepResult | None) -> StepResult:
         K, M = two_sectors(model, step.cyclic, diameter, held, model.elements.mesh.bare_nodes)
         found.append(_frequencies(K, M, step.modes))
     return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), np.concatenate(found))
+
+
+def _fixed(model: Model, support: Support, before: StepResult | None) -> Support:
+    """A support with the value at which the step before left its dofs, if it asks for that."""
+    if not np.isnan(support.value):
+        return support
+    e, n = support.equation, 3 * len(model.points)
+    if before is None or not before.displacements.size:
+        raise MeshError(
+            f"{e.source}: holds dofs where the step before left them; give the result of a static step before."
+        )
+    u = np.zeros(model.dof_map.size_of_all)
+    u[:n] = before.displacements.ravel()
+    u[n:] = before.rotations.ravel()
+    row = model.dof_map.row(e.nodes, e.components, e.coefficients, e.source)
+    return replace(support, value=float((row @ u).item()))
 
 
 def _held(model: Model, step: Step) -> tuple[Model, float, np.ndarray]:

@@ -15,7 +15,8 @@ from fem.mesh.unread import Unread
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """`equation = value`: dofs of the mesh that are held, or moved by a value."""
+    """`equation = value`: dofs of the mesh that are held, or moved by a value; NaN: held where the step before left
+    them."""
 
     equation: Equation
     value: float

@@ -33,6 +33,8 @@ def shapes_in(mechanism: Mechanism) -> Iterator[tuple[int, ContactShape]]:
             yield from zip(markers, contact_shapes(force), strict=True)
     for contact in mechanism.contacts:
         yield from zip(contact.markers, contact.pair, strict=True)
+    for surface in mechanism.surface_contacts:
+        yield surface.marker, surface.rigid
     for group in mechanism.contact_groups:
         yield from zip(group.markers, group.shapes, strict=True)
 

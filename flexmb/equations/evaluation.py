@@ -98,6 +98,7 @@ class Equations:
         energies, out = np.zeros(5), self.workspace.unbalanced
         if len(self.states):
             self.workspace.half[0], self.workspace.state_base[:] = 0.0, self.states
+            self.workspace.states[self.flat.skin_state :] = self.states[self.flat.skin_state :]
         residual(
             self.flat, q, w, wdot, multipliers, functions, self.expected, self.kinematics, self.workspace, out, energies
         )

@@ -9,6 +9,7 @@ from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start, consistent_state, row_jacobian
 from flexmb.equations.projection import as_sparse, mass_weighted_projection, velocity_rows
+from flexmb.equations.skins import no_forces, require_apart
 from flexmb.equations.snapshot import Snapshot, Snapshots
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
@@ -25,6 +26,7 @@ from flexmb.kernels.steps.step import (
     DIVERGED,
     ERROR,
     ITERATIONS,
+    JAMMED,
     KNOWN,
     NO_MASS,
     ORDER,
@@ -85,6 +87,7 @@ class GeneralisedAlphaRun:
         self.weight = self.tree.weight
         self._put(begin)
         self.equations.warn_far_apart()
+        require_apart(self.equations)
         self._size = first_step(state.w, begin.wdot, self.flat.weight, tolerance, longest) if step is None else step
         self._brief = BRIEF * self._size
         if pace is not None:  # the initial values use the motion over two steps
@@ -459,6 +462,8 @@ class GeneralisedAlphaRun:
     def _fail(self, outcome: int, h: float) -> None:
         if outcome == NO_MASS:
             raise self.equations.no_mass(self.t)
+        if outcome == JAMMED:
+            raise no_forces(self.equations, self.t, h)
         error = self.equations.diverged(self.t, h, self.motion.w)
         if self._without_damping and self.flat.joint_rows and isinstance(error, ConvergenceError):
             raise ConvergenceError(

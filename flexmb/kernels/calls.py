@@ -30,6 +30,7 @@ from flexmb.kernels.equations import (
     friction,
     postprocess,
     rows,
+    skins,
 )
 from flexmb.kernels.equations import residual as equations
 from flexmb.kernels.joint_coordinates import articulated, tree
@@ -73,11 +74,11 @@ def _entry(function: Any, text: str) -> Callable[..., Any]:
 _record(
     CompiledModel,
     d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach group_law "
-    "group_shape line_numbers station_point station_tangent",
+    "group_shape line_numbers station_point station_tangent skin_shape skin_ball skin_swing node_point",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes "
-    "velocity_matrix",
-    d4="marker_second",
-    i="follows joint_rows velocity_rows incident_size incident_most contact_state",
+    "node_rows velocity_matrix",
+    d4="marker_second node_second",
+    i="follows joint_rows velocity_rows incident_size incident_most contact_state skin_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
     "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
     "element_law element_record element_updates element_state element_parameter element_last friction_row "
@@ -85,7 +86,8 @@ _record(
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
     "signal_angle signal_index signal_rate contact_point point_contact body_group group_start group_pair "
-    "group_record group_marker line_kind line_body line_function line_station velocity_body",
+    "group_record group_marker line_kind line_body line_function line_station skin_body skin_marker skin_node "
+    "node_skin node_place compliance_start compliance_size velocity_body",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
     b1="marker_moves marker_used",
 )
@@ -94,10 +96,10 @@ _record(
     Workspace,
     d2="wrenches sliding_x sliding_change answer settling control_answer control_settling command_slopes command_force "
     "command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
-    "sixes touch_force touch_rate near near_S",
-    d3="Mrr Mre G tangents signal_G chol chol0",
-    d4="touch_G",
-    i1="touch_count touch_point",
+    "sixes touch_force touch_rate near near_S skin_bare skin_at skin_seen skin_before skin_force",
+    d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change",
+    d4="touch_G skin_G",
+    i1="touch_count touch_point skin_near skin_known skin_list",
 )
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
 _record(
@@ -192,6 +194,10 @@ marker_velocities = _entry(postprocess.marker_velocities, "CompiledModel i d2 d2
 momenta_along = _entry(postprocess.momenta_along, "CompiledModel i d2 d2 MarkerKinematics d1 d2 d2 d2 d2")
 row_wrenches = _entry(postprocess.row_wrenches, "CompiledModel i1 d2 d3 d2 MarkerKinematics d2")
 largest_violations = _entry(postprocess.largest_violations, "CompiledModel d2 d3 d2 b2 MarkerKinematics d1 i1")
+
+place_skins = _entry(skins.place_skins, "CompiledModel d1 MarkerKinematics Workspace b")
+skin_rows = _entry(skins.skin_rows, "CompiledModel d1 MarkerKinematics Workspace i i")
+skins_along = _entry(skins.skins_along, "CompiledModel d2 d2 d2 MarkerKinematics Workspace d2 d3 d4 d3 d2")
 
 # derivatives
 keep = _entry(adjoint.keep, "IntegratorState Track i")

@@ -26,10 +26,20 @@ class Attachment:
     interface: str | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class FlexibleSurface:
+    """The surface `name` of a flexible body, for `System.contact`; made by `BodyHandle.surface`."""
+
+    index: int
+    body: Body
+    name: str
+
+
 @shown
 @dataclass(frozen=True, eq=False)
 class BodyHandle:
-    """A body of a `System`: `handle["big"]` is an interface, `handle.at(point)` a point of a rigid body.
+    """A body of a `System`: `handle["big"]` is an interface, `handle.at(point)` a point of a rigid body, and
+    `handle.surface("teeth")` a surface of a flexible one.
 
     Raises `MechanismError` for an interface of the ground, `InterfaceError` for an interface that does not exist.
     """
@@ -62,6 +72,17 @@ class BodyHandle:
         if self.body is not None and frame == "world":
             given = self.attitude.T @ (given - self.position)
         return Attachment(self.index, given)
+
+    def surface(self, name: str) -> FlexibleSurface:
+        """The surface `name` of a flexible body, which its model got from `Model.with_surfaces`.
+
+        Raises `MechanismError` when there is none of this name.
+        """
+        if self.body is None or name not in self.body.surfaces:
+            names = [] if self.body is None else list(self.body.surfaces)
+            owner = "The ground" if self.body is None else f"Body {self.body.name!r}"
+            raise MechanismError(f"{owner}: {unknown_name('surface', name, names)}")
+        return FlexibleSurface(self.index, self.body, name)
 
     def __str__(self) -> str:
         return "the ground" if self.body is None else f"{self.body} at {self.position} (length) as drawn"

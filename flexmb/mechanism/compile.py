@@ -22,8 +22,9 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE
-from flexmb.mechanism.contacts.exact import contact_arrays
+from flexmb.mechanism.contacts.exact import STATES, contact_arrays
 from flexmb.mechanism.contacts.group import group_arrays
+from flexmb.mechanism.contacts.surface import FORCES, surface_contact_arrays
 from flexmb.mechanism.control.controller import Signal
 from flexmb.mechanism.lines.line import compiled_lines
 from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
@@ -105,6 +106,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
     first = [mechanism.force_elements[force.name][0] for force in elements]
     terms = _terms(mechanism)
     pairs = [[markers[k].body for k in pair] for pair in terms["term_markers"].tolist()]
+    first_contact, first_surface = _first_states(mechanism)
     elimination = elimination_of(pairs, terms["term_row"].tolist(), modes, first)
     return pointed(
         CompiledModel(
@@ -143,6 +145,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
                     *(x.marker for x in loads),
                     *_measured_markers(mechanism),
                     *(k for x in mechanism.contacts for k in x.markers),
+                    *(x.marker for x in mechanism.surface_contacts),
                     *(k for group in mechanism.contact_groups for k in group.markers),
                 ],
             ),
@@ -183,10 +186,17 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             load_function=np.array([x.function for x in loads], dtype=np.int64),
             row_command=np.array([r.command for r in rows], dtype=np.int64),
             load_command=np.array([x.command for x in loads], dtype=np.int64),
-            **contact_arrays(mechanism.contacts, _first_contact_state(mechanism)),
+            **contact_arrays(mechanism.contacts, first_contact),
+            **surface_contact_arrays(mechanism.surface_contacts, bodies, first_surface, mmax),
             body_group=_groups(pairs, len(bodies)),
         )
     )
+
+
+def _first_states(mechanism: Mechanism) -> tuple[int, int]:
+    """The first of the states of exact contacts, and that of contacts of flexible surfaces."""
+    surfaces = len(mechanism._own_states()) - FORCES * sum(c.nodes for c in mechanism.surface_contacts)
+    return surfaces - STATES * sum(c.points for c in mechanism.contacts), surfaces
 
 
 def _velocity_matrices(bodies: tuple[Body, ...], most: int) -> dict[str, Any]:
@@ -198,10 +208,6 @@ def _velocity_matrices(bodies: tuple[Body, ...], most: int) -> dict[str, Any]:
         assert matrix is not None
         out[: len(matrix), : len(matrix)] = matrix
     return {"velocity_body": np.array(which, dtype=np.int64), "velocity_matrix": padded}
-
-
-def _first_contact_state(mechanism: Mechanism) -> int:
-    return mechanism.contact_state(mechanism.contacts[0].name) if mechanism.contacts else len(mechanism._own_states())
 
 
 def _groups(pairs: list[list[int]], bodies: int) -> np.ndarray:

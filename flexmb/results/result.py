@@ -29,6 +29,7 @@ from flexmb.results.elements.energy import EnergyByElement, energy_by_element
 from flexmb.results.elements.forces import element_force, power_of, row_effort
 from flexmb.results.elements.motion import element_dofs, element_row, row_motion
 from flexmb.results.elements.ranges import beyond_tables
+from flexmb.results.elements.surface_contact import SurfaceContactMotion, surface_contact_motion
 from flexmb.results.joint_motion import chosen_dof, coordinate_motion, joint_dofs
 from flexmb.results.ledger import Ledger
 from flexmb.results.measure import column
@@ -359,6 +360,13 @@ class Result:
         Raises `MechanismError` when there is none of this name, `LawError` when a law fails.
         """
         return contact_motion(self, name)
+
+    def surface_contact(self, name: str) -> SurfaceContactMotion:
+        """Pressure, gap, force and slip of every node of a flexible surface in contact, over time.
+
+        Raises `MechanismError` when there is none of this name.
+        """
+        return surface_contact_motion(self, name)
 
     def contact_group(self, name: str) -> ContactGroupMotion:
         """The touching pairs of a group of contacts over time, with their forces.

@@ -18,11 +18,12 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
     refuse_contact_groups,
-    refuse_contacts,
     refuse_controllers,
     refuse_element_states,
-    refuse_friction,
+    refuse_exact_contacts,
+    refuse_joint_friction,
     refuse_state_updates,
+    refuse_surface_contacts,
 )
 from flexmb.mechanism.system import System
 from flexmb.results.elements.tunnels import tunnels
@@ -97,10 +98,12 @@ def simulate(
     method = method_of(method, options)
     if not method.integrates_states:
         refuse_element_states(mechanism, f"The method {method.name!r}")
+    if not method.presses:
+        refuse_surface_contacts(mechanism, f"The method {method.name!r}")
     if not method.holds_friction:
-        refuse_friction(mechanism, f"The method {method.name!r}")
+        refuse_joint_friction(mechanism, f"The method {method.name!r}")
     if not method.holds_contacts:
-        refuse_contacts(mechanism, f"The method {method.name!r}")
+        refuse_exact_contacts(mechanism, f"The method {method.name!r}")
     if mechanism.contacts and (events or mechanism.frictions):
         what = "Events" if events else f"Friction in joints ({mechanism.frictions[0].name!r})"
         raise EventError(

@@ -48,6 +48,18 @@ def solved(path):
     return mesh, results
 
 
+def test_nodes_are_held_where_the_step_before_left_them(tmp_path):
+    """The end of a pulled bar is fixed, and stays there when the load is gone."""
+    steps = static(f"*BOUNDARY\n{AXIAL}*DLOAD\n4, P4, -3.\n") + static("*BOUNDARY, FIXED\nTIP, 1\n*DLOAD, OP=NEW\n")
+    path = bar(tmp_path, steps)
+    mesh, (pulled, left) = solved(path)
+    np.testing.assert_allclose(left.displacements[:, 0], mesh.points[:, 0] * 3 / E, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(pulled.displacements[:, 0], left.displacements[:, 0], rtol=1e-9, atol=1e-12)
+    mesh, steps = fem.read_steps(path)
+    with pytest.raises(MeshError, match="where the step before left them; give the result"):
+        fem.solve_step(fem.Model(mesh), steps[1])
+
+
 def static(text):
     return f"*STEP\n*STATIC\n{text}*END STEP\n"
 

@@ -237,16 +237,6 @@ def test_shells_are_refused_with_the_reason():
     assert any("opposite normals" in finding.text for finding in fem.check_mesh(turned).findings)
 
 
-def test_turned_cells_are_found_beside_branches():
-    """A side of three shells has no common normal, and hides no other side."""
-    x = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0], [0, 0, 1], [0, 1, 1], [-1, 0, 0], [-1, 1, 0.0]])  # fmt: skip
-    branch = [[0, 2, 3, 1], [0, 1, 7, 6], [8, 0, 1, 9]]
-    for last, wrong in (([2, 4, 5, 3], False), ([3, 5, 4, 2], True)):
-        mesh = fem.Mesh(x, (fem.CellBlock("quad", np.array([*branch, last])),))
-        told = [finding.text for finding in fem.check_mesh(mesh).findings]
-        assert any("opposite normals at 1 edges (first: nodes 2, 3)" in text for text in told) == wrong
-
-
 @pytest.mark.parametrize("clamped", ["no", "over the face", "link"])
 def test_shells_that_end_at_solids_are_hinged_with_a_warning(clamped):
     """A plate whose edge lies on an edge of a block turns about it, unless it goes on over a face, or a link holds it."""
@@ -271,3 +261,13 @@ def test_shells_that_end_at_solids_are_hinged_with_a_warning(clamped):
     assert ("hinged" in str(fem.check_mesh(mesh))) == (clamped == "no")
     if told:
         assert "shells or beams end at 2 nodes of solids" in told[0]
+
+
+def test_turned_cells_are_found_beside_branches():
+    """A side of three shells has no common normal, and hides no other side."""
+    x = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0], [0, 0, 1], [0, 1, 1], [-1, 0, 0], [-1, 1, 0.0]])  # fmt: skip
+    branch = [[0, 2, 3, 1], [0, 1, 7, 6], [8, 0, 1, 9]]
+    for last, wrong in (([2, 4, 5, 3], False), ([3, 5, 4, 2], True)):
+        mesh = fem.Mesh(x, (fem.CellBlock("quad", np.array([*branch, last])),))
+        told = [finding.text for finding in fem.check_mesh(mesh).findings]
+        assert any("opposite normals at 1 edges (first: nodes 2, 3)" in text for text in told) == wrong

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import numpy as np
@@ -241,6 +242,23 @@ def test_modules_beside_the_script_are_sent_to_other_hosts(tmp_path, monkeypatch
     (tmp_path / "task").write_bytes(packed(lambda a: helper_of_mine.times(a), False))
     said, errors = started(code, tmp_path / "task", cwd="/").communicate(timeout=60)
     assert "No module named 'helper_of_mine'" in errors
+
+
+def test_workers_of_another_version_do_not_mix_in(monkeypatch):
+    """One of two workers has an older flexmb: its variants have an error that says so, and no numbers."""
+    from flexmb.study import many
+
+    class Mixed(Executor):
+        def submit(self, function, *arguments):
+            future, version = Future(), "0.0.1" if arguments[-1]["a"] == 2 else many.__version__
+            with monkeypatch.context() as there:
+                there.setattr(many, "__version__", version)
+                future.set_result(function(*arguments))
+            return future
+
+    study = parameter_study(lambda a: {"x": a}, full_factorial(a=[1, 2, 3]), executor=Mixed())
+    assert [row.outcome for row in study.rows] == [{"x": 1.0}, None, {"x": 3.0}]
+    assert "has flexmb 0.0.1, and the script has" in study.rows[1].error
 
 
 @posix

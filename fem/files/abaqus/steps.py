@@ -57,18 +57,19 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
                 steps.append(_unfinished(c, current, state, unread))
             perturbation = "PERTURBATION" in s.options
             nonlinear = "NLGEOM" in s.options and s.options["NLGEOM"].upper() != "NO"
-            current, unread = Step(s.step, "", s.source, nonlinear, perturbation, cyclic=cyclic), list(before)
+            diameters = (0, 0 if cyclic is None else cyclic.sectors // 2)
+            current = Step(s.step, "", s.source, nonlinear, perturbation, cyclic=cyclic, diameters=diameters)
+            unread = list(before)
             if perturbation:
                 state = replace(state, forces={}, spread={})
-            continue
-        if current is not None and s.keyword == "SELECTCYCLICSYMMETRYMODES" and cyclic is not None:
-            first_one = int(number(s.options.get("NMIN", "0")))
-            last = int(number(s.options.get("NMAX", str(cyclic.sectors // 2))))
-            current = replace(current, diameters=(first_one, last))
             continue
         try:
             if current is not None and s.keyword in PROCEDURES:
                 current = replace(current, procedure=s.keyword, modes=_modes(s))
+            elif current is not None and s.keyword == "SELECTCYCLICSYMMETRYMODES" and cyclic is not None:
+                last = str(cyclic.sectors // 2)
+                diameters = int(s.options.get("NMIN", "0")), int(s.options.get("NMAX", last))
+                current = replace(current, diameters=diameters)
             elif s.keyword == "INITIALCONDITIONS":
                 if s.options.get("TYPE", "").upper() == "TEMPERATURE":
                     _require_options(s, "TYPE")
@@ -121,24 +122,24 @@ def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> St
     )
 
 
-def _is_new(s: Statement) -> bool:
-    """Whether a keyword replaces all of its kind before it. Raises `MeshError` for other options."""
-    _require_options(s, "OP")
+def _is_new(s: Statement, *known: str) -> bool:
+    """Whether a keyword replaces all of its kind before it. Raises `MeshError` for options that are not `known`."""
+    _require_options(s, "OP", *known)
     return s.options.get("OP", "MOD").upper() == "NEW"
 
 
-def _require_options(s: Statement, known: str) -> None:
-    others = set(s.options) - {known}
+def _require_options(s: Statement, *known: str) -> None:
+    others = set(s.options) - {*known}
     if others:
         raise MeshError(f"options {', '.join(sorted(others))}")
 
 
 def _boundary(c: Constraints, s: Statement, state: _State) -> None:
-    if _is_new(s):
+    if _is_new(s, "FIXED"):
         state.held.clear()
     for node, dof, value in c.held(s):
         terms = c.terms(node, dof, 1.0)
-        state.held[node, dof] = c.equation(terms, s.source.label), value
+        state.held[node, dof] = c.equation(terms, s.source.label), np.nan if "FIXED" in s.options else value
 
 
 def _point_loads(c: Constraints, s: Statement, state: _State) -> None:

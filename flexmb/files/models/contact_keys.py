@@ -17,10 +17,11 @@ from flexmb.mechanism.contacts.exact import ImpactLaw
 
 
 class SurfaceKeys(Keys):
-    """A shape with its dimensions at a place."""
+    """A shape with its dimensions at a place, or a flexible `surface` of the body `place`."""
 
     place: str
-    shape: str
+    shape: str | None = None
+    surface: str | None = None
     at: Vector | None = None
     axis: Direction | None = None
     x_axis: Direction | None = None
@@ -35,20 +36,28 @@ class SurfaceKeys(Keys):
 
     @model_validator(mode="after")
     def _whole_shape(self) -> Self:
-        if self.shape not in (*SHAPES, "mesh"):
+        if (self.shape is None) == (self.surface is None):
+            raise refusal("give a shape with its dimensions, or the surface of a flexible body, not both")
+        if self.shape is not None and self.shape not in (*SHAPES, "mesh"):
             raise refusal(unknown_name("shape", self.shape, (*SHAPES, "mesh")).rstrip("."))
-        needed = ["file"] if self.shape == "mesh" else [field.name for field in fields(SHAPES[self.shape])]
+        if self.surface is not None and (self.at, self.axis, self.x_axis) != (None, None, None):
+            raise refusal("a flexible surface has its place on the body: omit at, axis and x_axis")
+        needed = [] if self.shape is None else ["file"]
+        if self.shape in SHAPES:
+            needed = [field.name for field in fields(SHAPES[self.shape])]
         given = [key for key in ("radius", "length", "x", "y", "z", "file") if getattr(self, key) is not None]
+        what = self.shape or "flexible surface"
         if set(given) != set(needed):
-            raise refusal(f"a {self.shape} has the dimensions {needed}; found {given}")
+            raise refusal(f"a {what} has the dimensions {needed}; found {given}")
         if self.shape != "mesh" and (self.hull or self.scale != 1.0):
-            raise refusal(f"scale and hull belong to a mesh; found a {self.shape}")
+            raise refusal(f"scale and hull belong to a mesh; found a {what}")
         return self
 
     def contact_shape(self, path: Path | None) -> ContactShape:
         """The shape with its dimensions, or the mesh of the file at `path`."""
         if path is not None:
             return (hull if self.hull else mesh)(path, scale=self.scale)
+        assert self.shape is not None
         kind = SHAPES[self.shape]
         return kind(*(getattr(self, field.name) for field in fields(kind)))
 

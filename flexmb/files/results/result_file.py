@@ -30,6 +30,7 @@ from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
 from flexmb.mechanism.contacts.element import CONTACT_LAWS
 from flexmb.mechanism.contacts.exact import contact_from_tree, contact_tree
+from flexmb.mechanism.contacts.surface import surface_contact_from_tree, surface_contact_tree
 from flexmb.mechanism.curves.plane import Curve, spline
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.lines.line import Line
@@ -155,6 +156,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "lines": [{f.name: getattr(line, f.name) for f in fields(Line)} for line in m.lines],
         "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
         "contacts": [contact_tree(contact) for contact in m.contacts],
+        "surface_contacts": [surface_contact_tree(contact) for contact in m.surface_contacts],
     }
 
 
@@ -183,6 +185,7 @@ def _mechanism_from_tree(
         curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
         lines=tuple(_line(line) for line in tree.get("lines", [])),
         contacts=tuple(contact_from_tree(contact) for contact in tree.get("contacts", [])),
+        surface_contacts=tuple(surface_contact_from_tree(contact) for contact in tree.get("surface_contacts", [])),
         units=require_units(tree.get("units")),
     )
 

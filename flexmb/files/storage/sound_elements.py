@@ -42,6 +42,7 @@ from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.contacts.exact import OPEN, STICKS, ExactContact, point_states, points_of_pair, require_exact
 from flexmb.mechanism.contacts.group import require_kinds
+from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.mechanism.control.controller import MEASURED, Controller, Signal
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.lines.line import Line, nodes_of
@@ -60,7 +61,7 @@ def require_sound_elements(m: Mechanism) -> None:
     """Raise `UnsoundError` or `MechanismError` unless the force elements between frames, the contacts, frictions, lines
     and controllers of a mechanism with sound rows are consistent: indices in range, shapes that can touch, laws with
     numbers in their ranges."""
-    for kind in ("frame_forces", "contact_groups", "frictions", "controllers", "lines", "contacts"):
+    for kind in ("frame_forces", "contact_groups", "frictions", "controllers", "lines", "contacts", "surface_contacts"):
         names = [part.name for part in getattr(m, kind)]
         for name in names:
             require_text(name, f"a name in {kind}")
@@ -71,6 +72,8 @@ def require_sound_elements(m: Mechanism) -> None:
         _require_group(m, group)
     for contact in m.contacts:
         _require_exact_contact(m, contact)
+    for surface in m.surface_contacts:
+        _require_surface_contact(m, surface)
     for friction in m.frictions:
         _require_friction(m, friction)
     for line in m.lines:
@@ -150,6 +153,17 @@ def _require_exact_contact(m: Mechanism, contact: ExactContact) -> None:
         contact.points == points_of_pair(a, b),
         f"{what} of {a.title} and {b.title} has {contact.points} points, expected {points_of_pair(a, b)}",
     )
+
+
+def _require_surface_contact(m: Mechanism, contact: SurfaceContact) -> None:
+    what = f"contact {contact.name!r}"
+    require_index(contact.marker, 0, len(m.markers), f"the marker of {what}")
+    require_index(contact.body, 0, len(m.bodies), f"the body of {what}")
+    require(len(contact.shape) == 4, f"the shape of {what} has {len(contact.shape)} numbers, expected 4")
+    _shape(contact.shape, what)
+    nodes = len(contact.surface_of(m.bodies).nodes)
+    require(contact.nodes == nodes, f"{what} has {contact.nodes} nodes, its surface {nodes}")
+    require(m.markers[contact.marker].body != contact.body, f"{what} is that of a body with itself")
 
 
 def _require_friction(m: Mechanism, friction: JointFriction) -> None:

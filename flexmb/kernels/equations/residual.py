@@ -18,6 +18,7 @@ from flexmb.kernels.equations.rows import (
     load_wrenches,
     row_rates,
 )
+from flexmb.kernels.equations.skins import add_skin_forces
 from flexmb.kernels.loads.lines import add_lines
 from flexmb.kernels.loads.velocities import add_velocity_forces, velocity_heat
 
@@ -79,6 +80,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
         energies[ELEMENT] += act(flat, functions, kinematics, workspace)
     if len(flat.group_marker) > 0:
         energies[ELEMENT] += add_group_forces(flat, w, kinematics, workspace, out)
+    if len(flat.skin_body) > 0:
+        energies[SPRING] += add_skin_forces(flat, q, kinematics, workspace, out)
     if len(flat.friction_row) > 0:
         add_friction(flat, multipliers, efforts)
     for r in range(nj):

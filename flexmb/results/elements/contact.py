@@ -14,6 +14,7 @@ from flexmb.mechanism.mechanism import FrameForce, Mechanism
 from flexmb.results.elements.exact import exact_contact_of, points_over_time
 from flexmb.results.elements.frame import frame_answers, relative_motion
 from flexmb.results.elements.motion import marker_motion
+from flexmb.results.elements.surface_contact import surface_contact_motion, surface_contact_of
 from flexmb.results.motion import Motion
 from flexmb.results.table import Column
 
@@ -37,7 +38,9 @@ class ContactMotion:
     - `wear_power` (nt,): power that friction dissipates at `point` under the whole load, `friction_force * slip`.
     - `shut`: the gap below which the surfaces touch; 0, but positive for exact contacts, whose gaps close to round-off.
 
-    In an exact contact, `point` is that of the largest normal force while it transmits any.
+    In an exact contact, and in that of a flexible surface, `point` is that of the largest normal force while it
+    transmits any. The second body is then that of the flexible surface; `moment` is about the place of the shape, and
+    the slip that of the node at `point`.
     """
 
     name: str
@@ -93,7 +96,8 @@ class ContactMotion:
 def contacts_of(mechanism: Mechanism) -> list[str]:
     """The names of the contacts."""
     continuous = [force.name for force in mechanism.frame_forces if is_contact(force)]
-    return [*continuous, *(contact.name for contact in mechanism.contacts)]
+    surfaces = [contact.name for contact in mechanism.surface_contacts]
+    return [*continuous, *(contact.name for contact in mechanism.contacts), *surfaces]
 
 
 def one_of(mechanism: Mechanism, name: str | None, *, single: bool = False) -> list[str]:
@@ -114,6 +118,8 @@ def contact_motion(motion: Motion, name: str) -> ContactMotion:
     mechanism = motion.mechanism
     if (exact := exact_contact_of(mechanism, name)) is not None:
         return _of_exact(motion, exact)
+    if surface_contact_of(mechanism, name) is not None:
+        return _of_surface(motion, name)
     for force in mechanism.frame_forces:
         if force.name == name and is_contact(force):
             return _of_continuous(motion, force)
@@ -166,6 +172,24 @@ def _of_continuous(motion: Motion, force: FrameForce) -> ContactMotion:
         force=world(answers[:, :3]),
         moment=world(answers[:, 3:6]),
         slip=np.where(answers[:, :3].any(axis=1), _slip(velocity, normal), 0.0),
+    )
+
+
+def _of_surface(motion: Motion, name: str) -> ContactMotion:
+    """What the contact of a flexible surface does at the node of the largest force."""
+    over, each = surface_contact_motion(motion, name), np.arange(len(motion.t))
+    push = over.normal_force
+    at = np.where(push.max(axis=1) > 0, push.argmax(axis=1), over.gap.argmin(axis=1))
+    return ContactMotion(
+        name,
+        over.t,
+        over.gap.min(axis=1),
+        over.point[each, at],
+        over.normal[each, at],
+        over.total,
+        over.moment,
+        over.slip[each, at],
+        shut=SHUT * motion.mechanism.length,
     )
 
 

@@ -14,6 +14,11 @@ from flexmb.results.elements.frame import frame_answers, frame_force_of
 from flexmb.results.elements.friction import friction_effort, friction_of
 from flexmb.results.elements.lines import line_power, line_wrench
 from flexmb.results.elements.motion import MarkerMotion, RowMotion, acting, element_rows, marker_motion, row_motion
+from flexmb.results.elements.surface_contact import (
+    surface_contact_of,
+    surface_contact_power,
+    surface_contact_wrench,
+)
 from flexmb.results.motion import Motion
 
 
@@ -67,6 +72,8 @@ def element_force(motion: Motion, name: str) -> Float[np.ndarray, "nt 6"]:
             return load_wrench(motion, load, marker_motion(motion, load.marker))
     if (contact := exact_contact_of(mechanism, name)) is not None:
         return exact_contact_wrench(motion, contact)
+    if (surface := surface_contact_of(mechanism, name)) is not None:
+        return surface_contact_wrench(motion, surface)
     wrench = np.zeros((len(motion.t), 6))
     for r in element_rows(mechanism, name):
         effort = row_effort(motion, r)
@@ -119,6 +126,8 @@ def power_of(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], name: str)
             return load_power(motion, load)
     if (contact := exact_contact_of(mechanism, name)) is not None:
         return exact_contact_power(motion, contact)
+    if (surface := surface_contact_of(mechanism, name)) is not None:
+        return surface_contact_power(motion, surface)
     if name in mechanism.force_elements:
         efforts = [row_effort(motion, r) for r in element_rows(mechanism, name)]
         return np.asarray(sum(effort.total * effort.motion.rate for effort in efforts))

@@ -54,8 +54,10 @@ def element_rows(mechanism: Mechanism, name: str) -> tuple[int, ...]:
 
 
 def acting(mechanism: Mechanism) -> list[str]:
-    """The names of what exerts forces: force elements, exact contacts, loads, and loads along lines."""
+    """The names of what exerts forces: force elements, exact contacts, contacts of flexible surfaces, loads, and loads
+    along lines."""
     contacts, loads = [contact.name for contact in mechanism.contacts], [load.name for load in mechanism.loads]
+    contacts += [contact.name for contact in mechanism.surface_contacts]
     return [*mechanism.force_elements, *contacts, *loads, *(line.name for line in mechanism.lines)]
 
 

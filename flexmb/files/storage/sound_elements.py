@@ -10,7 +10,7 @@ import numpy as np
 
 from flexmb.contact.group import ContactGroup
 from flexmb.contact.shape import ContactShape
-from flexmb.contact.shapes import Meshes, pair_of, require_pair
+from flexmb.contact.shapes import Meshes, pair_of, require_pair, shape_of_code
 from flexmb.files.storage.sound import KINDS, require, require_index, require_number, require_numbers, require_text
 from flexmb.kernels.base.data import ANGLE, SPIN, TRANSLATION
 from flexmb.kernels.contact.forces import (
@@ -117,6 +117,12 @@ def _pair(numbers: Sequence[float], meshes: Meshes, what: str) -> tuple[ContactS
     for code in (numbers[SHAPE_A], numbers[SHAPE_B]):
         require(float(code).is_integer(), f"the code of a shape of {what} is {code}, expected a whole number")
     return pair_of(numbers, meshes)
+
+
+def _shape(numbers: Sequence[float], what: str) -> ContactShape:
+    """A simple shape of its numbers."""
+    require(float(numbers[0]).is_integer(), f"the code of a shape of {what} is {numbers[0]}, expected a whole number")
+    return shape_of_code(numbers[0], numbers[1:])
 
 
 def _require_law_numbers(p: Sequence[float], what: str) -> None:

@@ -115,12 +115,14 @@ def _require_frame_force(m: Mechanism, force: FrameForce) -> None:
 def _pair(numbers: Sequence[float], meshes: Meshes, what: str) -> tuple[ContactShape, ContactShape]:
     """The shapes of numbers that begin with those of a pair."""
     for code in (numbers[SHAPE_A], numbers[SHAPE_B]):
-        _require_code(code, what)
+        require(float(code).is_integer(), f"the code of a shape of {what} is {code}, expected a whole number")
     return pair_of(numbers, meshes)
 
 
-def _require_code(code: float, what: str) -> None:
-    require(float(code).is_integer(), f"the code of a shape of {what} is {code}, expected a whole number")
+def _shape(numbers: Sequence[float], what: str) -> ContactShape:
+    """A simple shape of its numbers."""
+    require(float(numbers[0]).is_integer(), f"the code of a shape of {what} is {numbers[0]}, expected a whole number")
+    return shape_of_code(numbers[0], numbers[1:])
 
 
 def _require_law_numbers(p: Sequence[float], what: str) -> None:
@@ -164,8 +166,7 @@ def _require_surface_contact(m: Mechanism, contact: SurfaceContact) -> None:
     require_index(contact.marker, 0, len(m.markers), f"the marker of {what}")
     require_index(contact.body, 0, len(m.bodies), f"the body of {what}")
     require(len(contact.shape) == 4, f"the shape of {what} has {len(contact.shape)} numbers, expected 4")
-    _require_code(contact.shape[0], what)
-    shape_of_code(contact.shape[0], contact.shape[1:])
+    _shape(contact.shape, what)
     nodes = len(contact.surface_of(m.bodies).nodes)
     require(contact.nodes == nodes, f"{what} has {contact.nodes} nodes, its surface {nodes}")
     require(m.markers[contact.marker].body != contact.body, f"{what} is that of a body with itself")

@@ -183,7 +183,7 @@ def _box_distance(address, at, x):
 
 @njit(cache=True)
 def _nearest(address, x):
-    """The place of the triangle that is closest to `x`, and the square of its distance."""
+    """The place of the triangle that is closest to `x`."""
     count, levels = _whole(address, TRIANGLES), _whole(address, LEVELS)
     tree, rows, leaves = _whole(address, TREE_AT), _whole(address, TRIANGLE_AT), (1 << levels) - 1
     stack = np.empty(STACK, np.int64)
@@ -205,7 +205,7 @@ def _nearest(address, x):
             u = sub(x, p)
             if dot(u, u) < best:
                 found, best = rows + TRIANGLE_ROW * i, dot(u, u)
-    return found, best
+    return found
 
 
 @njit(cache=True)
@@ -232,21 +232,25 @@ def _add_minimum(points, count, x, n, distance, radius):
 
 
 @njit(cache=True)
+def _write_nearest(address, at, x, radius, points):
+    """Write the point of a sphere about `x` at the triangle at `at`, which is nearest; returns 1."""
+    p, feature = _closest(address, at, x)
+    u, n = sub(x, p), _normal_at(address, at, feature)
+    distance, side = math.sqrt(dot(u, u)), dot(u, n)
+    n = scale(math.copysign(1.0, side) / distance, u) if distance > 0.0 else scale(1.0 / math.sqrt(dot(n, n)), n)
+    _write(points, 0, x, n, math.copysign(distance, side), radius)
+    return 1
+
+
+@njit(cache=True)
 def ball_at_mesh(mesh, radius, x, points):
     """Write the points at which a sphere about `x` touches a mesh; returns their number, at least one."""
     address = int(mesh)
-    at, best = _nearest(address, x)
-    p, feature = _closest(address, at, x)
-    u, n = sub(x, p), _normal_at(address, at, feature)
-    nearest, side = math.sqrt(best), dot(u, n)
-    if not (side > 0.0 and nearest < radius):  # apart, or with the centre on the surface or inside
-        n = scale(math.copysign(1.0, side) / nearest, u) if nearest > 0.0 else scale(1.0 / math.sqrt(dot(n, n)), n)
-        _write(points, 0, x, n, math.copysign(nearest, side), radius)
-        return 1
     count, levels = _whole(address, TRIANGLES), _whole(address, LEVELS)
     tree, rows, leaves = _whole(address, TREE_AT), _whole(address, TRIANGLE_AT), (1 << levels) - 1
     stack = np.empty(STACK, np.int64)
     stack[0], height, found, limit = 0, 1, 0, radius * radius
+    nearest, best, outside = -1, math.inf, False
     while height > 0:
         height -= 1
         k = stack[height]
@@ -261,11 +265,19 @@ def ball_at_mesh(mesh, radius, x, points):
             p, feature = _closest(address, at, x)
             u = sub(x, p)
             square = dot(u, u)
-            outside = square < limit and dot(u, _normal_at(address, at, feature)) > 0.0
-            if outside and _falls_away(address, at, feature, u):
+            if not square < limit:
+                continue
+            before = dot(u, _normal_at(address, at, feature)) > 0.0
+            if square < best:
+                nearest, best, outside = at, square, before
+            if before and _falls_away(address, at, feature, u):
                 distance = math.sqrt(square)
                 found = _add_minimum(points, found, x, scale(1.0 / distance, u), distance, radius)
-    return found
+    if nearest < 0:  # apart, or deep inside
+        nearest = _nearest(address, x)
+    elif outside and found > 0:
+        return found
+    return _write_nearest(address, nearest, x, radius, points)
 
 
 @njit(cache=True)

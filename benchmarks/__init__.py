@@ -23,6 +23,7 @@ REGISTRY = {
     "step-law": "benchmarks.step_law:run",
     "force-elements": "benchmarks.force_elements:run",
     "contact-rigid": "benchmarks.contact_rigid:run",
+    "contact-flexible": "benchmarks.contact_flexible:run",
     "integrators": "benchmarks.integrators:run",
     "adapted": "benchmarks.adapted:run",
     "adjoint": "benchmarks.adjoint:run",

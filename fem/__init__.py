@@ -17,8 +17,10 @@ from fem.errors import (
     SlowSolverWarning,
     UnitWarning,
 )
+from fem.exchange.matrices import matrices_of, read_matrices, write_matrices
 from fem.files.ansys_matrices import read_ansys
-from fem.files.matrix_files import ImportedMatrices, read_abaqus, read_calculix, read_matrix_market
+from fem.files.matrix_files import read_abaqus, read_calculix, read_matrix_market
+from fem.files.matrix_record import ImportedMatrices
 from fem.files.mesh_files import read_mesh, read_steps, write_mesh
 from fem.files.nastran_matrices import read_nastran
 from fem.interface import Interface
@@ -28,7 +30,7 @@ from fem.loads import gravity, point_force, pressure
 from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
 from fem.mesh import structured_meshes
-from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes
+from fem.mesh.check import check_mesh, drop_unused_nodes, fix_orientation, merge_nodes, straighten_cells
 from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.selection import in_box, nearest, on_cylinder, on_plane, on_sphere
@@ -86,6 +88,7 @@ __all__ = [
     "gravity",
     "in_box",
     "join",
+    "matrices_of",
     "merge_nodes",
     "nearest",
     "on_cylinder",
@@ -96,13 +99,16 @@ __all__ = [
     "read_abaqus",
     "read_ansys",
     "read_calculix",
+    "read_matrices",
     "read_matrix_market",
     "read_mesh",
     "read_nastran",
     "read_steps",
     "solve_step",
     "split",
+    "straighten_cells",
     "structured_meshes",
+    "write_matrices",
     "write_mesh",
 ]
 

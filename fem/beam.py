@@ -127,24 +127,10 @@ def _positive(what: str, **values: float) -> None:
 
 
 @dataclass(frozen=True)
-class Truss:
-    """Material and cross-sectional area of "truss" cells: rods that carry normal force only, whose nodes do not turn.
-
-        fem.Model(line((0, 0, 0), (1, 0, 0), 1, kind="truss"), fem.Truss(fem.Material.steel(), 1e-4))
-
-    A rod is one cell: several in one line are a mechanism. E is that of the material along its first axis.
-
-    Raises `MaterialError` when the area is not positive and finite.
-    """
+class _OfMaterial:
+    """What has one material."""
 
     material: Material
-    area: float
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.material, Material):
-            raise MaterialError(f"A truss needs a fem.Material; found {type(self.material).__name__}.")
-        if not (np.isfinite(self.area) and self.area > 0):
-            raise MaterialError(f"A truss's area must be positive and finite; found {self.area}.")
 
     @property
     def name(self) -> str:
@@ -156,6 +142,26 @@ class Truss:
         """Density of the material."""
         return self.material.density
 
+
+@dataclass(frozen=True)
+class Truss(_OfMaterial):
+    """Material and cross-sectional area of "truss" cells: rods that carry normal force only, whose nodes do not turn.
+
+        fem.Model(line((0, 0, 0), (1, 0, 0), 1, kind="truss"), fem.Truss(fem.Material.steel(), 1e-4))
+
+    A rod is one cell: several in one line are a mechanism. E is that of the material along its first axis.
+
+    Raises `MaterialError` when the area is not positive and finite.
+    """
+
+    area: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.material, Material):
+            raise MaterialError(f"A truss needs a fem.Material; found {type(self.material).__name__}.")
+        if not (np.isfinite(self.area) and self.area > 0):
+            raise MaterialError(f"A truss's area must be positive and finite; found {self.area}.")
+
     @property
     def modulus(self) -> float:
         """Young's modulus."""
@@ -163,7 +169,7 @@ class Truss:
 
 
 @dataclass(frozen=True)
-class Beam:
+class Beam(_OfMaterial):
     """Material and cross-section of line cells: `Model(mesh, fem.Beam(fem.Material.steel(),
     fem.Section.circle(0.02)))`.
 
@@ -177,7 +183,6 @@ class Beam:
     Raises `MaterialError` when theory, offset or y axis are not usable.
     """
 
-    material: Material
     section: Section
     y_axis: tuple[float, float, float] | None = None
     offset: tuple[float, float] = (0.0, 0.0)
@@ -192,16 +197,6 @@ class Beam:
                 raise MaterialError(f"A beam's y_axis needs three finite numbers, not all zero; found {self.y_axis}.")
         if np.shape(self.offset) != (2,) or not np.isfinite(self.offset).all():
             raise MaterialError(f"A beam's offset needs two finite numbers (y, z); found {self.offset}.")
-
-    @property
-    def name(self) -> str:
-        """Name of the material."""
-        return self.material.name
-
-    @property
-    def density(self) -> float | None:
-        """Density of the material."""
-        return self.material.density
 
     @property
     def moduli(self) -> tuple[float, float]:

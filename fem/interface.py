@@ -200,8 +200,9 @@ def _require_independent(dofs: DofMap, interface: Interface) -> None:
     lost[turning] |= (dofs.places(dofs.rotations(interface.nodes[turning])) < 0).any(axis=1)
     if lost.any():
         raise InterfaceError(
-            f"The rigid interface {interface.name!r} has {int(lost.sum())} nodes that follow others by constraints of "
-            f"the part ({_some(interface.nodes[lost])}), and a node moves with one set only. Leave these nodes out, "
+            f"The rigid interface {interface.name!r} has {int(lost.sum())} nodes that follow others by "
+            f"constraints, or rotate without stiffness ({_some(interface.nodes[lost])}), and a node moves with one "
+            "rigid set only. Leave these nodes out, "
             'or make it an average interface: Interface(..., kind="average").'
         )
 

@@ -1,14 +1,12 @@
 """Parts welded together: the full model of an assembly."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.interface import Interface
-from fem.mesh.constraints import renumbered
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
 
@@ -91,9 +89,10 @@ def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: s
     blocks, sets, materials, constraints, masses, springs, cell = [], {}, {}, [], [], [], 0
     for part, model in parts.items():
         source = model.elements
-        masses += [replace(m, node=m.node + first[part]) for m in source.mesh.masses]
-        springs += [s.renumbered(first[part] + np.arange(len(model.points))) for s in source.mesh.springs]
-        constraints += [renumbered(c, first[part] + np.arange(len(model.points))) for c in source.mesh.constraints]
+        number = first[part] + np.arange(len(model.points))
+        masses += [m.renumbered(number) for m in source.mesh.masses]
+        springs += [s.renumbered(number) for s in source.mesh.springs]
+        constraints += [c.renumbered(number) for c in source.mesh.constraints]
         blocks += [CellBlock(b.kind, b.connectivity + first[part]) for b in source.mesh.cells]
         for k in np.unique(source.material_of):
             sets[f"{part} material {k}"] = cell + np.flatnonzero(source.material_of == k)
@@ -122,4 +121,6 @@ def _of_matrices(parts: Mapping[str, Model], name: str) -> Model:
             "part made from matrices."
         )
     M, K = (sp.block_diag([getattr(m, letter) for m in parts.values()], format="csr") for letter in "MK")
-    return Model.from_matrices(M, K, np.concatenate([m.points for m in parts.values()]), name)
+    blocks = [sp.csr_matrix(m.M.shape) if m.D is None else m.D for m in parts.values()]
+    D = sp.block_diag(blocks, format="csr") if any(m.D is not None for m in parts.values()) else None
+    return Model.from_matrices(M, K, np.concatenate([m.points for m in parts.values()]), name, damping=D)

@@ -61,8 +61,8 @@ def _pressure_on_shells(model: Model, mesh: Mesh, name: str, value: float) -> Fo
         raise MeshError(
             f"Mesh {mesh.name!r}: the cell set {name!r} has {found} cells; a pressure acts on faces or shells."
         )
-    groups = assembly.shell_groups(mesh, source.materials, source.material_of, model.dof_map, only=cells)
-    for shells, dofs in groups:
+    pressed = np.where(np.isin(np.arange(mesh.cell_count), cells), source.material_of, -1)
+    for shells, dofs in assembly.shell_groups(mesh, source.materials, pressed, model.dof_map):
         np.add.at(total, dofs, -value * shells.area_loads())
     return np.asarray(model.dof_map.gather(total))
 

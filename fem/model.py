@@ -25,6 +25,7 @@ from fem.matrices.shell_matrices import Shells
 from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import fibre_stresses, nodal_stresses
+from fem.mesh.check import warn_of_mesh
 from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
 from fem.mesh.surface import Surface, require_distinct, surface_of
@@ -124,23 +125,29 @@ def _dofs_of(mesh: Mesh, bare: np.ndarray | None = None) -> DofMap:
 
 @dataclass(frozen=True, eq=False)
 class _Imported:
-    """Matrices as they were given."""
+    """Matrices as they were given, over the dofs of all nodes."""
 
-    M: sp.csr_matrix
-    K: sp.csr_matrix
+    mass_of_all: sp.csr_matrix
+    stiffness_of_all: sp.csr_matrix
+    damping_of_all: sp.csr_matrix | None
     dofs: DofMap
 
     @property
     def solid_mass(self) -> sp.csr_matrix:
-        return self.M
+        return self.mass_of_all
 
-    @property
-    def mass_of_all(self) -> sp.csr_matrix:
-        return self.M
+    @cached_property
+    def M(self) -> sp.csr_matrix:
+        return self.dofs.condense(self.mass_of_all)
 
-    @property
-    def stiffness_of_all(self) -> sp.csr_matrix:
-        return self.K
+    @cached_property
+    def K(self) -> sp.csr_matrix:
+        return self.dofs.condense(self.stiffness_of_all)
+
+    @cached_property
+    def D(self) -> sp.csr_matrix | None:
+        T, D = self.dofs.T, self.damping_of_all
+        return D if T is None or D is None else sp.csr_matrix(T.T @ D @ T)
 
 
 @shown
@@ -159,7 +166,8 @@ class Model:
     - `solver`: options of the factorisations.
     - For a model made from matrices `mesh` is None and `materials` is empty.
 
-    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam`, `fem.BeamTable` or `fem.Shell`.
+    Raises `MaterialError` when a material is not a `fem.Material`, `fem.Beam`, `fem.BeamTable`, `fem.Truss` or
+    `fem.Shell`.
     """
 
     points: Float[np.ndarray, "n 3"]
@@ -178,20 +186,21 @@ class Model:
         name: str | None = None,
     ) -> None:
         """`material`: one for the whole mesh, or a dictionary from cell set to material (each cell in exactly one); a
-        `fem.Beam` (material and section) or a `fem.BeamTable` (section matrices) for line cells, a `fem.Shell`
-        (material and thickness) for triangles and quadrilaterals. Default: the materials that the file of the mesh
-        gives to its cells (`mesh.declared`).
+        `fem.Beam` (material and section) or a `fem.BeamTable` (section matrices) for line cells, a `fem.Truss`
+        (material and area) for truss cells, a `fem.Shell` (material and thickness) for triangles and quadrilaterals.
+        Default: the materials that the file of the mesh gives to its cells (`mesh.declared`).
 
-        Raises MaterialError for cells without a material or with two. Issues a UnitWarning when modulus, density and
+        Raises MaterialError for cells without a material or with two. Issues a MeshWarning for cells that occur twice
+        and shells that are hinged to solids, and a UnitWarning when modulus, density and
         size do not belong to one system of units. The matrices are assembled on first use.
         """
+        warn_of_mesh(mesh)
         by_set: Mapping[str, Any] = material if isinstance(material, Mapping) else {"": material}
         wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, _MATERIALS)]
         if wrong:
             raise MaterialError(
                 f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam, fem.BeamTable, fem.Truss or fem.Shell "
-                f"records; "
-                f"found {', '.join(wrong)}."
+                f"records; found {', '.join(wrong)}."
             )
         if material is None:
             by_set, material_of = materials_of_file(mesh)
@@ -222,20 +231,33 @@ class Model:
             object.__setattr__(self, key, value)
 
     @staticmethod
-    def from_matrices(M: Any, K: Any, points: Float[np.ndarray, "n 3"], name: str = "imported") -> "Model":
-        """A model from imported matrices (3 n, 3 n), three dofs a node, and the coordinates `points` (n, 3) of the
-        nodes.
+    def from_matrices(
+        M: Any,
+        K: Any,
+        points: Float[np.ndarray, "n 3"],
+        name: str = "imported",
+        *,
+        dofs: Any = None,
+        damping: Any = None,
+    ) -> "Model":
+        """A model from imported matrices (ndof, ndof) and the coordinates `points` (n, 3) of the nodes.
+
+        - `dofs` (ndof, 2): for every row the node and the component, 0 to 2 displacements, 3 to 5 rotations about the
+          axes. By default `3 * node + component`, or `6 * node + component` for matrices of 6 n rows. All nodes have
+          displacements, some have rotations; rotations without stiffness and mass are no dofs of the model.
+        - `damping` (ndof, ndof): the force on the part is `-D` times the velocity. Its symmetric part damps, its
+          antisymmetric part is gyroscopic (wheels that spin in the part, for instance).
 
         Raises `MatrixError` for wrong shapes, NaN, asymmetry (beyond 1e-8 of the largest entry), a mass that is not
-        that of a rigid body in rigid motion, and a stiffness that resists rigid motion (a part still supported, or
-        coordinates that do not belong to it). `fem.files.matrix_files` reads matrices of other programs.
+        that of a rigid body in rigid motion, a stiffness or damping that resists rigid motion (a part still supported,
+        or coordinates that do not belong to it), and damping that supplies energy. `fem.read_matrices` and its
+        neighbours read matrices of other programs.
         """
         points = np.array(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise MatrixError(f"Model {name!r}: points must be finite with shape (n, 3); found shape {points.shape}.")
         points.setflags(write=False)
-        dofs = DofMap.of(points, np.zeros(0, dtype=np.int64))
-        matrices = _Imported(*checked_free_matrices(M, K, points, name), dofs)
+        matrices = _Imported(*checked_free_matrices(M, K, points, name, dofs, damping))
         model = Model.__new__(Model)
         model._set(
             points=points,
@@ -302,28 +324,33 @@ class Model:
 
     @property
     def solid_mass(self) -> sp.csr_matrix:
-        """Mass matrix (3 n, 3 n) of the nodal displacements without the beams; the whole one for a model made from
-        matrices."""
+        """Mass matrix (3 n, 3 n) of the nodal displacements without beams and shells; the whole one, over the dofs of
+        all nodes, for a model made from matrices."""
         return self._matrices.solid_mass
 
+    @property
+    def D(self) -> sp.csr_matrix | None:
+        """Damping and gyroscopic matrix (ndof, ndof) of a model made from matrices, None without one."""
+        return self._matrices.D if isinstance(self._matrices, _Imported) else None
+
     def line_masses(self, fields: Float[np.ndarray, "ndof k"]) -> list[LineMass]:
-        """The mass of beams and shells at points, with `fields` there: a record for each group of cells."""
+        """The mass of beams, trusses and shells at points, with `fields` there: a record for each group of cells."""
         source = self._matrices
         if not isinstance(source, _Assembly):
             return []
         u = self.dof_map.expand(fields)
-        return [b.line_mass(dofs, u) for b, dofs in source.turning]
+        return [b.line_mass(u[dofs]) for b, dofs in source.turning]
 
     def second_moments(
         self, fields: Float[np.ndarray, "ndof m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
-        """Integrals over the mass of shells of the second-order motion `p_ij` of their directors for pairs of `fields`,
-        and of `X_a (p_ij)_b`."""
-        m = fields.shape[1]
+        """Integrals over the mass of beams and shells of the second-order motion `p_ij` of their mass centres and
+        directors for pairs of `fields`, and of `X_a (p_ij)_b`."""
+        u, m = self.dof_map.expand(fields), fields.shape[1]
         first, moments = np.zeros((3, m, m)), np.zeros((3, 3, m, m))
         source = self._matrices
         for cells, dofs in source.turning if isinstance(source, _Assembly) else []:
-            a, b = cells.second_moments(dofs, self.dof_map.expand(fields))
+            a, b = cells.second_moments(u[dofs])
             first, moments = first + a, moments + b
         return first, moments
 
@@ -336,10 +363,13 @@ class Model:
         """`moment_loads` over the dofs of all nodes."""
         n, size = len(self.points), self.dof_map.size_of_all
         field = np.einsum("na,bc->ncab", self.points, np.eye(3)).reshape(3 * n, 9)
+        if not self.has_elements:  # nodes turn with the field: half its curl, e_a x e_b / 2
+            turned = np.cross(np.eye(3)[:, None], np.eye(3)[None]).transpose(2, 0, 1).reshape(3, 9) / 2
+            return np.asarray(self.mass_of_all @ np.vstack([field, np.tile(turned, (len(self.rotation_nodes), 1))]))
         loads = np.vstack([self.solid_mass @ field, np.zeros((size - 3 * n, 9))])
         source = self._matrices
         for cells, dofs in source.turning if isinstance(source, _Assembly) else []:
-            loads += cells.moment_loads(dofs, size)
+            loads += assembly.gathered(cells.moment_loads(), dofs, size)
         return loads
 
     @property
@@ -460,7 +490,12 @@ class Model:
         dK = added_stiffness(self, self.interfaces, springs)
         source: _Assembly | _Imported = self._matrices
         if isinstance(source, _Imported):
-            source = _Imported(sp.csr_matrix(source.M + dM), sp.csr_matrix(source.K + dK), source.dofs)
+            source = _Imported(
+                sp.csr_matrix(source.mass_of_all + dM),
+                sp.csr_matrix(source.stiffness_of_all + dK),
+                source.damping_of_all,
+                source.dofs,
+            )
         else:
             before = source.added or (0 * dM, 0 * dK)
             source = replace(source, added=(sp.csr_matrix(before[0] + dM), sp.csr_matrix(before[1] + dK)))

@@ -112,9 +112,9 @@ class Shell:
     @property
     def _isotropic(self) -> bool:
         C, h = self.section.stiffness, self.thickness
-        C = C * np.outer(*2 * (np.repeat([1.0, 1 / h, 1.0], [3, 3, 2]),))
-        scale = C[0, 0]
+        unit = np.repeat([1.0, 1 / h, 1.0], [3, 3, 2])  # curvatures as strains
+        C = C * np.outer(unit, unit)
         blocks = (C[:3, :3], C[:3, 3:6], C[3:6, 3:6])
         same = sum(abs(K[0, 0] - K[1, 1]) + abs(K[2, 2] - (K[0, 0] - K[0, 1]) / 2) for K in blocks)
         same += sum(float(np.abs(K[:2, 2]).max()) for K in blocks) + abs(C[6, 6] - C[7, 7]) + abs(C[6, 7])
-        return bool(same < 1e-9 * scale)
+        return bool(same < 1e-9 * C[0, 0])

@@ -259,7 +259,16 @@ class UnresolvedWarning(FlexmbWarning):
 class TunnellingWarning(FlexmbWarning):
     """A body moves so far in a step that it may pass through another one unseen.
 
-    Raised during the run, once; the message names the contact, the body and its speed, and the longest safe step.
+    Raised at the end of a run, for each contact; the message names both shapes, when they come near each other, and the
+    longest safe step.
+    """
+
+
+class ContactPlaceWarning(FlexmbWarning):
+    """The shape of a contact lies far outside its body.
+
+    Raised by `System.contact` and `System.contact_group`; the message names the contact, the shape, its place and the
+    size of the body.
     """
 
 
@@ -267,6 +276,15 @@ class TableRangeWarning(FlexmbWarning):
     """A motion left the points of a table or force map that continues outside them.
 
     Raised at the end of a run, from the stored times; the message names the element, the range reached and the points.
+    """
+
+
+class LawRangeWarning(FlexmbWarning):
+    """A state of a force element between frames left the range in which its law holds, such as a pressure at which a
+    fluid cavitates.
+
+    Raised at the end of a run, from the stored times; the message names the element, the state, the value reached, the
+    limit, and what to do.
     """
 
 

@@ -5,6 +5,7 @@ from reduction.basis import Basis, check
 from reduction.choose import choose
 from reduction.error.mode_comparison import ModeComparison, compare_modes
 from reduction.error.response_error import ResponseError, response_error
+from reduction.exchange.linear_system import LinearSystem, linear_system
 from reduction.frequency_response import FrequencyResponse, frequency_response
 from reduction.methods.balanced_truncation import balanced_truncation
 from reduction.methods.contact_basis import contact_basis
@@ -26,6 +27,7 @@ __all__ = [
     "METHODS",
     "Basis",
     "FrequencyResponse",
+    "LinearSystem",
     "ModeComparison",
     "ResidualCompliance",
     "ResponseError",
@@ -44,6 +46,7 @@ __all__ = [
     "herting",
     "irka",
     "krylov",
+    "linear_system",
     "modal",
     "prepared",
     "reanalyse",

@@ -1,18 +1,29 @@
 """The result of every reduction: a basis, what it does at the interfaces, and how it was made."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.files.matrix_archive import read_archive, write_archive
 from fem.model import Model
 from fem.renamed import refuse_old_names, renamed
 from fem.shown import shown
 
 TOLERANCE = 1e-8
+FORMAT = 1
+"""Of the files of `Basis.save`."""
+_SAVED = ("format", "Psi", "eigenvalues", "method", "reference_frame", "interfaces", "interface_modes", "options")
+
+
+def _plain(value: Any) -> Any:
+    """Values of numpy as those of Python; what a file cannot hold as its text."""
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else str(value)
 
 
 @shown
@@ -73,6 +84,67 @@ class Basis:
     def frequencies(self) -> Float[np.ndarray, " m"]:
         """Natural frequencies with the reference conditions of this basis (cycles per unit of time)."""
         return np.sqrt(self.eigenvalues) / (2.0 * np.pi)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the basis to a numpy archive (`.npz`); return the path. `Basis.load` reads it.
+
+        Raises `MatrixError` for another ending.
+        """
+        if Path(path).suffix.lower() != ".npz":
+            raise MatrixError(f"{path}: a basis is saved as .npz; found the ending {Path(path).suffix!r}.")
+        names = list(self.interface_modes)
+        content = {
+            "format": FORMAT,
+            "Psi": self.Psi,
+            "eigenvalues": self.eigenvalues,
+            "method": self.method,
+            "reference_frame": self.reference_frame or "",
+            "interfaces": np.array(names, dtype=str),
+            "interface_modes": np.array([self.interface_modes[k] for k in names]).reshape(-1, 6, self.n_modes),
+            "options": json.dumps(dict(self.options), default=_plain),
+        }
+        return write_archive(Path(path), content)[0]
+
+    @staticmethod
+    def load(path: str | Path, model: Model) -> "Basis":
+        """The basis that `save` wrote, for the part that it belongs to.
+
+            basis.save("rod.npz")
+            body = flexmb.flexible_body(part, reduction.Basis.load("rod.npz", part))
+
+        Raises `MatrixError` for any other file, and when the basis is not one of this model (`check`): other matrices,
+        interfaces or order of nodes.
+        """
+        found = read_archive(path)
+        missing = [name for name in _SAVED if name not in found]
+        if missing:
+            raise MatrixError(f"{path} is no basis that Basis.save wrote: {', '.join(missing)} missing.")
+        if int(found["format"]) != FORMAT:
+            raise MatrixError(f"{path}: expected a basis of format {FORMAT}; found {found['format']}.")
+        names = [str(name) for name in found["interfaces"]]
+        rows = np.array(found["interface_modes"])
+        if len(rows) != len(names):
+            raise MatrixError(f"{path}: {len(names)} interfaces have {len(rows)} maps; the file is damaged.")
+        try:
+            options = json.loads(str(found["options"]))
+        except ValueError as error:
+            raise MatrixError(f"{path}: options of the basis cannot be read: {error}.") from None
+        basis = Basis(
+            np.ascontiguousarray(found["Psi"]),
+            np.array(found["eigenvalues"]),
+            str(found["method"]),
+            str(found["reference_frame"]) or None,
+            {name: np.ascontiguousarray(r) for name, r in zip(names, rows, strict=True)},
+            options,
+        )
+        other = set(names) ^ set(model.interfaces)
+        if other:
+            raise MatrixError(
+                f"{path}: the basis has the interfaces {', '.join(names) or 'none'}; model {model.name!r} has "
+                f"{', '.join(model.interfaces) or 'none'}."
+            )
+        check(basis, model)
+        return basis
 
     def __str__(self) -> str:
         frame = "mean-axis frame" if self.reference_frame is None else f"frame attached to {self.reference_frame!r}"

@@ -10,6 +10,9 @@ READ, WRITE = "fem/user_files/reading.py", "fem/user_files/writing.py"
 TREE, SOUND = "flexmb/files/storage/tree.py", "flexmb/files/storage/sound.py"
 MARKET, VTK = "fem/files/matrix_files.py", "fem/files/vtk_files.py"
 TIMES, LEDGER = "flexmb/simulation/times.py", "flexmb/results/ledger.py"
+ELEMENTS, DAMAGED = "flexmb/files/storage/sound_elements.py", "tests/flexmb/files/test_damaged_elements.py"
+SAMPLING, BETWEEN = "flexmb/simulation/sampling.py", "tests/flexmb/simulation/test_sampling_times.py"
+FIT, CONTROLS = "flexmb/controllers/fit.py", "flexmb/files/results/control_tree.py"
 ALGEBRA = "flexmb/kernels/base/algebra.py"
 
 EDITS = (
@@ -42,7 +45,7 @@ EDITS = (
     # matrices and meshes of other programs
     Edit("bytes that are no ASCII", MARKET, 'text = content.decode("ascii")', 'text = content.decode("latin-1")', f"{HOSTILE} -k market"),
     Edit("matrices beyond their entries", MARKET, "if entries > there or (not dense", "if False and (not dense", f"{HOSTILE} -k market"),
-    Edit("entries on one side are not mirrored", MARKET, "sp.csr_matrix(A + mirrored - mirrored.multiply(A != 0))", "sp.csr_matrix(A + mirrored)", "tests/fem/test_foreign_matrices.py"),
+    Edit("entries on one side are not mirrored", "fem/files/matrix_record.py", "sp.csr_matrix(A + opposite - both)", "sp.csr_matrix(A + opposite)", "tests/fem/test_foreign_matrices.py"),
     Edit("cells of points that are not there", VTK, "if nodes.size and not (nodes.min() >= 0 and nodes.max() < len(points)):", "if False:", f"{HOSTILE} -k not_there"),
     Edit("GENERATE without its last number", "fem/files/abaqus/deck.py", "range(numbers[0], numbers[1] + 1,", "range(numbers[0], numbers[1],", "tests/fem/test_decks.py tests/fem/test_mesh_files.py"),
     Edit("GENERATE counted per line", "fem/files/abaqus/deck.py", "deck.generated += max(", "deck.generated = max(", f"{HOSTILE} -k generated"),
@@ -63,4 +66,26 @@ EDITS = (
     Edit("third branch of the quaternion", ALGEBRA, "axis = (R[2], R[5], R[8] + 1.0)", "axis = (R[2], R[5], R[8] - 1.0)", "tests/flexmb/spatial/test_half_turns.py"),
     Edit("the envelope of stresses is that of the last piece", "flexmb/results/stress.py", "np.maximum(envelope, found.max(axis=1), out=envelope)", "envelope[:] = found.max(axis=1)", "tests/flexmb/results/test_stress.py -k envelope"),
     Edit("modes carry any mass", SOUND, "carried.max(initial=0.0) < 1 + DEFINITE", "carried.max(initial=0.0) < 1e9", FILES),
+    # elements of result files
+    Edit("rows of elements anywhere", ELEMENTS, "own == tuple(range(own[0], own[0] + 6))", "len(own) > 0", f"{DAMAGED} -k 'rows of an element'"),
+    Edit("numbers of contact laws of any sign", ELEMENTS, "p[k] > 0 or (k in NOT_NEGATIVE and p[k] == 0)", "True", f"{DAMAGED} -k 'stiffness or slip or exponent'"),
+    Edit("markers of groups anywhere", ELEMENTS, 'require_index(k, 0, len(m.markers), f"a marker of {what}")\n    require_kinds(', 'k in m.markers\n    require_kinds(', f"{DAMAGED} -k 'marker of a group'"),
+    Edit("any number of contact points", ELEMENTS, "contact.points == points_of_pair(a, b),", "True,", f"{DAMAGED} -k 'too many points'"),
+    Edit("points of contacts in any mode", ELEMENTS, "np.isin(modes, range(OPEN, STICKS + 1)).all(),", "True,", f"{DAMAGED} -k 'no mode'"),
+    Edit("friction of another joint", ELEMENTS, "len(own) == 1 and m.rows[own[0]].kind == expected and", "len(own) == 1 and", f"{DAMAGED} -k friction"),
+    Edit("lines of bodies that are not there", ELEMENTS, 'require_index(line.body, 0, len(m.bodies), f"the body of {what}")', "pass", f"{DAMAGED} -k 'a line of'"),
+    Edit("signals of markers that are not there", ELEMENTS, 'require_index(k, 0, len(m.markers), f"a marker of {what}")\n        for k in signal.axes:', 'pass\n        for k in signal.axes:', f"{DAMAGED} -k 'signal of'"),
+    Edit("commands that are not there", ELEMENTS, 'require_index(signal.index, 0, count, f"the index of {what}")', "pass", f"{DAMAGED} -k 'no command'"),
+    Edit("laws of the library of any size", CONTROLS, "        require_fit(library, law,", "        str((library, law),", f"{DAMAGED} -k 'library or linear or curve'"),
+    Edit("linear laws of any size", FIT, "fits = count == 2 * nu + (nz + nu) * (nz + ni)", "fits = True", f"{DAMAGED} -k fit"),
+    Edit("PID laws without their filter", FIT, "fits = values[_FILTER] > 0 or values[_KD] == 0", "fits = True", f"{DAMAGED} -k filters"),
+    Edit("PID laws with a filter that is not theirs", FIT, "fits = values[_FILTER] == 0", "fits = True", f"{DAMAGED} -k filters"),
+    Edit("curves of any size", FIT, "fits = (ni, nu, nz) == (1, 1, 0) and count == 5 * len(points) - 4", "fits = True", f"{DAMAGED} -k fit"),
+    # samples
+    Edit("between samples the end of the step", SAMPLING, "return self._whole(self._run.to(target)) if target > self._began else self.now()", "self._run.to(target)\n        return self.now()", f"{BETWEEN} -k radau"),
+    Edit("states of samples are rounded", SAMPLING, "states=np.where(self._own, self._held, s.states))", "states=s.states)", f"{BETWEEN} -k bdf"),
+    Edit("the work before the last sample is lost", SAMPLING, "s._replace(work=s.work + self._work, states=", "s._replace(work=s.work, states=", "tests/flexmb/controllers/test_controllers.py"),
+    Edit("durations whose square vanishes", TIMES, "    if duration < SHORTEST:", "    if False:", f"{HOSTILE} -k vanishes"),
+    Edit("formats of Harwell-Boeing files", "fem/files/ansys_matrices.py", "OverflowError, SyntaxError)", "OverflowError)", "tests/fem/test_foreign_matrices.py -k harwell"),
+    Edit("workers watch their new parent", "flexmb/study/workers.py", 'return os.getppid() == client if os.name == "posix" else', "return", f"{FAULTS} -k killed_while"),
 )  # fmt: skip

@@ -89,7 +89,7 @@ def caught(edit: Edit, copy: Path) -> tuple[bool, str]:
                 "no:cacheprovider",
                 "-p",
                 "no:randomly",
-                *edit.tests.split(),
+                *shlex.split(edit.tests),
             ]
             done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=SECONDS)
         except subprocess.TimeoutExpired:
@@ -108,6 +108,8 @@ def caught(edit: Edit, copy: Path) -> tuple[bool, str]:
 
 def copied(place: Path) -> Path:
     """A copy of the project, without caches."""
+    for library in ROOT.glob("_flexmb_kernels.*"):  # without it, numba compiles all for every copy
+        shutil.copy(library, place / library.name)
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():

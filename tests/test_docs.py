@@ -218,7 +218,9 @@ def test_bodies_of_the_manual_go_to_other_programs_and_back(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     names = names_of("interchange.md")
     np.testing.assert_allclose(names["again"].frequencies, names["body"].frequencies, rtol=1e-12)
-    assert {path.suffix for path in tmp_path.iterdir()} == {".mat", ".SID_FEM", ".fem"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".mat", ".SID_FEM", ".fem", ".mtx", ".npz"}
+    assert names["plate_again"].ndof == names["plate"].ndof
+    assert names["small"].inputs[0] == "tip Fx"
     result, frame = names["result"], names["frame"]
     np.testing.assert_array_equal(frame["bar.tip position z"], result.position("bar.tip")[:, 2])
     np.testing.assert_array_equal(names["dataset"](result)["hinge force x"], result.reaction("hinge")[:, 0])
@@ -286,6 +288,11 @@ def test_the_ball_of_the_manual_bounces():
     assert names["grains"].count[-1] >= 9
     np.testing.assert_allclose(names["slowed"], 1 - 5 / 7 * 9.81 * 2e-3 / 0.1 * 0.2, rtol=1e-3)
     assert "does not include contacts of groups" in names["refused_group"]
+    assert names["climbed"].velocity("marble")[-1, 0] < 0 < names["climbed"].velocity("marble")[0, 0]
+    assert "is open: 3 of its edges border a hole" in names["message_of_mesh"]
+    assert names["corner"][2] == pytest.approx(58.0 * 9.81 / 4)
+    assert len(names["standing_modes"].frequencies) == 1
+    assert "opens" in names["message_of_tipping"]
     assert "block 1 closes with 1" in names["message_of_cones"]
     assert names["slid"].happened[0].t == pytest.approx(np.sqrt(2 * 0.25 / 9.81), rel=1e-9)
     assert names["slid"].ledger.imbalance < 1e-4

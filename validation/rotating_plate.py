@@ -87,17 +87,21 @@ def frequencies(body: flexmb.Body, speed: float) -> np.ndarray:
     return np.asarray(2 * np.pi * body.frequencies[:4] / UNIT)
 
 
-def run() -> list[Row | Plot]:
-    """Four speeds."""
-    body = plate()
+def compared(case: str, body: flexmb.Body, title: str) -> list[Row | Plot]:
+    """The frequencies of a plate at four speeds beside the reference."""
     rows: list[Row | Plot] = []
     ours, reference = (np.array([f(speed) for speed in SPEEDS]) for f in (lambda s: frequencies(body, s), exact))
     for k, speed in enumerate(SPEEDS):
         for mode in range(4):
             a, b = float(reference[k, mode]), float(ours[k, mode])
-            rows.append(Row(CASE, f"frequency {mode + 1} at speed {speed:g}", a, "recomputed", b, abs(b / a - 1), 5e-3))
+            rows.append(Row(case, f"frequency {mode + 1} at speed {speed:g}", a, "recomputed", b, abs(b / a - 1), 5e-3))
     lines = {}
     for mode in range(4):
         lines[f"reference {mode + 1}"] = (np.array(SPEEDS), reference[:, mode])
         lines[f"frequency {mode + 1}"] = (np.array(SPEEDS), ours[:, mode])
-    return [*rows, Plot("Frequencies of the plate", "speed of rotation (units of the plate)", "frequency (the same)", lines)]  # fmt: skip
+    return [*rows, Plot(title, "speed of rotation (units of the plate)", "frequency (the same)", lines)]
+
+
+def run() -> list[Row | Plot]:
+    """Four speeds."""
+    return compared(CASE, plate(), "Frequencies of the plate")

@@ -6,13 +6,11 @@ element's own geometric stiffness.
 
 from dataclasses import replace
 
-import numpy as np
-
 import fem
 import flexmb
 import reduction
 from validation.plot import Plot
-from validation.rotating_plate import MATERIAL, SIDE, SPEEDS, THICKNESS, exact, frequencies
+from validation.rotating_plate import MATERIAL, SIDE, THICKNESS, compared
 from validation.row import Row
 
 CASE = "rotating-shell"
@@ -29,15 +27,4 @@ def plate() -> flexmb.Body:
 
 def run() -> list[Row | Plot]:
     """Four speeds."""
-    body = plate()
-    ours, reference = (np.array([f(speed) for speed in SPEEDS]) for f in (lambda s: frequencies(body, s), exact))
-    rows: list[Row | Plot] = []
-    for k, speed in enumerate(SPEEDS):
-        for mode in range(4):
-            a, b = float(reference[k, mode]), float(ours[k, mode])
-            rows.append(Row(CASE, f"frequency {mode + 1} at speed {speed:g}", a, "recomputed", b, abs(b / a - 1), 5e-3))
-    lines = {}
-    for mode in range(4):
-        lines[f"reference {mode + 1}"] = (np.array(SPEEDS), reference[:, mode])
-        lines[f"frequency {mode + 1}"] = (np.array(SPEEDS), ours[:, mode])
-    return [*rows, Plot("Frequencies of the plate of shells", "speed of rotation (units of the plate)", "frequency (the same)", lines)]  # fmt: skip
+    return compared(CASE, plate(), "Frequencies of the plate of shells")

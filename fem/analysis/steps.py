@@ -1,6 +1,7 @@
 """Linear analysis steps of a deck: static displacements and natural frequencies, to compare a part that was read with
 the results of the solver that the deck is for."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,11 +10,14 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from jaxtyping import Float
 
-from fem.errors import MeshError
+from fem.analysis.cyclic import two_sectors
+from fem.elements import ELEMENTS
+from fem.errors import FactorisationError, MeshError
+from fem.linear_algebra.factor import SINGULAR
 from fem.loads import pressure
 from fem.matrices import assembly
 from fem.mesh.constraints import Equation
-from fem.mesh.steps import Heating, Step
+from fem.mesh.steps import Heating, Step, Support
 from fem.model import Model
 
 LINEAR = ("STATIC", "FREQUENCY")
@@ -39,7 +43,8 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
 
     - `before`: result of the step before, whose stresses stiffen the part in a perturbation step.
 
-    Raises `MeshError` for other procedures, and for keywords of the step that are not obeyed.
+    Raises `MeshError` for other procedures, for keywords of the step that are not obeyed, and for thermal strains of
+    beams and shells; `FactorisationError` where the supports do not hold the part.
     """
     wrong = [u.label + f" ({u.text})" for u in step.unread]
     if step.procedure not in LINEAR or step.nonlinear or wrong:
@@ -48,21 +53,61 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
             f"Step {step.number} ({step.source.label}) of {model.name!r} is not solved: {what}. Linear steps STATIC "
             "and FREQUENCY are."
         )
+    if step.cyclic is not None:
+        return _cyclic(model, step, before)
+    step = replace(step, supports=tuple(_fixed(model, s, before) for s in step.supports))
     held, lifted, dropped = _held(model, step)
     K = held.K
     if step.perturbation and before is not None:
         K = K + held.dof_map.condense(_stress_stiffness(held, before))
     free = np.setdiff1d(np.arange(held.ndof), dropped)
     if step.procedure == "FREQUENCY":
+        if step.modes < 1:
+            raise MeshError(
+                f"Step {step.number} ({step.source.label}) of {model.name!r} asks for {step.modes} natural "
+                "frequencies. Write their number in the data line of *FREQUENCY."
+            )
         found = _frequencies(K[free][:, free], held.M[free][:, free], step.modes)
         return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), found)
     f = _forces(held, step)
     q = np.zeros(held.ndof)
     q[dropped[:1]] = lifted
-    q[free] = sla.spsolve(K[free][:, free].tocsc(), (f - K @ q)[free])
+    q[free] = _displacements(K[free][:, free], (f - K @ q)[free], f"Step {step.number} ({step.source.label})")
     u = held.dof_map.expand(q)
     n = 3 * len(held.points)
     return StepResult(u[:n].reshape(-1, 3)[: len(model.points)], u[n:].reshape(-1, 3), np.zeros(0))
+
+
+def _cyclic(model: Model, step: Step, before: StepResult | None) -> StepResult:
+    """Frequencies of a sector for every nodal diameter of a step, each of them twice."""
+    moved = any(s.value for s in step.supports)
+    if step.procedure != "FREQUENCY" or moved or (step.perturbation and before is not None):
+        raise MeshError(
+            f"Step {step.number} ({step.source.label}) of {model.name!r} is not solved: of cyclic symmetry, "
+            "frequencies of an unloaded sector are."
+        )
+    assert step.cyclic is not None
+    held, found = tuple(s.equation for s in step.supports), []
+    for diameter in range(step.diameters[0], step.diameters[1] + 1):
+        K, M = two_sectors(model, step.cyclic, diameter, held, model.elements.mesh.bare_nodes)
+        found.append(_frequencies(K, M, step.modes))
+    return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), np.concatenate(found))
+
+
+def _fixed(model: Model, support: Support, before: StepResult | None) -> Support:
+    """A support with the value at which the step before left its dofs, if it asks for that."""
+    if not np.isnan(support.value):
+        return support
+    e, n = support.equation, 3 * len(model.points)
+    if before is None or not before.displacements.size:
+        raise MeshError(
+            f"{e.source}: holds dofs where the step before left them; give the result of a static step before."
+        )
+    u = np.zeros(model.dof_map.size_of_all)
+    u[:n] = before.displacements.ravel()
+    u[n:] = before.rotations.ravel()
+    row = model.dof_map.row(e.nodes, e.components, e.coefficients, e.source)
+    return replace(support, value=float((row @ u).item()))
 
 
 def _held(model: Model, step: Step) -> tuple[Model, float, np.ndarray]:
@@ -90,6 +135,20 @@ def _held(model: Model, step: Step) -> tuple[Model, float, np.ndarray]:
             "ask for two values of one dof."
         )
     return held, lift, places
+
+
+def _displacements(K: sp.csr_matrix, f: np.ndarray, what: str) -> np.ndarray:
+    """The solution of K q = f. K may be singular where f does no work on what it leaves free, as on the motions without
+    energy of a row of C3D20R cells; other loads are refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sla.MatrixRankWarning)  # the residual tells whether it matters
+        q = np.asarray(sla.spsolve(K.tocsc(), f))
+    if not np.abs(K @ q - f).max(initial=0.0) <= SINGULAR * np.abs(f).max(initial=0.0):  # NaN too
+        raise FactorisationError(
+            f"{what}: the supports leave parts free that the loads move, and there is no static solution. Hold the "
+            "part in all six directions."
+        )
+    return q
 
 
 def _frequencies(K: sp.csr_matrix, M: sp.csr_matrix, count: int) -> np.ndarray:
@@ -138,8 +197,11 @@ def _mass_of(model: Model, cells: np.ndarray) -> sp.csr_matrix:
 
 
 def _thermal(model: Model, heating: Heating) -> np.ndarray:
-    """Nodal forces (n, 3) of thermal strains."""
+    """Nodal forces (n, 3) of thermal strains. Refuses those of beams and shells."""
     source, change = model.elements, np.zeros(len(model.points))
+    kinds = {source.mesh.block_of(int(cell))[0].kind for cell in heating.cells} - {*ELEMENTS}
+    if kinds:
+        raise MeshError(f"Model {model.name!r}: thermal strains act on solid cells; found {', '.join(sorted(kinds))}.")
     change[: len(heating.change)] = heating.change
     strain = heating.expansion * np.array([1, 1, 1, 0.5, 0.5, 0.5])
     e = np.array(

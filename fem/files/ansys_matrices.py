@@ -9,30 +9,36 @@ import scipy
 import scipy.sparse as sp
 
 from fem.errors import MatrixError
-from fem.files.matrix_files import ImportedMatrices, collected, existing
+from fem.files.matrix_files import existing
+from fem.files.matrix_record import ImportedMatrices, collected
 
 _DIRECTIONS = {"UX": 1, "UY": 2, "UZ": 3, "ROTX": 4, "ROTY": 5, "ROTZ": 6}
 
 
-def read_ansys(stiffness: str | Path, mass: str | Path, mapping: str | Path) -> ImportedMatrices:
-    """Matrices of Ansys Mechanical APDL for a free part of solid elements.
+def read_ansys(
+    stiffness: str | Path, mass: str | Path, mapping: str | Path, damping: str | Path | None = None
+) -> ImportedMatrices:
+    """Matrices of Ansys Mechanical APDL for a free part of solids, shells and beams.
 
     In Ansys, after a modal analysis with its `.full` file kept: `/AUX2`, `FILE,job,full`, then
-    `HBMAT,stiff,matrix,,ASCII,STIFF,NO,YES` and `HBMAT,mass,matrix,,ASCII,MASS,NO,YES`; the last YES writes the
-    `.mapping` file, which names node and direction of every equation.
+    `HBMAT,stiff,matrix,,ASCII,STIFF,NO,YES` and `HBMAT,mass,matrix,,ASCII,MASS,NO,YES` (and `DAMP` for the
+    damping and gyroscopic matrix of a damped analysis); the last YES writes the `.mapping` file, which names node and
+    direction of every equation.
 
     Raises `MatrixError` when matrix and mapping are not of one run, or a file cannot be read.
     """
     equations = _mapping(existing(mapping))
-    entries = []
-    for path in (existing(stiffness), existing(mass)):
+    entries = {}
+    for letter, path in (("K", existing(stiffness)), ("M", existing(mass)), ("D", damping and existing(damping))):
+        if not path:
+            continue
         A = _harwell_boeing(path)
         if A.shape != (len(equations), len(equations)):
             raise MatrixError(
                 f"{path} has shape {A.shape}; {mapping} names {len(equations)} equations. Are the files of one run?"
             )
-        entries.append((np.hstack([equations[A.row], equations[A.col]]), A.data))
-    return collected(*entries[0], *entries[1], Path(stiffness).stem)
+        entries[letter] = (np.hstack([equations[A.row], equations[A.col]]), A.data)
+    return collected(entries, Path(stiffness).stem)
 
 
 def _harwell_boeing(path: Path) -> sp.coo_matrix:
@@ -47,8 +53,12 @@ def _harwell_boeing(path: Path) -> sp.coo_matrix:
     text = "\n".join([*lines[:4], *(line.replace("D", "E") for line in lines[4:])])
     try:
         return sp.coo_matrix(scipy.io.hb_read(StringIO(text + "\n")))
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise MatrixError(f"{path} cannot be read as a Harwell-Boeing file: {error}.") from None
+    except (ValueError, TypeError, IndexError, OverflowError, SyntaxError) as error:  # SyntaxError: of a format
+        formats = lines[3].strip()[:80]
+        raise MatrixError(
+            f"{path} cannot be read as a Harwell-Boeing file (formats {formats!r} in its fourth line): {error}. "
+            "Write it again with HBMAT, and copy it as it is."
+        ) from None
 
 
 def _mapping(path: Path) -> np.ndarray:
@@ -60,8 +70,8 @@ def _mapping(path: Path) -> np.ndarray:
             label = entry[3].upper()
             if label not in _DIRECTIONS:
                 raise MatrixError(
-                    f"{path}: equation {entry[1]} is the dof {label} of node {entry[2]}; only displacements are "
-                    "supported."
+                    f"{path}: equation {entry[1]} is the dof {label} of node {entry[2]}; only displacements "
+                    "and rotations are supported."
                 )
             found[int(entry[1])] = (int(entry[2]), _DIRECTIONS[label])
     if sorted(found) != list(range(1, len(found) + 1)) or not found:

@@ -8,63 +8,44 @@ Units: those of the files.
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import scipy
 import scipy.sparse as sp
-from jaxtyping import Float, Int
 
 from fem.errors import MatrixError
-from fem.mesh.mesh import Mesh
+from fem.files.matrix_record import ImportedMatrices, collected
 from fem.user_files import text_of
 
+MOST_ROWS = 10**8
+"""Most rows and columns of a matrix with empty rows."""
 HELD = 1e30
 """Abaqus marks a supported dof by 1e36 on the diagonal of its stiffness matrix."""
 
 
-@dataclass(frozen=True, eq=False)
-class ImportedMatrices:
-    """`M` and `K` (3 n, 3 n), full storage, for the nodes with the numbers `nodes` (n,);
-    `dof = 3 * place in nodes + component`."""
-
-    M: sp.csr_matrix
-    K: sp.csr_matrix
-    nodes: Int[np.ndarray, " n"]
-    name: str
-
-    def points_of(self, mesh: Mesh) -> Float[np.ndarray, "n 3"]:
-        """Coordinates of the nodes, from the mesh of the same part (found by the node numbers of its file).
-
-        Raises `MatrixError` when the mesh lacks a node of the matrices.
-        """
-        numbers = np.arange(len(mesh.points)) if mesh.node_ids is None else mesh.node_ids
-        place = {int(number): k for k, number in enumerate(numbers)}
-        missing = [int(n) for n in self.nodes if int(n) not in place]
-        if missing:
-            raise MatrixError(
-                f"Matrices {self.name!r}: {len(missing)} of {len(self.nodes)} nodes (first: {missing[:5]}) are not in "
-                f"mesh {mesh.name!r}, whose node numbers run from {numbers.min()} to {numbers.max()}. Is it the mesh "
-                "of the same part?"
-            )
-        return mesh.points[[place[int(n)] for n in self.nodes]]
-
-
 def read_matrix_market(path: str | Path) -> sp.csr_matrix:
-    """A matrix (full storage) from a Matrix Market file; its dofs must be ordered `3 * node + component`.
+    """A matrix of a part (full storage) from a Matrix Market file.
+
+    Raises `MatrixError` when it cannot be read, or has more rows than entries.
+    """
+    return read_market(path, sparse_rows=False)
+
+
+def read_market(path: str | Path, sparse_rows: bool = True) -> sp.csr_matrix:
+    """A matrix from a Matrix Market file; `sparse_rows`: rows may be empty.
 
     Raises `MatrixError` when it cannot be read.
     """
     path = existing(path)
-    _require_market(path)
+    _require_market(path, sparse_rows)
     try:
         return sp.csr_matrix(scipy.io.mmread(path))
     except (ValueError, TypeError, OverflowError) as error:
         raise MatrixError(f"{path} cannot be read as a Matrix Market file: {error}.") from None
 
 
-def _require_market(path: Path) -> None:
+def _require_market(path: Path, sparse_rows: bool) -> None:
     """Raise `MatrixError` for a file that scipy cannot read safely: other bytes than ASCII end the process, and sizes
     beyond what the file holds take any memory."""
     content = path.read_bytes()
@@ -97,7 +78,8 @@ def _require_market(path: Path) -> None:
     halves = 1 if "general" in head.lower() else 2
     entries = rows * columns // halves if dense else int(words[2])
     there = len(rest) - number + 1
-    if entries > there or (not dense and max(rows, columns) > halves * entries):
+    most = MOST_ROWS if sparse_rows else halves * entries
+    if entries > there or (not dense and max(rows, columns) > most):
         raise MatrixError(
             f"{path}, line {number}: a matrix of {rows} rows and {columns} columns with {entries} entries; the file "
             f"has {max(there, 0)} lines of entries, and each row of M and K has an entry. It is damaged or cut off."
@@ -107,7 +89,7 @@ def _require_market(path: Path) -> None:
 def read_calculix(job: str | Path) -> ImportedMatrices:
     """Matrices that CalculiX wrote for `*FREQUENCY, SOLVER=MATRIXSTORAGE`: files `job.sti`, `job.mas`, `job.dof`.
 
-    The step must have no supports (`*BOUNDARY`) and the part no other dofs than displacements.
+    The step must have no supports (`*BOUNDARY`).
 
     Raises `MatrixError` when matrices and dofs are not of one run, or a file cannot be read.
     """
@@ -125,19 +107,21 @@ def read_calculix(job: str | Path) -> ImportedMatrices:
             f"{stem}.dof names {len(dofs)} dofs, but the matrices refer to others. Are the files of one run?"
         )
     rows = [np.hstack([dofs[i[:, 0]], dofs[i[:, 1]]]) for i in indices]
-    return collected(rows[0], K[:, 2], rows[1], M[:, 2], stem.name)
+    return collected({"K": (rows[0], K[:, 2]), "M": (rows[1], M[:, 2])}, stem.name)
 
 
-def read_abaqus(stiffness: str | Path, mass: str | Path) -> ImportedMatrices:
+def read_abaqus(stiffness: str | Path, mass: str | Path, damping: str | Path | None = None) -> ImportedMatrices:
     """Matrices of Abaqus's `*MATRIX GENERATE` with `*MATRIX OUTPUT, FORMAT=MATRIX INPUT`: `job_STIF1.mtx`,
-    `job_MASS1.mtx`.
+    `job_MASS1.mtx`, and for viscous damping `job_DMPV1.mtx`.
 
     Each line holds row node, dof, column node, dof, value; one triangle or the whole matrix. Export the step without
     supports.
 
     Raises `MatrixError` when dofs are supported, or a file cannot be read.
     """
-    K, M = (_numbers(existing(path), 5) for path in (stiffness, mass))
+    given = {"K": stiffness, "M": mass, **({} if damping is None else {"D": damping})}
+    tables = {letter: _numbers(existing(path), 5) for letter, path in given.items()}
+    K = tables["K"]
     held = (K[:, :2] == K[:, 2:4]).all(axis=1) & (K[:, 4] > HELD)
     if held.any():
         nodes = np.unique(K[held, 0]).astype(int)
@@ -146,42 +130,8 @@ def read_abaqus(stiffness: str | Path, mass: str | Path) -> ImportedMatrices:
             "writes 1e36 for them). A flexible body needs the free part: generate the matrices in a step without "
             "boundary conditions."
         )
-    rows = [table[:, :4].astype(np.int64) for table in (K, M)]
-    return collected(rows[0], K[:, 4], rows[1], M[:, 4], Path(stiffness).stem)
-
-
-def collected(K_at: np.ndarray, K: np.ndarray, M_at: np.ndarray, M: np.ndarray, name: str) -> ImportedMatrices:
-    """Matrices from entries at (node, dof, node, dof), dofs counted from 1, sorted by node number."""
-    try:
-        K_at, M_at = np.asarray(K_at, dtype=np.int64), np.asarray(M_at, dtype=np.int64)
-    except OverflowError:
-        raise MatrixError(f"Matrices {name!r}: expected numbers of nodes below 2^63; found larger ones.") from None
-    dofs = np.unique(np.concatenate([at.reshape(-1, 2) for at in (K_at, M_at)]), axis=0)
-    outside = dofs[(dofs[:, 0] < 1) | (dofs[:, 1] < 1) | (dofs[:, 1] > 3)]
-    if len(outside):
-        raise MatrixError(
-            f"Matrices {name!r}: only the displacement dofs 1, 2, 3 of numbered nodes are supported; found dof "
-            f"{outside[0, 1]} of node {outside[0, 0]} ({len(outside)} such dofs). Export solid elements without "
-            "rotations, contacts and constraints."
-        )
-    nodes, count = np.unique(dofs[:, 0], return_counts=True)
-    if (count < 3).any():
-        few = nodes[count < 3]
-        raise MatrixError(
-            f"Matrices {name!r}: {len(few)} nodes (first: {few[:5].tolist()}) have fewer than 3 dofs: the part is "
-            "supported or tied there. Export the free part, without boundary conditions and equations."
-        )
-    stiffness, mass = (_symmetric(nodes, at, values) for at, values in ((K_at, K), (M_at, M)))
-    return ImportedMatrices(mass, stiffness, nodes, name)
-
-
-def _symmetric(nodes: np.ndarray, at: np.ndarray, values: np.ndarray) -> sp.csr_matrix:
-    """The full matrix: an entry given on one side of the diagonal only is mirrored, whatever the order of the nodes."""
-    row, column = (3 * np.searchsorted(nodes, at[:, k]) + at[:, k + 1] - 1 for k in (0, 2))
-    size = 3 * len(nodes)
-    A = sp.csr_matrix((values, (row, column)), shape=(size, size))
-    mirrored = A.T.tocsr()
-    return sp.csr_matrix(A + mirrored - mirrored.multiply(A != 0))
+    entries = {letter: (table[:, :4].astype(np.int64), table[:, 4]) for letter, table in tables.items()}
+    return collected(entries, Path(stiffness).stem)
 
 
 def _numbers(path: Path, columns: int) -> np.ndarray:

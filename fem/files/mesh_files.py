@@ -3,6 +3,8 @@ VTK, and formats of users), all other formats by meshio."""
 
 import contextlib
 import io
+import shutil
+import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -20,7 +22,7 @@ from fem.files.nastran.mesh import read_nastran_mesh
 from fem.files.vtk_files import VtkFields, read_vtk, write_vtk
 from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import Mesh
-from fem.mesh.raw_mesh import RawMesh, mesh_and_steps, solid_mesh
+from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
 from fem.mesh.steps import Step
 from fem.user_files import written_whole
 
@@ -85,28 +87,28 @@ def read_mesh(
 
     Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, those of `register_reader`,
     and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell sets, surface groups face
-    sets (node sets when they are
-    not on the skin), line and point groups node sets. Two-node lines are beams when they are in one of the groups
-    `beams`, or when the file has neither solid nor surface cells; their groups become cell sets. Linear triangles and
-    quadrilaterals are shells when they are in one of the groups `shells` (`shells="all"`: all of them), and in decks
-    where S3 and S4 elements have a section. Nodes that no cell of
-    the part uses are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A
-    `MeshWarning` names the contents of the file that were lost.
+    sets (node sets when they are not on the skin), line and point groups node sets. Two-node lines are beams when they
+    are in one of the groups `beams`, in decks where they have a section, or when the file has neither solid nor surface
+    cells; their groups become cell sets. Triangles and quadrilaterals are shells when they are in one of the groups
+    `shells` (`shells="all"`: all of them), and in decks where they have a section. Nodes that no cell of the part uses
+    are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A `MeshWarning` names the
+    contents of the file that were lost.
 
-    Decks of solvers also contain constraints, supports, loads, lumped masses and materials. Equations, rigid bodies,
-    couplings and ties of Abaqus and CalculiX are obeyed (`mesh.constraints`); supports only with `supports="keep"`, for
-    the matrices of the part as the deck holds it (a body of a mechanism is free). Keywords that change the
-    part and are not obeyed are listed in `mesh.unread`, with their lines. Reductions and `flexible_body` refuse such a
-    part until `ignore` names the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: everything in analysis steps).
-    The materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` omits the comparison.
+    Decks of solvers also contain constraints, supports, loads, lumped masses, springs and materials. Constraints,
+    masses and springs are obeyed (`mesh.constraints`, `mesh.masses`, `mesh.springs`); supports only with
+    `supports="keep"`, for the matrices of the part as the deck holds it (a body of a mechanism is free). Keywords that
+    change the part and are not obeyed are listed in `mesh.unread`, with their lines. Reductions and `flexible_body`
+    refuse such a part until `ignore` names the keywords, such as `ignore=["STEP", "BOUNDARY"]` (STEP: everything in
+    analysis steps). The materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` omits the
+    comparison.
 
     Hexahedra of decks are full: C3D8 has incompatible modes, C3D20R all points of integration; `mesh.warnings` says so.
-    `elements="file"` takes them as CalculiX does, to compare results: C3D8 without these modes, C3D20R with eight
-    points.
+    `elements="file"` takes them as CalculiX does, to compare results: C3D8 without these modes, C3D8R with one point,
+    C3D20R with eight.
 
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
-    return solid_mesh(read_raw(path, elements), Path(path).stem, beams, ignore, supports, shells)
+    return mesh_and_steps(read_raw(path, elements), Path(path).stem, beams, ignore, supports, shells)[0]
 
 
 def read_steps(path: str | Path, ignore: Collection[str] = ()) -> tuple[Mesh, tuple[Step, ...]]:
@@ -168,7 +170,44 @@ def _med_order(raw: RawMesh) -> RawMesh:
 
 
 def _read_med(path: Path) -> RawMesh:
-    return _med_order(_read_by_meshio(path))
+    """Files without any group may lack the table of groups, without which meshio reads none."""
+    try:
+        return _med_order(_read_by_meshio(path))
+    except MeshError as error:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = _with_families(path, Path(folder) / path.name)
+            if copy is None:
+                raise error from None
+            return _med_order(_read_by_meshio(copy))
+
+
+def _with_families(path: Path, to: Path) -> Path | None:
+    """A copy of a MED file with an empty table of groups; None where that is not what it lacks."""
+    try:
+        import h5py
+
+        shutil.copy(path, to)
+        with h5py.File(to, "r+") as file:
+            name = next(iter(file["ENS_MAA"]))
+            if name in file.get("FAS", ()):
+                return None
+            file.require_group(f"FAS/{name}")
+        return to
+    except (ImportError, OSError, LookupError, StopIteration, ValueError):
+        return None
+
+
+def _read_tetgen(path: Path) -> RawMesh:
+    """TetGen's pair of files: meshio waits for ever on empty ones."""
+    for part in (path.with_suffix(".node"), path.with_suffix(".ele")):
+        if not part.is_file():
+            raise MeshError(f"{path} needs {part.name} beside it: TetGen writes nodes and tetrahedra to two files.")
+        lines = (line.split("#")[0].split() for line in part.read_text(errors="replace").splitlines())
+        if next((words for words in lines if words), None) is None:
+            raise MeshError(
+                f"{part} holds nothing; expected the number of {'nodes' if part == path else 'cells'} first."
+            )
+    return _read_by_meshio(path)
 
 
 def _meshio_read(path: Path) -> "meshio.Mesh":
@@ -196,6 +235,8 @@ def _meshio_read(path: Path) -> "meshio.Mesh":
 
 def raw_from_meshio(data: "meshio.Mesh", first: int = 1) -> RawMesh:
     """Cells, groups and sets of a meshio mesh; `first` is the number of the first node in messages."""
+    if np.ndim(data.points) != 2 or not len(data.points):
+        raise MeshError("holds no points; it may be damaged or cut off, write it again.")
     points = np.zeros((len(data.points), 3))
     points[:, : np.shape(data.points)[1]] = data.points
     ids = np.asarray(getattr(data, "points_id", np.arange(first, first + len(points))), dtype=np.int64)
@@ -311,10 +352,11 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
             f"{error}. .msh and .vtu files hold every kind of cell."
         ) from None
     names = [*mesh.node_sets, *mesh.face_sets, *mesh.cell_sets]
-    if mesh.constraints:
+    lost = dict.fromkeys(what.source for what in (*mesh.constraints, *mesh.masses, *mesh.springs))
+    if lost:
         warnings.warn(
-            f"{path.name}: mesh files keep no constraints; lost: "
-            f"{', '.join(dict.fromkeys(c.source for c in mesh.constraints))}. Keep the deck.",
+            f"{path.name}: mesh files keep no constraints, point masses and springs; lost: {', '.join(lost)}. Keep the "
+            "deck.",
             MeshWarning,
             stacklevel=2,
         )
@@ -376,6 +418,7 @@ register_reader([".msh"], read_gmsh)
 register_reader([".bdf", ".nas", ".fem"], read_nastran_mesh)
 register_reader([".vtu", ".vtk", ".vtp", ".stl"], lambda path: _raw_from_vtk(read_vtk(path)))
 register_reader([".med"], _read_med)
+register_reader([".ele", ".node"], _read_tetgen)
 register_writer([".msh"], write_gmsh, keeps_sets=True)
 register_writer([".vtu", ".vtk"], _write_vtk, keeps_sets=True)
 register_writer([".xdmf", ".inp"], _write_by_meshio, keeps_sets=True)

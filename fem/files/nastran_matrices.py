@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from fem.errors import MatrixError, unknown_name
-from fem.files.matrix_files import ImportedMatrices, collected, existing
+from fem.files.matrix_files import existing
+from fem.files.matrix_record import Entries, ImportedMatrices, collected
 from fem.files.nastran.op4 import read_op4
 
 REAL = (1, 2)
@@ -13,12 +14,16 @@ REAL = (1, 2)
 
 
 def read_nastran(
-    path: str | Path, stiffness: str = "KAAX", mass: str = "MAAX", nodes: np.ndarray | None = None
+    path: str | Path,
+    stiffness: str = "KAAX",
+    mass: str = "MAAX",
+    nodes: np.ndarray | None = None,
+    damping: str | None = None,
 ) -> ImportedMatrices:
-    """Matrices of a free part of solid elements.
+    """Matrices of a free part of solids, shells and beams. Rotations without mass and stiffness are left out.
 
-    - `.pch`, `.bdf`, `.dat`: DMIG cards, as `EXTSEOUT(DMIGPCH)` or `PARAM,EXTOUT,DMIGPCH` write them; `stiffness` and
-      `mass` are their names.
+    - `.pch`, `.bdf`, `.dat`: DMIG cards, as `EXTSEOUT(DMIGPCH)` or `PARAM,EXTOUT,DMIGPCH` write them; `stiffness`,
+      `mass` and, where it is wanted, `damping` (`BAAX`) are their names.
     - `.op4`: OUTPUT4 matrices over all dofs of the nodes, six a node (`KGG`, `MGG`); the file does not name the nodes:
       give the grid numbers `nodes`, ascending (`mesh.node_ids`). Text or binary, dense or sparse.
 
@@ -26,13 +31,18 @@ def read_nastran(
     """
     path = existing(path)
     if path.suffix.lower() == ".op4":
-        return _read_op4(path, stiffness, mass, nodes)
+        return _read_op4(path, _wanted(stiffness, mass, damping), nodes)
     matrices = _dmig(path)
-    for name in (stiffness, mass):
+    wanted = _wanted(stiffness, mass, damping)
+    for name in wanted.values():
         if name not in matrices:
             raise MatrixError(f"{path}: " + unknown_name("DMIG matrix", name, matrices))
-    (K_at, K), (M_at, M) = matrices[stiffness], matrices[mass]
-    return collected(K_at, K, M_at, M, path.stem)
+    return collected({letter: matrices[name] for letter, name in wanted.items()}, path.stem)
+
+
+def _wanted(stiffness: str, mass: str, damping: str | None) -> dict[str, str]:
+    """Names of the matrices by their letter."""
+    return {"K": stiffness, "M": mass, **({} if damping is None else {"D": damping})}
 
 
 def _dmig(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -50,8 +60,8 @@ def _dmig(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
                 if fields[1] == "0" and name not in places:
                     if int(fields[3]) not in REAL:
                         raise MatrixError(
-                            f"{path}, line {number}: DMIG matrix {name!r} is complex (type {fields[3]}); M and K are "
-                            "real."
+                            f"{path}, line {number}: DMIG matrix {name!r} is complex (type {fields[3]}); "
+                            "matrices of a part are real."
                         )
                     places[name], values[name] = [], []
                     continue
@@ -92,14 +102,14 @@ def _real(text: str) -> float:
     return float(text if sign <= 0 or text[sign - 1] == "E" else f"{text[:sign]}E{text[sign:]}")
 
 
-def _read_op4(path: Path, stiffness: str, mass: str, nodes: np.ndarray | None) -> ImportedMatrices:
+def _read_op4(path: Path, wanted: dict[str, str], nodes: np.ndarray | None) -> ImportedMatrices:
     if nodes is None:
         raise MatrixError(
             f"{path}: an OUTPUT4 file does not name its nodes; give nodes=, the grid numbers in ascending order."
         )
     found = read_op4(path)
     names = [name for name, _ in found]
-    for name in (stiffness, mass):
+    for name in wanted.values():
         if name not in names:
             raise MatrixError(f"{path}: " + unknown_name("OUTPUT4 matrix", name, names))
         if names.count(name) > 1:
@@ -108,18 +118,17 @@ def _read_op4(path: Path, stiffness: str, mass: str, nodes: np.ndarray | None) -
                 "own."
             )
     numbers = np.sort(np.asarray(nodes, dtype=np.int64))
-    entries = []
-    for name in (stiffness, mass):
+    entries: dict[str, Entries] = {}
+    for letter, name in wanted.items():
         A = dict(found)[name]
         if A.dtype.kind == "c":
-            raise MatrixError(f"{path}: {name} is complex; M and K are real.")
+            raise MatrixError(f"{path}: {name} is complex; matrices of a part are real.")
         if A.shape != (6 * len(numbers), 6 * len(numbers)):
             raise MatrixError(
                 f"{path}: {name} has shape {A.shape}, expected six dofs for each of the {len(numbers)} nodes."
             )
         kept = A.data != 0
         row, column = A.row[kept], A.col[kept]
-        entries.append(
-            (np.column_stack([numbers[row // 6], row % 6 + 1, numbers[column // 6], column % 6 + 1]), A.data[kept])
-        )
-    return collected(*entries[0], *entries[1], path.stem)
+        at = np.column_stack([numbers[row // 6], row % 6 + 1, numbers[column // 6], column % 6 + 1])
+        entries[letter] = (at, A.data[kept])
+    return collected(entries, path.stem)

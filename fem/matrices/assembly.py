@@ -4,8 +4,9 @@ The products of a batch are small, so BLAS works in one thread meanwhile: severa
 other.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,7 +31,7 @@ from fem.matrices.sparsity import COMPONENTS, Pattern, sparsity
 from fem.matrices.table_beams import TableBeams
 from fem.mesh.cell_quality import COLLAPSED
 from fem.mesh.directors import inside
-from fem.mesh.mesh import Mesh
+from fem.mesh.mesh import CellBlock, Mesh
 from fem.sections.beam_table import BeamTable
 from fem.shell import Shell
 
@@ -84,12 +85,14 @@ def mass(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.nda
 
 
 def mass_of_all(mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap) -> sp.csr_matrix:
-    """Consistent mass matrix of solids, beams and shells over the dofs of all nodes; of cells whose material is not
-    -1."""
-    turning: list[tuple[Beams | Shells, np.ndarray]] = []
-    turning += [*beam_groups(mesh, materials, material_of, dofs), *shell_groups(mesh, materials, material_of, dofs)]
+    """Consistent mass matrix over the dofs of all nodes of the cells whose material is not -1."""
+    matrices = [
+        (cells.mass(), places)
+        for groups in (beam_groups, shell_groups, truss_groups)
+        for cells, places in groups(mesh, materials, material_of, dofs)
+    ]
     solid = mass(mesh, sparsity(mesh), materials, material_of)
-    return with_turning_cells(solid, [(cells.mass(), places) for cells, places in turning], dofs.size_of_all)
+    return with_turning_cells(solid, matrices, dofs.size_of_all)
 
 
 def thermal_loads(
@@ -106,8 +109,8 @@ def thermal_loads(
     total = np.zeros((len(mesh.points), 3))
     for batch in _batches(mesh, material_of):
         xi = batch.shape.stiffness_rule[0]
-        inside = np.isin(batch.first + batch.rows, cells)
-        T = np.where(inside[:, None], change[batch.connectivity] @ batch.shape.shape(xi).T, 0.0)
+        heated = np.isin(batch.first + batch.rows, cells)
+        T = np.where(heated[:, None], change[batch.connectivity] @ batch.shape.shape(xi).T, 0.0)
         strains = T[..., None, None, None] * expansion[:, :, None]
         loads = strain_loads(_cells(mesh, batch, tensors), strains)
         np.add.at(total, batch.connectivity, loads[..., 0])
@@ -206,25 +209,15 @@ def beam_groups(
 ) -> list[tuple[Beams, np.ndarray]]:
     """The line cells, a group for each beam: their fields and dofs (e, 12).
 
-    Refuses lines that were given no `fem.Beam`.
+    Refuses lines that were given no `fem.Beam` and no `fem.BeamTable`.
     """
-    groups, first = [], 0
-    for block in mesh.cells:
-        of_block = material_of[first : first + len(block)]
-        first += len(block)
-        if block.kind != LINE:
-            continue
-        for index in np.unique(of_block[of_block >= 0]):
-            beam = materials[index]
-            if not isinstance(beam, Beam | BeamTable):
-                raise MaterialError(
-                    f"Mesh {mesh.name!r}: line cells need a fem.Beam (a material and a section) or a fem.BeamTable; "
-                    f"found the material {beam.name!r}."
-                )
-            cells = block.connectivity[of_block == index]
-            x = mesh.points[cells]
-            made = Beams.of(beam, x) if isinstance(beam, Beam) else TableBeams.of(beam, x)
-            groups.append((made, dofs.of_cells(cells)))
+    groups = []
+    needed = "a fem.Beam (a material and a section) or a fem.BeamTable"
+    for _, block, beam, rows in _sectioned(mesh, materials, material_of, (LINE,), (Beam, BeamTable), needed):
+        cells = block.connectivity[rows]
+        x = mesh.points[cells]
+        made = Beams.of(beam, x) if isinstance(beam, Beam) else TableBeams.of(beam, x)
+        groups.append((made, dofs.of_cells(cells)))
     return groups
 
 
@@ -235,52 +228,52 @@ def truss_groups(
 
     Refuses cells that were given no `fem.Truss`.
     """
-    groups, first = [], 0
-    for block in mesh.cells:
-        of_block = material_of[first : first + len(block)]
-        first += len(block)
-        for index in np.unique(of_block[of_block >= 0]) if block.kind == TRUSS else ():
-            truss = materials[index]
-            if not isinstance(truss, Truss):
-                raise MaterialError(
-                    f"Mesh {mesh.name!r}: truss cells need a fem.Truss (a material and an area); found "
-                    f"{type(truss).__name__} {truss.name!r}."
-                )
-            cells = block.connectivity[of_block == index]
-            groups.append((Trusses(truss, mesh.points[cells]), dofs.translations(cells).reshape(len(cells), 6)))
+    groups = []
+    needed = "a fem.Truss (a material and an area)"
+    for _, block, truss, rows in _sectioned(mesh, materials, material_of, (TRUSS,), (Truss,), needed):
+        cells = block.connectivity[rows]
+        groups.append((Trusses(truss, mesh.points[cells]), dofs.translations(cells).reshape(len(cells), 6)))
     return groups
 
 
 def shell_groups(
-    mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap, only: np.ndarray | None = None
+    mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap
 ) -> list[tuple[Shells, np.ndarray]]:
-    """The cells of shells (`only`: those with these numbers), a group for each shell and kind of cell, and their dofs
-    (e, 6 n).
+    """The cells of shells, a group for each shell and kind of cell, and their dofs (e, 6 n).
 
     Refuses triangles and quadrilaterals that were given no `fem.Shell`.
     """
-    groups, first, number = [], 0, -1
-    wanted = np.ones(mesh.cell_count, dtype=bool) if only is None else np.isin(np.arange(mesh.cell_count), only)
-    for block in mesh.cells:
-        of_block, of_wanted = material_of[first : first + len(block)], wanted[first : first + len(block)]
-        first += len(block)
-        if block.kind not in SHELLS:
-            continue
-        number += 1
-        for index in np.unique(of_block[of_wanted & (of_block >= 0)]):
-            shell = materials[index]
-            if not isinstance(shell, Shell):
-                raise MaterialError(
-                    f"Mesh {mesh.name!r}: {block.kind} cells need a fem.Shell (a material and a thickness); found "
-                    f"{type(shell).__name__} {shell.name!r}."
-                )
-            chosen = (of_block == index) & of_wanted
-            cells, vertex = block.connectivity[chosen], mesh.directors.of_cells[number][chosen]
-            x, V = mesh.points[cells], mesh.directors.vectors[vertex]
-            if block.kind == "quad8":
-                x, V = (np.concatenate([a, b[:, None]], axis=1) for a, b in zip((x, V), inside(x), strict=True))
-            groups.append((Shells(shell, x, V, vertex), dofs.of_cells(cells)))
+    groups = []
+    needed = "a fem.Shell (a material and a thickness)"
+    for number, block, shell, rows in _sectioned(mesh, materials, material_of, SHELLS, (Shell,), needed):
+        cells, vertex = block.connectivity[rows], mesh.directors.of_cells[number][rows]
+        x, V = mesh.points[cells], mesh.directors.vectors[vertex]
+        if block.kind == "quad8":
+            x, V = (np.concatenate([a, b[:, None]], axis=1) for a, b in zip((x, V), inside(x), strict=True))
+        groups.append((Shells(shell, x, V, vertex), dofs.of_cells(cells)))
     return groups
+
+
+def _sectioned(
+    mesh: Mesh,
+    materials: Materials,
+    material_of: np.ndarray,
+    kinds: Collection[str],
+    sections: tuple[type, ...],
+    needed: str,
+) -> Iterator[tuple[int, CellBlock, Any, np.ndarray]]:
+    """The cells of `kinds` that have one section: number of the block among those of `kinds`, block, section, rows.
+
+    Refuses cells whose section is none of `sections`, with what is `needed`.
+    """
+    for number, _, block, index, rows in _alike(mesh, material_of, kinds):
+        section = materials[index]
+        if not isinstance(section, sections):
+            raise MaterialError(
+                f"Mesh {mesh.name!r}: {block.kind} cells need {needed}; found {type(section).__name__} "
+                f"{section.name!r}."
+            )
+        yield number, block, section, rows
 
 
 def with_turning_cells(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np.ndarray]], size: int) -> sp.csr_matrix:
@@ -324,21 +317,27 @@ def material_of_cells(mesh: Mesh, materials: Mapping[str, Material | Beam | Beam
     return index
 
 
-def _batches(mesh: Mesh, material_of: np.ndarray, size: int = BATCH) -> Iterator[_Batch]:
-    first, number = 0, -1
+def _alike(
+    mesh: Mesh, material_of: np.ndarray, kinds: Collection[str]
+) -> Iterator[tuple[int, int, CellBlock, int, np.ndarray]]:
+    """The cells of `kinds` that are made of one material: number of the block among those of `kinds`, number of its
+    first cell in the mesh, block, material, rows. Cells of the material -1 are left out."""
+    first, number = 0, 0
     for block in mesh.cells:
         of_block = material_of[first : first + len(block)]
-        if block.kind not in ELEMENTS:
-            first += len(block)
-            continue
-        number += 1
-        for material in np.unique(of_block[of_block >= 0]):
-            same = np.flatnonzero(of_block == material)
-            for start in range(0, len(same), size):
-                rows = same[start : start + size]
-                nodes = block.connectivity[rows]
-                yield _Batch(number, first, rows, element(block.kind), nodes, mesh.points[nodes], int(material))
+        if block.kind in kinds:
+            for index in np.unique(of_block[of_block >= 0]):
+                yield number, first, block, int(index), np.flatnonzero(of_block == index)
+            number += 1
         first += len(block)
+
+
+def _batches(mesh: Mesh, material_of: np.ndarray, size: int = BATCH) -> Iterator[_Batch]:
+    for number, first, block, material, same in _alike(mesh, material_of, ELEMENTS):
+        for start in range(0, len(same), size):
+            rows = same[start : start + size]
+            nodes = block.connectivity[rows]
+            yield _Batch(number, first, rows, element(block.kind), nodes, mesh.points[nodes], material)
 
 
 def _tensors(materials: Materials) -> list[np.ndarray | None]:
@@ -349,8 +348,8 @@ def _cells(mesh: Mesh, batch: _Batch, tensors: list[np.ndarray | None]) -> Cells
     tensor = tensors[batch.material]
     if tensor is None:
         raise MaterialError(
-            f"Mesh {mesh.name!r}: {batch.shape.kind} cells were given the section of a beam or of a shell; give them a "
-            "fem.Material."
+            f"Mesh {mesh.name!r}: {batch.shape.kind} cells were given the section of a beam, truss or shell; give "
+            "them a fem.Material."
         )
     cells = Cells.of(batch.shape, batch.x, tensor)
     _insist_on_positive(mesh, batch, cells.dV / batch.shape.stiffness_rule[1])

@@ -16,7 +16,7 @@ where p undoes the stretch theta^2/2 of a section that turns by theta in the lin
 doubly symmetric in the stresses of second order (no Wagner term of the moments).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from fem.errors import MaterialError, MeshError
 
 _XI, _W = np.polynomial.legendre.leggauss(4)
 _XI, _W = (_XI + 1) / 2, _W / 2
-_SPIN = np.array(
+SPIN = np.array(
     [
         [[0, 0, 0], [0, 0, -1], [0, 1, 0]],
         [[0, 0, 1], [0, 0, 0], [-1, 0, 0]],
@@ -35,6 +35,7 @@ _SPIN = np.array(
     ],
     dtype=float,
 )
+"""`SPIN[k] @ v`: the unit vector k times v."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +83,10 @@ class Beams:
         Raises `MeshError` for a beam without length.
         """
         xi, weights = rule or (_XI, _W)
-        along = points[:, 1] - points[:, 0]
-        length = np.linalg.norm(along, axis=1)
-        if not (length > 0).all():
-            raise MeshError(f"Line cell {int(np.argmin(length))} of a beam set has no length; merge or remove it.")
+        x, length = directions(points)
         E, G = beam.moduli
         s = beam.section
-        axes = beam.axes(along / length[:, None])
+        axes = beam.axes(x)
         flexible = beam.theory == "timoshenko"
         phi_y, phi_z = (
             12 * E * inertia / (k * G * s.area * length**2) if flexible else np.zeros(len(length))
@@ -97,11 +95,10 @@ class Beams:
         e, q = len(length), len(xi)
         u, theta, du, dtheta, ddtheta = (np.zeros((e, q, 3, 12)) for _ in range(5))
         shear = np.zeros((e, 2, 12))
-        for field, derivative, row in ((u, du, 0), (theta, dtheta, 0)):
-            first = 0 if field is u else 3
-            field[:, :, row, first], field[:, :, row, first + 6] = 1 - xi, xi
-            derivative[:, :, row, first] = -1 / length[:, None]
-            derivative[:, :, row, first + 6] = 1 / length[:, None]
+        for first, motion, derivative in ((0, u, du), (3, theta, dtheta)):
+            motion[:, :, 0, first], motion[:, :, 0, first + 6] = 1 - xi, xi
+            derivative[:, :, 0, first] = -1 / length[:, None]
+            derivative[:, :, 0, first + 6] = 1 / length[:, None]
         for phi, shift, turn, sign, k in ((phi_y, 1, 2, 1.0, 0), (phi_z, 2, 1, -1.0, 1)):
             N, dN, T, dT, ddT, gamma = _bending(length, phi, xi)
             dofs = np.array([shift, 3 + turn, 6 + shift, 9 + turn])
@@ -111,19 +108,18 @@ class Beams:
                 sign * A * signs for A in (T, dT, ddT)
             )
             shear[:, k, dofs] = gamma * signs
-        x = points[:, None, 0] + xi[:, None] * along[:, None]
         to_local = np.zeros((e, 12, 12))
         oy, oz = beam.offset
         arm = oy * axes[:, 1] + oz * axes[:, 2]  # from node to centroid
-        x = x + arm[:, None]
-        lever = np.einsum("kab,ek->eab", _SPIN, arm)  # arm x
+        places = points[:, None, 0] + xi[:, None] * (points[:, 1] - points[:, 0])[:, None] + arm[:, None]
+        lever = np.einsum("kab,ek->eab", SPIN, arm)  # arm x
         for node in range(2):
             b = 6 * node
             to_local[:, b : b + 3, b : b + 3] = axes
             to_local[:, b : b + 3, b + 3 : b + 6] = -axes @ lever  # theta x arm
             to_local[:, b + 3 : b + 6, b + 3 : b + 6] = axes
         u, theta, du, dtheta, ddtheta = (A @ to_local[:, None] for A in (u, theta, du, dtheta, ddtheta))
-        return Beams(beam, u, theta, du, dtheta, ddtheta, shear @ to_local, weights * length[:, None], axes, x)
+        return Beams(beam, u, theta, du, dtheta, ddtheta, shear @ to_local, weights * length[:, None], axes, places)
 
     def stiffness(self) -> Float[np.ndarray, "e 12 12"]:
         """Stiffness matrices."""
@@ -149,13 +145,12 @@ class Beams:
             raise MaterialError(f"Beam material {self.beam.name!r} has no density, and a mass matrix needs one.")
         return self.beam.density
 
-    def line_mass(self, dofs: Int[np.ndarray, "e 12"], values: Float[np.ndarray, "ndof k"]) -> "LineMass":
-        """The mass at the Gauss points, with the fields `values` there."""
+    def line_mass(self, fields: Float[np.ndarray, "e 12 k"]) -> LineMass:
+        """The mass at the Gauss points, with `fields` there."""
         density, s = self._density, self.beam.section
-        here = values[dofs]  # e, 12, k
-        u, theta = (np.einsum("eji,eqja,eak->eqik", self.axes, A, here, optimize=True) for A in (self.u, self.theta))
+        u, theta = (np.einsum("eji,eqja,eak->eqik", self.axes, A, fields, optimize=True) for A in (self.u, self.theta))
         rotary = np.einsum("eki,k,ekj->eij", self.axes, density * np.array([s.Iy + s.Iz, s.Iy, s.Iz]), self.axes)
-        k = values.shape[1]
+        k = fields.shape[2]
         return LineMass(
             (density * s.area * self.dV).ravel(),
             self.x.reshape(-1, 3),
@@ -171,10 +166,10 @@ class Beams:
         places, found = [], []
         for y, z in self.beam.section.fibres:
             arm = np.array([0.0, y, z])
-            lever = np.einsum("kab,b->ak", _SPIN, arm)  # theta x arm = lever theta
+            lever = np.einsum("kab,b->ak", SPIN, arm)  # theta x arm = lever theta
             H = np.stack(
                 [du + np.einsum("ij,eqjk->eqik", lever, dtheta)]
-                + [np.einsum("kab,b->ak", _SPIN, axis) @ theta for axis in np.eye(3)[1:]],
+                + [np.einsum("kab,b->ak", SPIN, axis) @ theta for axis in np.eye(3)[1:]],
                 axis=3,
             )  # e, q, i, j, k
             H = np.einsum("eai,eqabk,ebj->eqijk", self.axes, H, self.axes, optimize=True)
@@ -182,22 +177,18 @@ class Beams:
             found.append(H.reshape(-1, 3, 3, fields.shape[2]))
         return np.concatenate(places), np.concatenate(found)
 
-    def moment_loads(self, dofs: Int[np.ndarray, "e 12"], ndof: int) -> Float[np.ndarray, "ndof 9"]:
+    def moment_loads(self) -> Float[np.ndarray, "e 12 9"]:
         """Forces `int N^T X_a e_b` over the mass, column 3 a + b."""
         density = self._density * self.beam.section.area
         N = np.einsum("eji,eqja->eqia", self.axes, self.u)
-        values = np.einsum("eq,eqx,eqba->eaxb", density * self.dV, self.x, N, optimize=True)
-        total = np.zeros((ndof, 9))
-        np.add.at(total, dofs, values.reshape(*dofs.shape, 9))
-        return total
+        loads = np.einsum("eq,eqx,eqba->eaxb", density * self.dV, self.x, N, optimize=True)
+        return np.asarray(loads.reshape(len(loads), 12, 9))
 
     def second_moments(
-        self, dofs: Int[np.ndarray, "e 12"], values: Float[np.ndarray, "n_all m"]
+        self, fields: Float[np.ndarray, "e 12 m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
-        """Nothing: the rotary inertia of the sections of `line_mass` has it, at the `dofs` of the beams for the fields
-        `values`."""
-        m = values.shape[1]
-        return np.zeros((3, m, m)), np.zeros((3, 3, m, m))
+        """Zero for all `fields`: the rotary inertia of the sections in `line_mass` accounts for their motion."""
+        return no_second_moments(fields.shape[2])
 
     def projected_geometric_stiffness(
         self, U: Float[np.ndarray, "e 12 p"], V: Float[np.ndarray, "e 12 m"]
@@ -234,23 +225,20 @@ class Beams:
 
 @dataclass(frozen=True, eq=False)
 class Trusses:
-    """Rods of one kind over the 6 dofs [u1, u2], `x` (e, 2, 3) their ends."""
+    """Rods of one kind over the 6 dofs [u1, u2], `x` (e, 2, 3) their ends, `length` (e,).
+
+    Raises `MeshError` for a rod without length.
+    """
 
     truss: Truss
     x: Float[np.ndarray, "e 2 3"]
+    length: Float[np.ndarray, " e"] = field(init=False)
+    _along: Float[np.ndarray, "e 3"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not (self.length > 0).all():
-            raise MeshError(f"Truss cell {int(np.argmin(self.length))} of a set has no length; merge or remove it.")
-
-    @property
-    def length(self) -> Float[np.ndarray, " e"]:
-        """Lengths."""
-        return np.asarray(np.linalg.norm(self.x[:, 1] - self.x[:, 0], axis=1))
-
-    @property
-    def _along(self) -> np.ndarray:
-        return np.asarray((self.x[:, 1] - self.x[:, 0]) / self.length[:, None])
+        along, length = directions(self.x, "Truss cell {} of a set")
+        object.__setattr__(self, "_along", along)
+        object.__setattr__(self, "length", length)
 
     @property
     def _strain(self) -> np.ndarray:
@@ -275,29 +263,26 @@ class Trusses:
         """Consistent mass matrices."""
         return np.asarray(self._mass[:, None, None] * np.kron(np.array([[2.0, 1.0], [1.0, 2.0]]) / 6, np.eye(3)))
 
-    def line_mass(self, dofs: Int[np.ndarray, "e 6"], values: Float[np.ndarray, "ndof k"]) -> LineMass:
-        """The mass at two Gauss points a rod, with the fields `values` there."""
-        u, (xi, w) = values[dofs].reshape(len(dofs), 2, 3, -1), np.polynomial.legendre.leggauss(2)
+    def line_mass(self, fields: Float[np.ndarray, "e 6 k"]) -> LineMass:
+        """The mass at two Gauss points a rod, with `fields` there."""
+        k = fields.shape[2]
+        u, (xi, w) = fields.reshape(len(fields), 2, 3, k), np.polynomial.legendre.leggauss(2)
         N = np.stack([1 - xi, 1 + xi], axis=1) / 2
         moved, x = (np.einsum("qi,ei...->eq...", N, A) for A in (u, self.x))
-        moved = moved.reshape(-1, 3, values.shape[1])
+        moved = moved.reshape(-1, 3, k)
         mass = np.outer(self._mass, w / 2).ravel()
         return LineMass(mass, x.reshape(-1, 3), moved, 0 * moved, np.zeros((len(mass), 3, 3)))
 
-    def moment_loads(self, dofs: Int[np.ndarray, "e 6"], ndof: int) -> Float[np.ndarray, "ndof 9"]:
+    def moment_loads(self) -> Float[np.ndarray, "e 6 9"]:
         """Forces `int N^T X_a e_b` over the mass, column 3 a + b."""
         M = self._mass[:, None, None] * np.array([[2.0, 1.0], [1.0, 2.0]]) / 6
-        values = np.einsum("eij,eja,bc->eicab", M, self.x, np.eye(3))
-        total = np.zeros((ndof, 9))
-        np.add.at(total, dofs, values.reshape(len(dofs), 6, 9))
-        return total
+        return np.asarray(np.einsum("eij,eja,bc->eicab", M, self.x, np.eye(3)).reshape(len(M), 6, 9))
 
     def second_moments(
-        self, dofs: Int[np.ndarray, "e 6"], values: Float[np.ndarray, "n_all m"]
+        self, fields: Float[np.ndarray, "e 6 m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
-        """Nothing at the `dofs` of rods for the fields `values`: their points move as their nodes."""
-        m = values.shape[1]
-        return np.zeros((3, m, m)), np.zeros((3, 3, m, m))
+        """Zero for all `fields`: the points of rods move linearly with the nodes."""
+        return no_second_moments(fields.shape[2])
 
     def gradients(self, fields: Float[np.ndarray, "e 6 k"]) -> tuple[np.ndarray, np.ndarray]:
         """Places (p, 3) of the middles, and `du_i / dx_j` (p, 3, 3, k) there of `fields`, along the rods only."""
@@ -337,13 +322,30 @@ class Trusses:
         return np.asarray((stiff[:, None] * self._strain)[..., None] * strain[:, None])
 
 
+def directions(
+    points: Float[np.ndarray, "e 2 3"], what: str = "Line cell {} of a beam set"
+) -> tuple[Float[np.ndarray, "e 3"], Float[np.ndarray, " e"]]:
+    """Unit vectors along cells between pairs of points, and lengths. Raises `MeshError` for a cell without length,
+    which is called `what`."""
+    along = points[:, 1] - points[:, 0]
+    length = np.linalg.norm(along, axis=1)
+    if not (length > 0).all():
+        raise MeshError(f"{what.format(int(np.argmin(length)))} has no length; merge or remove it.")
+    return along / length[:, None], length
+
+
+def no_second_moments(m: int) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
+    """The integrals `second_moments` of m fields where no point has a motion of second order."""
+    return np.zeros((3, m, m)), np.zeros((3, 3, m, m))
+
+
 def stress_work(
     beams: Beams, N: np.ndarray, T: np.ndarray, m: np.ndarray, V: np.ndarray, Q: np.ndarray
 ) -> Float[np.ndarray, "e 12 12"]:
     """Geometric stiffness of normal forces and torques (e, q), first moments of the normal stress `int sigma y dA` and
     shear forces (e, q, 3), and second moments `int sigma y y^T dA` (e, q, 3, 3), in local axes."""
     spread = np.trace(Q, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - Q
-    cross_m, cross_V = (np.einsum("kab,eqk->eqab", _SPIN, a) for a in (m, V))  # a x
+    cross_m, cross_V = (np.einsum("kab,eqk->eqab", SPIN, a) for a in (m, V))  # a x
     ex = np.array([1.0, 0.0, 0.0])
     along_x = T[..., None, None] / 2 * np.array([[0.0, 0, 0], [0, 0, 1], [0, -1, 0]])
     pairs = (

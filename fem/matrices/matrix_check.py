@@ -1,10 +1,11 @@
-"""Check that imported matrices are those of a free part with three dofs a node at the given points."""
+"""Check that imported matrices are those of a free part at the given points, and order them as flexmb does."""
 
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from fem.dof_map import DofMap
 from fem.errors import MatrixError
 from fem.interface import rigid_motion
 
@@ -15,38 +16,102 @@ RIGID = 1e-6
 """Allowed resistance of K to rigid motion and allowed deviation of M from a rigid body, relative."""
 
 
-def checked_free_matrices(M: Any, K: Any, points: np.ndarray, name: str) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """Symmetric CSR copies of `M` and `K`. Raises MatrixError, which states the defect and its remedy."""
-    M, K = (_symmetric(A, letter, len(points), name) for A, letter in ((M, "M"), (K, "K")))
-    rigid = rigid_motion(points, points.mean(axis=0))
+def checked_free_matrices(
+    M: Any, K: Any, points: np.ndarray, name: str, dofs: Any = None, D: Any = None
+) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix | None, DofMap]:
+    """CSR copies of `M` and `K`, symmetric, and `D`, over the dofs of all nodes of the returned `DofMap`.
+
+    Rows are those of `dofs` (ndof, 2), node and component; by default three dofs a node, or six. Rotations without any
+    mass and stiffness are no dofs of the part. Raises MatrixError, which states the defect and its remedy.
+    """
+    M, K = (_matrix(A, letter, name) for A, letter in ((M, "M"), (K, "K")))
+    D = None if D is None else _matrix(D, "D", name, empty=True)
+    at = _rows(dofs, M.shape[0], len(points), name)
+    for letter, A in (("M", M), ("K", K), ("D", D)):
+        if A is not None and A.shape != (len(at), len(at)):
+            raise MatrixError(f"Model {name!r}: {letter} has shape {A.shape}; {_expected(len(points), len(at))}.")
+    turning = at[:, 1] >= 3
+    used = (abs(M) + abs(K)).sum(axis=1).A1 > 0
+    rotations = np.unique(at[turning & used, 0])
+    free = DofMap.of(points, rotations)
+    there = ~turning | np.isin(at[:, 0], rotations)
+    number = np.full(len(at), -1)
+    number[~turning] = 3 * at[~turning, 0] + at[~turning, 1]
+    on = turning & there
+    number[on] = 3 * len(points) + 3 * np.searchsorted(rotations, at[on, 0]) + at[on, 1] - 3
+    rows = np.flatnonzero(there)
+    to = sp.csr_matrix((np.ones(len(rows)), (number[rows], rows)), shape=(free.size_of_all, len(at)))
+    M, K = (sp.csr_matrix(to @ A @ to.T) for A in (M, K))
+    D = None if D is None else sp.csr_matrix(to @ D @ to.T)
+    length = max(float(np.ptp(points, axis=0).max(initial=0.0)), np.finfo(float).tiny) if len(points) > 1 else 1.0
+    unit = np.ones(free.size_of_all)
+    unit[3 * len(points) :] = 1 / length  # rotations as displacements of the part, moments as forces
+    M, K = (_symmetric(A, unit, letter, name) for A, letter in ((M, "M"), (K, "K")))
+    scale = sp.diags_array(unit)
+    rigid = np.vstack(
+        [
+            rigid_motion(points, points.mean(axis=0)),
+            np.tile(np.hstack([np.zeros((3, 3)), length * np.eye(3)]), (len(rotations), 1)),
+        ]
+    )
     if len(points) > 1:
         rigid[:, 3:] /= np.abs(rigid[:, 3:]).max()
-    _insist_on_rigid_mass(M, rigid, name)
-    _insist_on_free_stiffness(K, rigid, name)
-    return M, K
+    _insist_on_rigid_mass(sp.csr_matrix(scale @ M @ scale), rigid, name)
+    _insist_on_free_stiffness(sp.csr_matrix(scale @ K @ scale), rigid, name)
+    if D is not None:
+        _insist_on_free_damping(sp.csr_matrix(scale @ D @ scale), rigid, name)
+    return M, K, D, _without_idle_rotations(free, M, K)
 
 
-def _symmetric(A: Any, letter: str, nodes: int, name: str) -> sp.csr_matrix:
+def _rows(dofs: Any, size: int, nodes: int, name: str) -> np.ndarray:
+    """Node and component (ndof, 2) of every row."""
+    if dofs is None:
+        if size not in (3 * nodes, 6 * nodes):
+            raise MatrixError(f"Model {name!r}: M has {size} rows; {_expected(nodes, 3 * nodes)}.")
+        return np.argwhere(np.ones((nodes, size // max(nodes, 1))))
+    at = np.asarray(dofs)
+    if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu" or not len(at):
+        raise MatrixError(f"Model {name!r}: dofs must be whole numbers of shape (ndof, 2); found shape {at.shape}.")
+    if (at < 0).any() or at[:, 0].max() >= nodes or at[:, 1].max() > 5:
+        raise MatrixError(
+            f"Model {name!r}: dofs should name nodes 0 to {nodes - 1} and components 0 to 5; found "
+            f"{at[:, 0].min()} to {at[:, 0].max()} and {at[:, 1].min()} to {at[:, 1].max()}."
+        )
+    if len(np.unique(at, axis=0)) != len(at):
+        raise MatrixError(f"Model {name!r}: dofs names a component of a node twice.")
+    lacking = np.setdiff1d(np.argwhere(np.ones((nodes, 3))) @ [6, 1], at @ [6, 1])
+    if len(lacking):
+        raise MatrixError(
+            f"Model {name!r}: {len(lacking)} translations are missing in dofs (first: component {lacking[0] % 6} of "
+            f"node {lacking[0] // 6}). Export the free part, without supports."
+        )
+    return at
+
+
+def _expected(nodes: int, size: int) -> str:
+    if size == 3 * nodes:
+        return f"{nodes} nodes with 3 dofs each need ({size}, {size}), with 6 dofs each ({2 * size}, {2 * size})"
+    return f"expected ({size}, {size})"
+
+
+def _matrix(A: Any, letter: str, name: str, empty: bool = False) -> sp.csr_matrix:
     try:
         A = sp.csr_matrix(A, dtype=float)
     except (TypeError, ValueError) as error:
         raise MatrixError(f"Model {name!r}: {letter} is not a matrix of numbers ({error}).") from None
-    size = 3 * nodes
-    if A.shape != (size, size):
-        hint = (
-            " Matrices with rotational dofs are not supported: export solid elements."
-            if A.shape[0] == 6 * nodes
-            else ""
-        )
-        raise MatrixError(
-            f"Model {name!r}: {letter} has shape {A.shape}; {nodes} nodes with 3 dofs each need ({size}, {size}).{hint}"
-        )
+    if A.shape[0] != A.shape[1]:
+        raise MatrixError(f"Model {name!r}: {letter} has shape {A.shape}; expected a square matrix.")
     if not np.isfinite(A.data).all():
         raise MatrixError(f"Model {name!r}: {letter} contains NaN or infinite entries.")
-    largest = float(abs(A).max()) if A.nnz else 0.0
-    if largest == 0.0:
+    if not empty and not (A.nnz and abs(A).max()):
         raise MatrixError(f"Model {name!r}: {letter} is empty; all its entries are zero.")
-    off = float(abs(A - A.T).max())
+    return A
+
+
+def _symmetric(A: sp.csr_matrix, unit: np.ndarray, letter: str, name: str) -> sp.csr_matrix:
+    scale = sp.diags_array(unit)
+    off = float(abs(scale @ (A - A.T) @ scale).max())
+    largest = float(abs(scale @ A @ scale).max())
     if off > SYMMETRY * largest:
         raise MatrixError(
             f"Model {name!r}: {letter} is not symmetric (difference {off:.3g}, largest entry {largest:.3g}). If only "
@@ -55,6 +120,19 @@ def _symmetric(A: Any, letter: str, nodes: int, name: str) -> sp.csr_matrix:
     A = sp.csr_matrix((A + A.T) / 2)
     A.sort_indices()
     return A
+
+
+def _without_idle_rotations(free: DofMap, M: sp.csr_matrix, K: sp.csr_matrix) -> DofMap:
+    """The dofs without rotations of single directions that nothing resists and no mass follows, such as those about the
+    normals of flat shells."""
+    used = (abs(M) + abs(K)).sum(axis=1).A1 > 0
+    used[: 3 * free.nodes] = True
+    if used.all():
+        return free
+    independent = np.flatnonzero(used)
+    shape = (len(used), len(independent))
+    T = sp.csr_matrix((np.ones(len(independent)), (independent, np.arange(len(independent)))), shape)
+    return DofMap(free.nodes, free.rotation_nodes, independent, T)
 
 
 def _insist_on_rigid_mass(M: sp.csr_matrix, rigid: np.ndarray, name: str) -> None:
@@ -76,8 +154,8 @@ def _insist_on_rigid_mass(M: sp.csr_matrix, rigid: np.ndarray, name: str) -> Non
     if worst > RIGID:
         raise MatrixError(
             f"Model {name!r}: in rigid motion M is not the mass of a body: along x, y, z it gives {masses} (relative "
-            f"deviation {worst:.2g}). Are the dofs numbered node by node (3 * node + component), and is the part free "
-            "of supports?"
+            f"deviation {worst:.2g}). Are the dofs numbered node by node (3 * node + component, or 6 * node + "
+            "component; give dofs= otherwise), and is the part free of supports?"
         )
 
 
@@ -89,4 +167,23 @@ def _insist_on_free_stiffness(K: sp.csr_matrix, rigid: np.ndarray, name: str) ->
             f"Model {name!r}: K resists rigid {which} (relative force {resisted.max():.2g}). A flexible body needs the "
             "matrices of the free part: export K without supports and contacts, and give the coordinates in the order "
             "of its nodes."
+        )
+
+
+def _insist_on_free_damping(D: sp.csr_matrix, rigid: np.ndarray, name: str) -> None:
+    even = D + D.T  # the rest is gyroscopic, and acts in rigid motion too
+    largest = abs(even).max() if even.nnz else 0.0
+    if largest <= SYMMETRY * (abs(D).max() if D.nnz else 0.0):
+        return
+    resisted = float(np.abs(even @ rigid).max() / largest)
+    if resisted > RIGID:
+        raise MatrixError(
+            f"Model {name!r}: the symmetric part of D damps rigid motion (relative force {resisted:.2g}). The damping "
+            "matrix of a body acts between its own points: leave out dampers to the ground and mass-proportional "
+            "damping, and give them to the system (dampers) or to flexible_body(rayleigh=...)."
+        )
+    if (D.diagonal() < -RIGID * largest).any():
+        raise MatrixError(
+            f"Model {name!r}: D has a negative diagonal entry (dof {int(D.diagonal().argmin())}), which supplies "
+            "energy. The force of damping on the part is -D times the velocity."
         )

@@ -23,8 +23,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fem.matrices.assumed_strains import CENTRE, PAIRS, plane_rule, shapes, tables
-from fem.matrices.beam_matrices import LineMass
-from fem.matrices.shell_strains import SPIN, ShellCells, cartesian
+from fem.matrices.beam_matrices import SPIN, LineMass
+from fem.matrices.shell_strains import ShellCells, cartesian
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,13 @@ class Shells(ShellCells):
         F = self._condensed[1][chunk][:, : k - m]
         side = A[:, :m, m:] @ F
         return A[:, :m, :m] + side + side.swapaxes(1, 2) + F.swapaxes(1, 2) @ A[:, m:, m:] @ F
+
+    def _loads_of_nodes(self, chunk: slice, loads: np.ndarray) -> np.ndarray:
+        """Loads (e, 6 count, k) with the work of `loads` (e, 6 n, k), also on the node inside cells."""
+        m, inside = 6 * self.count, 6 * (self.n - self.count)
+        if not inside:
+            return loads
+        return np.asarray(loads[:, :m] + self._condensed[1][chunk][:, :inside].swapaxes(1, 2) @ loads[:, m:])
 
     def _surface(self, chunk: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """At the points of the rule: N (q, n), dN (q, 2, n), and areas (e, q) of the middle surface."""
@@ -133,42 +140,37 @@ class Shells(ShellCells):
             M_found[chunk] = self._over_nodes(chunk, M.reshape(len(D), 6 * n, 6 * n))
         return M_found
 
-    def line_mass(self, dofs: Int[np.ndarray, "e d"], values: Float[np.ndarray, "n_all k"]) -> LineMass:
-        """The mass as points in two layers, with the fields `values` there."""
+    def line_mass(self, fields: Float[np.ndarray, "e d k"]) -> LineMass:
+        """The mass as points in two layers, with `fields` there."""
         parts = []
         for chunk in self.chunks():
-            nodal = self._nodal(chunk, values[dofs[chunk]])
+            nodal = self._nodal(chunk, fields[chunk])
             for N, w, z in self._layers(chunk):
                 x = np.einsum("i,eix->ex", N, self.x[chunk] + z * self.V[chunk])
                 parts.append((w, x, self._motion(chunk, N, z, nodal)))
         w, x, u = (np.concatenate(part) for part in zip(*parts, strict=True))
         return LineMass(w, x, u, np.zeros_like(u), np.zeros((len(w), 3, 3)))
 
-    def moment_loads(self, dofs: Int[np.ndarray, "e d"], ndof: int) -> Float[np.ndarray, "ndof 9"]:
+    def moment_loads(self) -> Float[np.ndarray, "e d 9"]:
         """Forces `int U^T X_a e_b` over the mass, column 3 a + b."""
-        total = np.zeros((ndof, 9))
-        m = 6 * self.count
+        found = np.zeros((len(self.x), 6 * self.count, 9))
         for chunk in self.chunks():
             force, lever = (np.zeros((len(self.x[chunk]), self.n, 3)) for _ in range(2))
             for N, w, z in self._layers(chunk):
                 x = np.einsum("e,i,eix->ex", w, N, self.x[chunk] + z * self.V[chunk])
                 force += N[:, None] * x[:, None]
                 lever += z * N[:, None] * x[:, None]
-            values = np.zeros((len(force), self.n, 6, 3, 3))
-            values[:, :, :3] = np.einsum("eia,bc->eicab", force, np.eye(3))
-            values[:, :, 3:] = np.einsum("eik,cbk,eia->eicab", self.V[chunk], SPIN, lever)
-            forces = values.reshape(len(force), 6 * self.n, 9)
-            own = forces[:, :m]
-            if self.n > self.count:
-                own = own + self._condensed[1][chunk][:, : 6 * self.n - m].swapaxes(1, 2) @ forces[:, m:]
-            np.add.at(total, dofs[chunk], own)
-        return total
+            loads = np.zeros((len(force), self.n, 6, 3, 3))
+            loads[:, :, :3] = np.einsum("eia,bc->eicab", force, np.eye(3))
+            loads[:, :, 3:] = np.einsum("eik,cbk,eia->eicab", self.V[chunk], SPIN, lever)
+            found[chunk] = self._loads_of_nodes(chunk, loads.reshape(len(force), 6 * self.n, 9))
+        return found
 
     def second_moments(
-        self, dofs: Int[np.ndarray, "e d"], values: Float[np.ndarray, "n_all m"]
+        self, fields: Float[np.ndarray, "e d m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
         """Integrals over the mass of the second-order motion of the directors, `p_ij`, and of `X_a (p_ij)_b`."""
-        m = values.shape[1]
+        m = fields.shape[2]
         total = np.zeros((4, 3, m, m))
         for chunk in self.chunks():
             lever = np.zeros((len(self.x[chunk]), self.n, 4))
@@ -176,7 +178,7 @@ class Shells(ShellCells):
                 x = np.einsum("i,eix->ex", N, self.x[chunk] + z * self.V[chunk])
                 lever[:, :, 0] += (z * w)[:, None] * N
                 lever[:, :, 1:] += (z * w)[:, None, None] * N[:, None] * x[:, None]
-            theta = self._nodal(chunk, values[dofs[chunk]])[:, :, 3:].reshape(-1, 3, m)
+            theta = self._nodal(chunk, fields[chunk])[:, :, 3:].reshape(-1, 3, m)
             V, weights = self.V[chunk].reshape(-1, 3), lever.reshape(-1, 4)
             along = np.einsum("nx,nxi->ni", V, theta)
             flat = theta.reshape(-1, m)
@@ -220,19 +222,16 @@ class Shells(ShellCells):
 
     def area_loads(self) -> Float[np.ndarray, "e d"]:
         """Loads of cells of a unit of traction along the normal of the middle surface."""
-        loads = np.zeros((len(self.x), 6 * self.count))
+        found = np.zeros((len(self.x), 6 * self.count))
         points, weights = plane_rule(self.n)
         N = np.stack([shapes(self.n, *p)[0] for p in points])
         for chunk in self.chunks():
             g = self.bases(chunk, points)
             forces = np.einsum("qi,eqx->eix", N * weights[:, None], np.cross(g[:, :, 0], g[:, :, 1]))
             turning = self.shell.offset * np.cross(self.V[chunk], forces)
-            every = np.concatenate([forces, turning], axis=2).reshape(len(g), -1)
-            loads[chunk] = every[:, : loads.shape[1]]
-            if self.n > self.count:
-                F = self._condensed[1][chunk][:, : 6 * (self.n - self.count)]
-                loads[chunk] += np.einsum("eki,ek->ei", F, every[:, loads.shape[1] :])
-        return loads
+            loads = np.concatenate([forces, turning], axis=2).reshape(len(g), -1, 1)
+            found[chunk] = self._loads_of_nodes(chunk, loads)[..., 0]
+        return found
 
     # second order
 

@@ -15,15 +15,6 @@ CHUNK = 128
 """Cells a batch."""
 FLAT = 1e-8
 """A cell whose area at a point is below this fraction of the square of its extent counts as collapsed."""
-SPIN = np.array(
-    [
-        [[0, 0, 0], [0, 0, -1], [0, 1, 0]],
-        [[0, 0, 1], [0, 0, 0], [-1, 0, 0]],
-        [[0, -1, 0], [1, 0, 0], [0, 0, 0]],
-    ],
-    dtype=float,
-)
-"""`SPIN[k] @ v`: the unit vector k times v."""
 
 
 @dataclass(frozen=True, eq=False)

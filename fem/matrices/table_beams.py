@@ -11,15 +11,15 @@ Eng. Struct. Dyn. 25 (1996) 711-725.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from fem.errors import MeshError
-from fem.matrices.beam_matrices import Beams, LineMass, stress_work
+from fem.matrices.beam_matrices import SPIN, Beams, LineMass, directions, stress_work
 from fem.sections.beam_table import BeamTable
 
 _XI, _W = np.polynomial.legendre.leggauss(5)
 _XI, _W = (_XI + 1) / 2, _W / 2
-_ABOUT_X = np.array([[0.0, 0, 0], [0, 0, -1], [0, 1, 0]])
+_ABOUT_X = SPIN[0]
 """e_x times a vector."""
 
 
@@ -47,11 +47,8 @@ class TableBeams(Beams):
         Raises `MeshError` for a beam without length, and `MaterialError` for one outside the table or along its y axis.
         """
         xi, weights = rule or (_XI, _W)
-        along = points[:, 1] - points[:, 0]
-        length = np.linalg.norm(along, axis=1)
-        if not (length > 0).all():
-            raise MeshError(f"Line cell {int(np.argmin(length))} of a beam set has no length; merge or remove it.")
-        axes = _axes(along / length[:, None], beam.at(points.mean(axis=1))[2])
+        direction, length = directions(points)
+        axes = _axes(direction, beam.at(points.mean(axis=1))[2])
         inner = _sections(beam, points, axes, _XI)
         compliance, L = np.linalg.inv(inner[0]), length[:, None, None, None]
         to_end = _to_end(_XI, L)
@@ -79,7 +76,7 @@ class TableBeams(Beams):
         here = np.linalg.solve(S, forces)
         du = here[:, :, :3] - _ABOUT_X @ theta
         none = np.zeros((len(length), 2, 12))
-        x = points[:, None, 0] + xi[:, None] * along[:, None]
+        x = points[:, None, 0] + xi[:, None] * (points[:, 1] - points[:, 0])[:, None]
         dV = weights * length[:, None]
         K = (K + K.swapaxes(1, 2)) / 2
         zero = np.zeros_like(theta)
@@ -105,40 +102,37 @@ class TableBeams(Beams):
         square = (c * c).sum(axis=-1)[..., None, None] * np.eye(3) - c[..., :, None] * c[..., None, :]
         return m * self.dV, c, (self.M[:, :, 3:, 3:] - m[..., None, None] * square) * self.dV[..., None, None]
 
-    def line_mass(self, dofs: Int[np.ndarray, "e 12"], values: Float[np.ndarray, "ndof k"]) -> LineMass:
-        """The mass at the mass centres of sections at Gauss points, with the fields `values` there."""
-        m, c, J = self._lumps()
-        here, k = values[dofs], values.shape[1]
-        theta = np.einsum("eqja,eak->eqjk", self.theta, here)
-        u = np.einsum("eqja,eak->eqjk", self.u, here) + np.cross(theta, c[..., None], axis=2)
+    def line_mass(self, fields: Float[np.ndarray, "e 12 k"]) -> LineMass:
+        """The mass at the mass centres of sections at Gauss points, with `fields` there."""
+        (m, c, J), k = self._lumps(), fields.shape[2]
+        theta = np.einsum("eqja,eak->eqjk", self.theta, fields)
+        u = np.einsum("eqja,eak->eqjk", self.u, fields) + np.cross(theta, c[..., None], axis=2)
         u, theta = (np.einsum("eji,eqjk->eqik", self.axes, A).reshape(-1, 3, k) for A in (u, theta))
         x = self.x + np.einsum("eji,eqj->eqi", self.axes, c)
         rotary = np.einsum("eai,eqab,ebj->eqij", self.axes, J, self.axes, optimize=True)
         return LineMass(m.ravel(), x.reshape(-1, 3), u, theta, rotary.reshape(-1, 3, 3))
 
-    def moment_loads(self, dofs: Int[np.ndarray, "e 12"], ndof: int) -> Float[np.ndarray, "ndof 9"]:
+    def moment_loads(self) -> Float[np.ndarray, "e 12 9"]:
         """Forces of accelerations `X_a e_b` of the mass, column 3 a + b."""
         m, c, J = self._lumps()
         x = self.x + np.einsum("eji,eqj->eqi", self.axes, c)
         N = self.u - np.einsum("eqij,eqjd->eqid", _cross(c), self.theta)
         N, T = (np.einsum("eji,eqjd->eqid", self.axes, A) for A in (N, self.theta))
-        values = np.einsum("eq,eqa,eqbd->edab", m, x, N, optimize=True)
+        loads = np.einsum("eq,eqa,eqbd->edab", m, x, N, optimize=True)
         # a point y of the section moves by theta x y: its second moments, from J = tr(S) I - S
         J = np.einsum("eai,eqab,ebj->eqij", self.axes, J, self.axes, optimize=True)
         spread = 0.5 * np.trace(J, axis1=2, axis2=3)[..., None, None] * np.eye(3) - J
-        values += np.einsum("eqay,eqcd,cby->edab", spread, T, _LEVI, optimize=True)
-        total = np.zeros((ndof, 9))
-        np.add.at(total, dofs, values.reshape(*dofs.shape, 9))
-        return total
+        loads += np.einsum("eqay,eqcd,cby->edab", spread, T, SPIN, optimize=True)
+        return np.asarray(loads.reshape(len(loads), 12, 9))
 
     def second_moments(
-        self, dofs: Int[np.ndarray, "e 12"], values: Float[np.ndarray, "n_all m"]
+        self, fields: Float[np.ndarray, "e 12 m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
         """Integrals over the mass of the second-order motion `p_ij` of the mass centres, which turn with the sections,
         and of `X_a (p_ij)_b`."""
         m, c, _ = self._lumps()
-        theta = np.einsum("eqja,eak->eqjk", self.theta, values[dofs])
-        theta = np.einsum("eji,eqjk->eqik", self.axes, theta).reshape(-1, 3, values.shape[1])
+        theta = np.einsum("eji,eqja,eak->eqik", self.axes, self.theta, fields, optimize=True)
+        theta = theta.reshape(-1, 3, fields.shape[2])
         arm = np.einsum("eji,eqj->eqi", self.axes, c).reshape(-1, 3)
         x = self.x.reshape(-1, 3) + arm
         along = np.einsum("nx,nxi->ni", arm, theta)
@@ -159,15 +153,9 @@ class TableBeams(Beams):
         return stress_work(self, R[..., 0], R[..., 3], m, V, R[..., :1, None] * spread)
 
 
-_LEVI = np.zeros((3, 3, 3))
-for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-    _LEVI[_i, _j, _k], _LEVI[_i, _k, _j] = -1.0, 1.0
-"""(e_c x y)_b = `_LEVI[c, b, y]` y."""
-
-
 def _cross(c: np.ndarray) -> np.ndarray:
     """The matrices (..., 3, 3) of c times a vector."""
-    return np.asarray(np.einsum("...k,kby->...by", c, _LEVI))
+    return np.asarray(np.einsum("...k,kby->...by", c, SPIN))
 
 
 def _axes(x: np.ndarray, y: np.ndarray) -> np.ndarray:

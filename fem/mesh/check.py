@@ -1,5 +1,6 @@
 """Checks of a mesh, with a report, and repairs."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,10 +9,10 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
 
-from fem.elements import ELEMENTS, LINES, SHELLS, element
-from fem.errors import MeshError
+from fem.elements import ELEMENTS, LINE, LINES, SHELLS, Element, element
+from fem.errors import MeshError, MeshWarning
 from fem.mesh.cell_quality import integrable, scaled_jacobian
-from fem.mesh.constraints import renumbered
+from fem.mesh.constraints import MeanLink, RigidLink
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.shown import shown
 
@@ -113,7 +114,7 @@ def check_mesh(mesh: Mesh) -> MeshReport:
         volume += float(volumes.sum())
         lowest = min(lowest, float(quality.min()))
         first += len(block)
-    findings += _turned_over(mesh) + _duplicates(mesh) + _parts(mesh) + _unused(mesh)
+    findings += _hinges(mesh) + _turned_over(mesh) + _duplicates(mesh) + _parts(mesh) + _unused(mesh)
     return MeshReport(mesh.name, tuple(findings), _summary(mesh, volume), lowest, _advice(mesh))
 
 
@@ -132,6 +133,7 @@ def _orientation(mesh: Mesh, block: CellBlock, first: int, quality: np.ndarray) 
     good = integrable(shape, x)
     bad, poor = np.flatnonzero(~good), np.flatnonzero(good & (quality < POOR))
     turned = integrable(shape, x[bad][:, list(shape.mirrored)]) if len(bad) else np.zeros(0, dtype=bool)
+    straight = integrable(shape, _straight(shape, x[bad])) & ~turned if len(bad) else turned
     findings = []
     if len(bad) == len(block) and turned.all():
         text = (
@@ -143,7 +145,8 @@ def _orientation(mesh: Mesh, block: CellBlock, first: int, quality: np.ndarray) 
         nodes = ", ".join(mesh.node_label(int(n)) for n in block.connectivity[bad[0]][:4])
         remedies = {
             f"Turn {int(turned.sum())} of them round with fem.fix_orientation(mesh).": turned.any(),
-            "Remesh there, or check mid-side nodes and the node order.": not turned.all(),
+            f"Straighten {int(straight.sum())} of them with fem.straighten_cells(mesh).": straight.any(),
+            "Remesh there, or check mid-side nodes and the node order.": not (turned | straight).all(),
         }
         remedy = " ".join(text for text, needed in remedies.items() if needed)
         text = (
@@ -191,18 +194,15 @@ def _areas(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 
 def _turned_over(mesh: Mesh) -> list[Finding]:
     """Neighbouring shell cells with opposite normals."""
-    ends = [
-        b.connectivity[:, [k, (k + 1) % element(b.kind).corners]]
-        for b in mesh.cells
-        if b.kind in SHELLS
-        for k in range(element(b.kind).corners)
-    ]
-    if not ends:
-        return []
-    edges, count = np.unique(np.concatenate(ends), axis=0, return_counts=True)
-    _, meeting = np.unique(np.sort(np.concatenate(ends), axis=1), axis=0, return_counts=True)
-    wrong = edges[count > 1]
-    if not len(wrong) or (meeting > 2).any():  # where three shells meet, they have no common side
+    sides = [np.zeros((0, 2), dtype=np.int64)]
+    for b in mesh.cells:
+        corners = element(b.kind).corners
+        sides += [b.connectivity[:, [k, (k + 1) % corners]] for k in range(corners)] if b.kind in SHELLS else []
+    ends = np.concatenate(sides)
+    edges, of_side, meeting = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True, return_counts=True)
+    along = np.bincount(of_side.ravel(), ends[:, 0] < ends[:, 1], len(edges))
+    wrong = edges[(meeting == 2) & (along != 1)]  # where three shells meet, they have no common side
+    if not len(wrong):
         return []
     text = (
         f"neighbouring shell cells have opposite normals at {len(wrong)} edges (first: nodes "
@@ -230,7 +230,7 @@ def _mid_sides(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
         f"node {mesh.node_label(int(m[cell, edge]))} in cell {first + int(cell)}, {away.max():.2g} edge lengths "
         f"off.{order}"
     )
-    return [Finding(ERROR if share > 0.5 else WARNING, text)]
+    return [Finding(WARNING, text)]
 
 
 def _duplicates(mesh: Mesh) -> list[Finding]:
@@ -243,12 +243,115 @@ def _duplicates(mesh: Mesh) -> list[Finding]:
             "fem.merge_nodes(mesh)."
         )
         findings.append(Finding(WARNING, text))
-    for block in mesh.cells:
-        same = len(block) - len(np.unique(np.sort(block.connectivity, axis=1), axis=0))
-        if same:
-            text = f"{same} {block.kind} cells occur twice, which doubles mass and stiffness there. Remove the copies."
-            findings.append(Finding(ERROR, text))
+    twice = doubled_cells(mesh)
+    if len(twice):
+        findings.append(Finding(WARNING, _doubled(twice)))
     return findings
+
+
+def doubled_cells(mesh: Mesh) -> Int[np.ndarray, " k"]:
+    """Numbers of the cells whose corners are those of an earlier cell of the same shape, solids and shells."""
+    found, first = [], 0
+    seen: dict[int, list[np.ndarray]] = {}
+    for block in mesh.cells:
+        if block.kind not in LINES and len(block):
+            corners = np.sort(block.connectivity[:, : element(block.kind).corners], axis=1).astype(np.uint64)
+            marks = np.random.default_rng(0).integers(1, 2**63, corners.shape[1], dtype=np.uint64)
+            key = (corners * marks).sum(axis=1)  # modulo 2^64: two cells with the same sum are the same
+            before = seen.setdefault(corners.shape[1], [])
+            _, place = np.unique(np.concatenate([*before, key]), return_index=True)
+            start = sum(map(len, before))
+            again = np.setdiff1d(np.arange(start, start + len(key)), place)
+            found.append(first + again - start)
+            before.append(key)
+        first += len(block)
+    return np.concatenate([np.zeros(0, dtype=np.int64), *found]).astype(np.int64)
+
+
+def _doubled(cells: np.ndarray) -> str:
+    return (
+        f"{len(cells)} cells have the corners of others (first: cell {cells[0]}), which doubles mass and stiffness "
+        "there. Remove the copies, unless one lies over the other on purpose."
+    )
+
+
+def hinged_nodes(mesh: Mesh) -> Int[np.ndarray, " k"]:
+    """Nodes of solids at which shells and beams end: their rotations are not held there.
+
+    Shells that lie on a face of a solid, beams along its edges, and rigid links carry rotations on.
+    """
+    of_solids = np.zeros(len(mesh.points), dtype=bool)
+    for block in mesh.cells:
+        if block.kind in ELEMENTS:
+            of_solids[block.connectivity] = True
+    ending, carried = np.zeros((2, len(mesh.points)), dtype=bool)
+    for block in mesh.cells:
+        if block.kind in SHELLS or block.kind == LINE:
+            inside = of_solids[block.connectivity]
+            along = inside.all(axis=1)
+            ending[block.connectivity[~along][inside[~along]]] = True
+            carried[block.connectivity[along]] = True
+    for constraint in mesh.constraints:
+        if isinstance(constraint, RigidLink | MeanLink):
+            carried[constraint.members] = True
+    return np.flatnonzero(ending & ~carried)
+
+
+def _hinges(mesh: Mesh) -> list[Finding]:
+    nodes = hinged_nodes(mesh)
+    return [Finding(WARNING, _hinged(mesh, nodes))] if len(nodes) else []
+
+
+def _hinged(mesh: Mesh, nodes: np.ndarray) -> str:
+    return (
+        f"shells or beams end at {len(nodes)} nodes of solids (first: {mesh.node_label(int(nodes[0]))}), which have no "
+        "rotations: they are hinged there. Continue them over the solid, or clamp them by a fem.RigidLink."
+    )
+
+
+def warn_of_mesh(mesh: Mesh) -> None:
+    """Issue a `MeshWarning` where cells occur twice, and where shells and beams are hinged to solids."""
+    twice, hinged = doubled_cells(mesh), hinged_nodes(mesh)
+    for text in ([_doubled(twice)] if len(twice) else []) + ([_hinged(mesh, hinged)] if len(hinged) else []):
+        warnings.warn(MeshWarning(f"Mesh {mesh.name!r}: {text}"), stacklevel=3)
+
+
+def _straight(shape: Element, x: Float[np.ndarray, "ne nn 3"]) -> np.ndarray:
+    """Nodes of cells with the mid-side ones in the middle of their edges."""
+    x = x.copy()
+    for a, b, middle in shape.edges:
+        x[:, middle] = 0.5 * (x[:, a] + x[:, b])
+    return x
+
+
+def straighten_cells(mesh: Mesh) -> Mesh:
+    """The mesh with straight edges where curved ones invert a cell that would be sound with straight ones.
+
+    Only the mid-side nodes of such cells move, to the middle of their edges; cells beside them that this spoils are
+    straightened in turn. `mesh.warnings` tells how many nodes moved, and how far: the surface of the part lies there
+    between its corners. Cells whose corners are misplaced remain as they are, so check the mesh again.
+    """
+    points = mesh.points.copy()
+    while True:
+        before = points.copy()
+        for block in mesh.cells:
+            if block.kind not in ELEMENTS or not element(block.kind).edges:
+                continue
+            shape = element(block.kind)
+            bad = block.connectivity[~integrable(shape, points[block.connectivity])]
+            bad = bad[integrable(shape, _straight(shape, points[bad]))] if len(bad) else bad
+            for a, b, middle in shape.edges:
+                points[bad[:, middle]] = 0.5 * (points[bad[:, a]] + points[bad[:, b]])
+        if (points == before).all():
+            break
+    moved = np.linalg.norm(points - mesh.points, axis=1)
+    if not moved.any():
+        return mesh
+    text = (
+        f"{int((moved > 0).sum())} mid-side nodes were moved to the middle of their edges, by up to {moved.max():.3g} "
+        f"(node {mesh.node_label(int(moved.argmax()))})"
+    )
+    return replace(mesh, points=points, warnings=(*mesh.warnings, text))
 
 
 def _parts(mesh: Mesh) -> list[Finding]:
@@ -310,8 +413,8 @@ def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
         cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
         node_sets={key: np.unique(number[nodes]) for key, nodes in mesh.node_sets.items()},
         node_ids=None if mesh.node_ids is None else mesh.node_ids[keep],
-        constraints=tuple(renumbered(c, number) for c in mesh.constraints),
-        masses=tuple(replace(m, node=int(number[m.node])) for m in mesh.masses),
+        constraints=tuple(c.renumbered(number) for c in mesh.constraints),
+        masses=tuple(m.renumbered(number) for m in mesh.masses),
         springs=tuple(s.renumbered(number) for s in mesh.springs),
     )
 
@@ -355,7 +458,7 @@ def drop_unused_nodes(mesh: Mesh) -> Mesh:
         cells=tuple(CellBlock(b.kind, number[b.connectivity]) for b in mesh.cells),
         node_sets={key: number[nodes][number[nodes] >= 0] for key, nodes in mesh.node_sets.items()},
         node_ids=used if mesh.node_ids is None else mesh.node_ids[used],
-        constraints=tuple(renumbered(c, number) for c in mesh.constraints),
-        masses=tuple(replace(m, node=int(number[m.node])) for m in mesh.masses),
+        constraints=tuple(c.renumbered(number) for c in mesh.constraints),
+        masses=tuple(m.renumbered(number) for m in mesh.masses),
         springs=tuple(s.renumbered(number) for s in mesh.springs),
     )

@@ -58,8 +58,8 @@ class Mesh:
       the part until `read_mesh(..., ignore=...)` accepts them.
     - `declared`: materials of the file, which a `Model` compares with its own.
     - `constraints`: linear constraints between nodes, which a `Model` eliminates (`fem.Equation`, `fem.RigidLink`,
-      `fem.MeanLink`); `masses`: point masses at nodes (`fem.NodeMass`), and `springs` between
-      them (`fem.NodeSpring`), which a `Model` adds.
+      `fem.MeanLink`).
+    - `masses` at nodes (`fem.NodeMass`) and `springs` between nodes (`fem.NodeSpring`), which a `Model` adds.
 
     Raises `MeshError` when points are not (n, 3) finite numbers, or `node_ids`, cells or sets do not fit them.
     """

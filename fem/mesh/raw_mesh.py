@@ -8,7 +8,7 @@ import numpy as np
 
 from fem.elements import ELEMENTS, LINE, SHELLS
 from fem.errors import MeshError, MeshWarning, unknown_name
-from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, renumbered
+from fem.mesh.constraints import Constraint, NodeMass, NodeSpring
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.steps import Step
 from fem.mesh.unread import Declared, Stated, Unread, kept, listed
@@ -66,18 +66,6 @@ class RawMesh:
     steps: tuple[Step, ...] = ()
 
 
-def solid_mesh(
-    raw: RawMesh,
-    name: str,
-    beams: Collection[str] | None = None,
-    ignore: Collection[str] = (),
-    supports: str | None = None,
-    shells: Collection[str] | None = None,
-) -> Mesh:
-    """`mesh_and_steps` without the steps."""
-    return mesh_and_steps(raw, name, beams, ignore, supports, shells)[0]
-
-
 def mesh_and_steps(
     raw: RawMesh,
     name: str,
@@ -97,6 +85,61 @@ def mesh_and_steps(
     A `MeshWarning` names everything that is lost or not obeyed; `warnings` or `unread` of the mesh list it.
     """
     recorded, unsupported = list(raw.warnings), list(raw.unsupported)
+    blocks, index, unused, flat = _cells(raw, name, beams, shells, ignore, recorded, unsupported)
+    stated, dropped = _obeyed(raw, name, ignore, supports)
+    masses = tuple(m for m, source in raw.masses if not source.accepted(ignore))
+    springs = tuple(s for s, source in raw.springs if not source.accepted(ignore))
+    lumped = [source for _, source in (*raw.masses, *raw.springs)]
+    dropped += tuple(source for source in dict.fromkeys(lumped) if source.accepted(ignore))
+    members = [*(c.members for c in (*stated, *springs)), np.array([m.node for m in masses], dtype=np.int64)]
+    used = np.unique(np.concatenate([*(rows.ravel() for _, rows in blocks), *members]))
+    if used[0] < 0 or used[-1] >= len(raw.points):
+        raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
+    if len(used) < len(raw.points):
+        recorded.append(f"{len(raw.points) - len(used)} nodes that no cell of the part uses were left out")
+    number = np.full(len(raw.points), -1)
+    number[used] = np.arange(len(used))
+    ids = None if np.array_equal(raw.node_ids, np.arange(len(used))) else raw.node_ids[used]
+    cells = tuple(CellBlock(kind, number[rows]) for kind, rows in blocks)
+    plain = Mesh(raw.points[used], cells, node_ids=ids, name=name)
+    node_sets, cell_sets, face_sets = _sets(raw, index, number, plain, recorded)
+    said = (*raw.unread, *dropped, *flat, *(raw.unread_lines if unused else ()))
+    unread, accepted = kept(sorted(said, key=lambda u: u.line), ignore)
+    told = [f"lost in reading: {text}" for text in unsupported] + [f"not obeyed: {text}" for text in listed(unread)]
+    if told:
+        warnings.warn(f"Mesh {name!r}: " + "; ".join(told) + ".", MeshWarning, stacklevel=3)
+    recorded += [f"lost in reading: {text}" for text in unsupported]
+    recorded += [f"not obeyed, as accepted: {text}" for text in listed(accepted)]
+    declared = tuple(_placed(d, index) for d in raw.declared if not d.source.accepted(ignore))
+    mesh = replace(
+        plain,
+        node_sets=node_sets,
+        cell_sets=cell_sets,
+        face_sets=face_sets,
+        warnings=tuple(recorded),
+        unread=unread,
+        declared=tuple(d for d in declared if len(d.cells)),
+        constraints=tuple(c.renumbered(number) for c in stated),
+        masses=tuple(m.renumbered(number) for m in masses),
+        springs=tuple(s.renumbered(number) for s in springs),
+    )
+    return mesh, tuple(step.renumbered(number, index) for step in raw.steps)
+
+
+def _cells(
+    raw: RawMesh,
+    name: str,
+    beams: Collection[str] | None,
+    shells: Collection[str] | None,
+    ignore: Collection[str],
+    recorded: list[str],
+    unsupported: list[str],
+) -> tuple[list[tuple[str, np.ndarray]], dict[int, np.ndarray], int, tuple[Unread, ...]]:
+    """Kind and rows of the blocks of the mesh; for each block of the file the numbers of its cells, -1 for cells that
+    are left out; the number of lines that are no beams; the keywords of shells that the user omits.
+
+    What changes is added to `recorded`, what is lost to `unsupported`.
+    """
     solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _element_of(kind) in ELEMENTS and len(rows)]
     lines = _beam_cells(raw, name, beams, bool(solid), ignore)
     surfaces, flat = _shell_cells(raw, name, shells, ignore)
@@ -107,7 +150,7 @@ def mesh_and_steps(
             f"The mesh {name!r} has no solid cells that flexmb knows ({', '.join(ELEMENTS)}); it has {there}. "
             + (f"Not read: {unknown}. " if unknown else "")
             + "Export the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any "
-            "group at all). Linear triangles and quadrilaterals become shells by read_mesh(..., shells=[...]) with the "
+            "group at all). Triangles and quadrilaterals become shells by read_mesh(..., shells=[...]) with the "
             'names of their groups, or shells="all".'
         )
     blocks: list[tuple[str, np.ndarray]] = []
@@ -136,45 +179,7 @@ def mesh_and_steps(
             f"{unused} two-node beams or trusses; give the names of their element sets as beams=[...] to take them "
             "along"
         )
-    stated, dropped = _obeyed(raw, name, ignore, supports)
-    masses = tuple(m for m, source in raw.masses if not source.accepted(ignore))
-    springs = tuple(s for s, source in raw.springs if not source.accepted(ignore))
-    lumped = [source for _, source in (*raw.masses, *raw.springs)]
-    dropped += tuple(source for source in dict.fromkeys(lumped) if source.accepted(ignore))
-    members = [*(c.members for c in (*stated, *springs)), np.array([m.node for m in masses], dtype=np.int64)]
-    used = np.unique(np.concatenate([*(rows.ravel() for _, rows in blocks), *members]))
-    if used[0] < 0 or used[-1] >= len(raw.points):
-        raise MeshError(f"The mesh {name!r} is damaged: cells refer to nodes that the file does not define.")
-    if len(used) < len(raw.points):
-        recorded.append(f"{len(raw.points) - len(used)} nodes that no cell of the part uses were left out")
-    number = np.full(len(raw.points), -1)
-    number[used] = np.arange(len(used))
-    cells = tuple(CellBlock(kind, number[rows]) for kind, rows in blocks)
-    ids = None if np.array_equal(raw.node_ids, np.arange(len(used))) else raw.node_ids[used]
-    plain = Mesh(raw.points[used], cells, node_ids=ids, name=name)
-    sets = _sets(raw, index, number, plain, recorded)
-    said = (*raw.unread, *dropped, *flat, *(raw.unread_lines if unused else ()))
-    unread, accepted = kept(sorted(said, key=lambda u: u.line), ignore)
-    told = [f"lost in reading: {text}" for text in unsupported] + [f"not obeyed: {text}" for text in listed(unread)]
-    if told:
-        warnings.warn(f"Mesh {name!r}: " + "; ".join(told) + ".", MeshWarning, stacklevel=3)
-    recorded += [f"lost in reading: {text}" for text in unsupported]
-    recorded += [f"not obeyed, as accepted: {text}" for text in listed(accepted)]
-    declared = tuple(_placed(d, index) for d in raw.declared if not d.source.accepted(ignore))
-    mesh = Mesh(
-        plain.points,
-        cells,
-        *sets,
-        ids,
-        name,
-        tuple(recorded),
-        unread,
-        tuple(d for d in declared if len(d.cells)),
-        tuple(renumbered(c, number) for c in stated),
-        tuple(replace(m, node=int(number[m.node])) for m in masses),
-        tuple(s.renumbered(number) for s in springs),
-    )
-    return mesh, tuple(step.renumbered(number, index) for step in raw.steps)
+    return blocks, index, unused, flat
 
 
 def _shell_cells(

@@ -15,7 +15,8 @@ from fem.mesh.unread import Unread
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """`equation = value`: dofs of the mesh that are held, or moved by a value."""
+    """`equation = value`: dofs of the mesh that are held, or moved by a value; NaN: held where the step before left
+    them."""
 
     equation: Equation
     value: float
@@ -60,6 +61,18 @@ class Heating:
 
 
 @dataclass(frozen=True, eq=False)
+class CyclicSymmetry:
+    """A sector of a part of `sectors` equal ones: turned about `axis` (3,) by `angle`, the nodes `slaves` (k,) of one
+    of its sides come to lie on the other, whose nodes and their weights are `masters` (k)."""
+
+    sectors: int
+    axis: Float[np.ndarray, "3"]
+    angle: float
+    slaves: Int[np.ndarray, " k"]
+    masters: tuple[tuple[np.ndarray, np.ndarray], ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Step:
     """One analysis step of a deck.
 
@@ -68,6 +81,8 @@ class Step:
       state which the step before it reached;
     - `supports` and loads that act in it, those of earlier steps that still act included;
     - `modes`: the number of modes that a frequency step asks for;
+    - `cyclic`: the symmetry of which the part is a sector, and `diameters`, the first and the last nodal diameter that
+      a frequency step asks for;
     - `unread`: keywords of the step that change its result and are not obeyed.
     """
 
@@ -82,6 +97,8 @@ class Step:
     bodies: tuple[BodyForce, ...] = ()
     heating: tuple[Heating, ...] = ()
     modes: int = 0
+    cyclic: CyclicSymmetry | None = None
+    diameters: tuple[int, int] = (0, 0)
     unread: tuple[Unread, ...] = ()
 
     def renumbered(self, number: Int[np.ndarray, " n"], index: Mapping[int, Int[np.ndarray, " r"]]) -> "Step":
@@ -98,15 +115,22 @@ class Step:
             return np.array([k for k in found if k >= 0], dtype=np.int64)
 
         def faces(where: np.ndarray) -> np.ndarray:
-            found = [(index[b][r] if b in index else -1, f) for b, r, f in where.tolist()]
-            return np.array([pair for pair in found if pair[0] >= 0], dtype=np.int64).reshape(-1, 2)
+            found = [(index[b][r], f) for b, r, f in where.tolist()]  # of solid cells, all of which are in the mesh
+            return np.array(found, dtype=np.int64).reshape(-1, 2)
 
+        cyclic = self.cyclic
+        if cyclic is not None:
+            masters = tuple((number[nodes], weights) for nodes, weights in cyclic.masters)
+            cyclic = replace(cyclic, slaves=number[cyclic.slaves], masters=masters)
+            if min(cyclic.slaves.min(), *(nodes.min() for nodes, _ in masters)) < 0:
+                lost.append("sides of a sector that are not in the mesh")
         held = [s for s in self.supports if (number[s.equation.nodes] >= 0).all()]
         pushed = [f for f in self.forces if number[f.node] >= 0]
         if len(pushed) < len(self.forces):
             lost.append("forces on nodes that are not in the mesh")
         return replace(
             self,
+            cyclic=cyclic,
             supports=tuple(replace(s, equation=s.equation.renumbered(number)) for s in held),
             forces=tuple(replace(f, node=int(number[f.node])) for f in pushed),
             pressures=tuple(replace(p, faces=faces(p.faces)) for p in self.pressures),

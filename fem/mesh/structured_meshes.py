@@ -65,7 +65,8 @@ def _sides(mesh: Mesh, size: tuple[float, float, float]) -> dict[str, np.ndarray
 
 
 def line(start: Sequence[float], end: Sequence[float], divisions: int, kind: str = LINE) -> Mesh:
-    """Line cells for a straight beam, with node sets "start" and "end" and the cell set "all".
+    """Cells for a straight beam (`kind` "line"), or for rods ("truss"), with node sets "start" and "end" and the cell
+    set "all".
 
     Raises `MeshError` when the ends coincide, or there is no division.
     """
@@ -84,8 +85,8 @@ _NINE = ((0, 0), (2, 0), (2, 2), (0, 2), (1, 0), (2, 1), (1, 2), (0, 1), (1, 1))
 
 
 def sheet(kind: str, size: tuple[float, float], divisions: tuple[int, int]) -> Mesh:
-    """A rectangle in the plane z = 0 of cells for shells, "quad", "quad8", "quad9", "triangle" or
-    "triangle6", with normals along z.
+    """A rectangle in the plane z = 0 of cells for shells, "quad", "quad8", "quad9", "triangle" or "triangle6", with
+    normals along z.
 
     Node sets "x0", "x1", "y0", "y1" and the cell set "all". Units: the user's.
 

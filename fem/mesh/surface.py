@@ -167,8 +167,8 @@ def _faces(mesh: Mesh, where: Any, what: str) -> np.ndarray:
         if where not in mesh.node_sets:
             known = [*mesh.face_sets, *mesh.node_sets, *mesh.cell_sets]
             raise MeshError(f"{what}: " + unknown_name("set", where, known))
-    elif isinstance(where, np.ndarray) and where.ndim == 2:
-        return _on_skin(mesh, where, what)
+    elif not callable(getattr(where, "nodes", None)) and np.ndim(where) == 2:
+        return _on_skin(mesh, np.asarray(where), what)
     member = np.zeros(len(mesh.points), dtype=bool)
     member[mesh.nodes(where)] = True
     inside = np.zeros(len(skin), dtype=bool)
@@ -178,14 +178,19 @@ def _faces(mesh: Mesh, where: Any, what: str) -> np.ndarray:
 
 
 def _on_skin(mesh: Mesh, faces: np.ndarray, what: str) -> np.ndarray:
-    """The faces without repetition. Raises MeshError for those between two cells."""
+    """The faces without repetition. Raises MeshError for those between two cells, and for other numbers."""
+    if faces.shape[1] != 2 or faces.dtype.kind not in "iu":
+        raise MeshError(
+            f"{what}: faces are whole numbers (nf, 2), cell and face of the cell; found {faces.dtype} of shape "
+            f"{faces.shape}."
+        )
     faces = np.unique(faces.astype(np.int64).reshape(-1, 2), axis=0)
     there = {tuple(face) for face in mesh.boundary_faces.tolist()}
     buried = [face for face in faces.tolist() if tuple(face) not in there]
     if buried:
         raise MeshError(
-            f"{what}: face {buried[0][1]} of cell {buried[0][0]} and {len(buried) - 1} others are not on the skin of "
-            "the mesh: they are between two cells, or do not exist. Leave them out."
+            f"{what}: {len(buried)} faces are not on the skin of the mesh (first: face {buried[0][1]} of cell "
+            f"{buried[0][0]}): they are between two cells, or do not exist. Leave them out."
         )
     return faces
 

@@ -139,7 +139,7 @@ def _constants(C: np.ndarray | None) -> dict[str, float | None]:
         return {}
     S = np.linalg.inv(C)
     E, nu = 1 / S[0, 0], -S[0, 1] / S[0, 0]
-    if np.abs(Material.isotropic(E, nu).elasticity - C).max() < SAME * np.abs(C).max() if -1 < nu < 0.5 else False:
+    if -1 < nu < 0.5 and np.abs(Material.isotropic(E, nu).elasticity - C).max() < SAME * np.abs(C).max():
         return {"E": float(E), "nu": float(round(nu, 12))}
     return {f"E{k + 1}": float(1 / S[k, k]) for k in range(3)}
 

@@ -35,7 +35,8 @@ class BeamTable:
     force that acts through the turning of sections takes its radius of gyration from the stiffness. `beam_stiffness`
     and `beam_mass` make matrices of centroid, shear centre and mass centre.
 
-    Raises `MaterialError` for positions that do not rise, and matrices that are not symmetric and positive definite.
+    Raises `MaterialError` for positions that do not rise, directions without length, and matrices that are not
+    symmetric and positive definite.
     """
 
     positions: Any
@@ -50,7 +51,11 @@ class BeamTable:
 
     def __post_init__(self) -> None:
         positions = np.array(self.positions, dtype=float)
-        if positions.ndim != 1 or len(positions) < 2 or not (np.diff(positions) > 0).all():
+        if (
+            positions.ndim != 1
+            or len(positions) < 2
+            or not (np.isfinite(positions).all() and (np.diff(positions) > 0).all())
+        ):
             raise MaterialError(f"{self.name}: two or more rising positions are needed; found {positions.tolist()}.")
         for what in ("stiffness", "mass"):
             A = np.array(getattr(self, what), dtype=float)
@@ -75,11 +80,14 @@ class BeamTable:
         along = np.array(self.along, dtype=float)
         y = np.array(self.y_axis, dtype=float)
         y = np.tile(y, (len(positions), 1)) if y.shape == (3,) else y
-        if y.shape != (len(positions), 3) or along.shape != (3,) or not np.linalg.norm(along) > 0:
+        if y.shape != (len(positions), 3) or along.shape != (3,):
             raise MaterialError(
                 f"{self.name}: y_axis needs three numbers, or three for each of {len(positions)} stations, and along "
-                f"three, not all zero; found shapes {np.shape(self.y_axis)} and {along.shape}."
+                f"three; found shapes {np.shape(self.y_axis)} and {along.shape}."
             )
+        for what, vectors in (("y_axis", y), ("along", along[None])):
+            if not np.isfinite(vectors).all() or not np.linalg.norm(vectors, axis=1).all():
+                raise MaterialError(f"{self.name}: {what} must be finite and not zero; found {vectors.tolist()}.")
         object.__setattr__(self, "positions", positions)
         object.__setattr__(self, "along", along / np.linalg.norm(along))
         object.__setattr__(self, "_axes", y)

@@ -19,6 +19,7 @@ from flexmb.bodies.solids import cylinder, shape_of
 from flexmb.bodies.stress_modes import StressShapes, stress_shapes
 from flexmb.bodies.surfaces import BodySurface, body_surfaces, without_shapes
 from flexmb.bodies.validity import Validity, validity
+from flexmb.bodies.velocity_matrix import reduced_damping, sound_velocity_matrix
 from reduction.basis import Basis
 from reduction.residual import ResidualCompliance, residual_compliance
 from reduction.second_order import second_order
@@ -84,6 +85,9 @@ class Body:
     - `stiffness` (m,): diagonal of the reduced stiffness matrix, the squares of the angular eigenfrequencies
       (1/time^2).
     - `damping` (m,): diagonal of the reduced damping matrix (1/time).
+    - `velocity_matrix` (6 + m, 6 + m): None, or the matrix C of a force `-C [v, omega, etadot]` beside the diagonal
+      damping, in body axes: damping that couples elastic coordinates, and gyroscopic forces, for which C is
+      antisymmetric (a wheel that spins in the body with the angular momentum H: `C = -skew(H)` for omega).
     - `interfaces`: the places to which joints attach. Joints attach to a rigid body at any other point too.
     - `deflection` (m,): largest nodal displacement per unit of each elastic coordinate; error control is relative to
       it.
@@ -102,8 +106,8 @@ class Body:
     Units: consistent.
 
     Raises `MatrixError` when stiffness, damping or deflection is complex, not finite or of a wrong shape, the stiffness
-    is not positive or the damping is negative; `InterfaceError` when the arrays of an interface do not match the number
-    of elastic coordinates.
+    is not positive or the damping is negative, also that of the velocity matrix; `InterfaceError` when the arrays of an
+    interface do not match the number of elastic coordinates.
     """
 
     name: str
@@ -121,6 +125,7 @@ class Body:
     shape: Shape | None = None
     surfaces: Mapping[str, BodySurface] = field(default_factory=dict)
     compliance: ResidualCompliance | None = None
+    velocity_matrix: Float[np.ndarray, "n n"] | None = None
 
     def __post_init__(self) -> None:
         m = self.invariants.modes
@@ -146,6 +151,10 @@ class Body:
             raise MatrixError(
                 f"Body {self.name!r}: the damping must not be negative; found {self.damping.min():.3g}, which would "
                 "supply energy."
+            )
+        if self.velocity_matrix is not None:
+            object.__setattr__(
+                self, "velocity_matrix", sound_velocity_matrix(self.velocity_matrix, self.damping, self.name)
             )
         for name, interface in self.interfaces.items():
             if interface.rows.shape != (6, m):
@@ -220,6 +229,7 @@ class Body:
             Psi=None if self.Psi is None else np.zeros((len(self.Psi), 0), dtype=self.Psi.dtype),
             beams=None if self.beams is None else self.beams.transformed(np.zeros((self.modes, 0))),
             shape=self.shape,
+            velocity_matrix=None if self.velocity_matrix is None else self.velocity_matrix[:6, :6],
             surfaces={k: without_shapes(s) for k, s in self.surfaces.items()},
         )
 
@@ -233,6 +243,8 @@ class Body:
             f = self.frequencies
             lines.append(f"  {self.modes} elastic coordinates, {f[0]:.5g} to {f[-1]:.5g} cycles per unit of time")
             lines.append(f"  geometric stiffness: {SECOND_ORDER if inv.second_order else NO_SECOND_ORDER}")
+        if self.velocity_matrix is not None:
+            lines.append("  a velocity matrix: damping that couples coordinates, or gyroscopic forces")
         lines += [f"  interface {k!r} at {np.round(i.point, 9)}" for k, i in self.interfaces.items()]
         lines += [f"  surface {k!r}: {len(s.nodes)} nodes, area {s.areas.sum():.6g}" for k, s in self.surfaces.items()]
         return "\n".join(lines)
@@ -343,6 +355,8 @@ def flexible_body(
 
     - `modal_damping`: the ratio of critical damping of every elastic coordinate, or a function that returns the ratios
       (m,) for the angular eigenfrequencies (m,).
+      A damping matrix of the model (`Model.D`, made from matrices) is added: its diagonal to `damping`, what couples
+      coordinates and its gyroscopic part to `velocity_matrix`.
     - `rayleigh = (alpha, beta)`: adds `D = alpha M_ff + beta K`. Only the elastic coordinates are damped, not the rigid
       motion.
     - `geometric_stiffness`: "second-order" takes displacements to second order in the elastic coordinates, so that the
@@ -374,13 +388,16 @@ def flexible_body(
         raise MatrixError(unknown_name("geometric stiffness", chosen, (SECOND_ORDER, NO_SECOND_ORDER)))
     compliance = residual_compliance(model, basis) if model.surfaces else None
     second = second_order(model, basis) if chosen == SECOND_ORDER else None
+    damping = 2 * ratios * omega + rayleigh[0] + rayleigh[1] * basis.eigenvalues
+    diagonal, coupled = (0.0, None) if model.D is None else reduced_damping(model, basis)
     nodal = model.displacements(basis.Psi)
     Psi = np.ascontiguousarray(nodal.reshape(-1, basis.n_modes), dtype=np.float32)
     return Body(
         name=name or model.name or "flexible body",
         invariants=inertia_invariants(model, basis, second),
         stiffness=basis.eigenvalues,
-        damping=2 * ratios * omega + rayleigh[0] + rayleigh[1] * basis.eigenvalues,
+        damping=damping + diagonal,
+        velocity_matrix=coupled,
         interfaces={
             key: BodyInterface(model.interfaces[key].point, rows, None if second is None else second.interfaces[key])
             for key, rows in basis.interface_modes.items()

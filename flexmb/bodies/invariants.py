@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 from jaxtyping import Float
 
 from fem.errors import MatrixError
-from fem.interface import rigid_motion
 from fem.matrices.beam_matrices import LineMass
 from fem.model import Model
 from fem.renamed import renamed
@@ -18,6 +18,8 @@ _SPIN = np.array(
     [[[0, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 0, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 0]]]
 )
 """`_SPIN[k] @ a = e_k x a`."""
+WITHOUT_MASS = 1e-9
+"""Rotary inertia of a node, relative to the largest one of a part, that counts as none."""
 
 
 @renamed(over="transformed")
@@ -191,11 +193,12 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
     Reference: Shabana, Dynamics of Multibody Systems (2013), section 5.4 (inertia shape integrals).
     """
     m, M = basis.n_modes, model.solid_mass
-    rigid = rigid_motion(model.points, np.zeros(3))
+    size = M.shape[0]  # displacements, and for a model made from matrices rotations, which turn with the body as well
+    rigid = model.rigid_body_modes_of_all()[:size]
     T, R = rigid[:, :3], rigid[:, 3:]
     MT, MR = M @ T, M @ R
-    nodal = model.displacements(basis.Psi)
-    Psi = nodal.reshape(-1, m)
+    Psi = model.dof_map.expand(basis.Psi)[:size]
+    nodal = _that_carry_mass(M, Psi.reshape(-1, 3, m), len(model.points))
     turned = np.stack([np.einsum("ab,nbm->nam", spin, nodal).reshape(-1, m) for spin in _SPIN])  # W: 3, 3 n, m
 
     mass_of_turns = np.stack([M @ turned[k] for k in range(3)])
@@ -244,6 +247,19 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
         h=h,
         PG=np.zeros((3, 3, m, m)) if second is None else moments,
     )
+
+
+def _that_carry_mass(M: sp.csr_matrix, nodal: np.ndarray, nodes: int) -> np.ndarray:
+    """Displacements of nodes and then their rotations (b, 3, m), these without what no mass follows: rotations about
+    the normals of shells, which are no rotations of the material."""
+    start, vectors = 3 * nodes, len(nodal) - nodes
+    if not vectors:
+        return nodal
+    first = start + 3 * np.arange(vectors)
+    blocks = np.array([[np.asarray(M[first + i, first + j]).ravel() for j in range(3)] for i in range(3)])
+    values, axes = np.linalg.eigh(blocks.transpose(2, 0, 1))
+    moving = axes * (values > WITHOUT_MASS * values.max())[:, None, :]
+    return np.concatenate([nodal[:nodes], moving @ (axes.swapaxes(1, 2) @ nodal[nodes:])])
 
 
 def _turning_sections(line: LineMass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

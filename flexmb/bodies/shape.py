@@ -24,6 +24,8 @@ WELDED = 1e-7
 """Distance relative to the size of a surface below which two of its points are one."""
 THIN = 1e-9
 """Volume relative to the cube of the size below which a surface encloses nothing."""
+PICTURES_ONLY = "give mass and inertia, and the surface for pictures only"
+"""What to do with a surface that does not enclose a volume."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,18 +109,19 @@ class Shape:
             )
         return replace(self, points=self.points @ A.T + t, exact=exact)
 
-    def integrals(self, name: str = "shape") -> VolumeIntegrals:
-        """The integrals over the volume inside; `name` is that of the shape in messages.
+    def integrals(self, name: str = "shape", *, instead: str = PICTURES_ONLY) -> VolumeIntegrals:
+        """The integrals over the volume inside; `name` is that of the shape in messages, `instead` what else to do when
+        it has none.
 
         Raises `MeshError` when the surface is open, its triangles face different sides, it is inside out, or it
         encloses nothing.
         """
-        return self.exact if self.exact is not None else _integrals(self.points, self.triangles, name)
+        return self.exact if self.exact is not None else _integrals(self.points, self.triangles, name, instead)
 
 
-def _integrals(points: np.ndarray, triangles: np.ndarray, name: str) -> VolumeIntegrals:
-    welded, corners = _welded(points, triangles), points[triangles]
-    _require_closed(corners.mean(axis=1), welded, name)
+def _integrals(points: np.ndarray, triangles: np.ndarray, name: str, instead: str) -> VolumeIntegrals:
+    numbers, corners = welded(points, triangles), points[triangles]
+    _require_closed(corners.mean(axis=1), numbers, name, instead)
     origin = corners.mean(axis=(0, 1))
     a, b, c = (corners[:, k] - origin for k in range(3))
     s, v = a + b + c, np.einsum("tk,tk->t", a, np.cross(b, c)) / 6
@@ -126,21 +129,21 @@ def _integrals(points: np.ndarray, triangles: np.ndarray, name: str) -> VolumeIn
     if abs(volume) <= THIN * size**3:
         raise MeshError(
             f"The surface of {name!r} encloses no volume ({volume:.3g}, size {size:.3g}); that of a solid is expected. "
-            "Give such a surface, or mass and inertia, and this surface for pictures only."
+            f"Give such a surface, or {instead}."
         )
     if volume < 0:
         raise MeshError(
             f"The surface of {name!r} is inside out: the volume inside is {volume:.6g}, expected a positive one. Its "
             "triangles should be counter-clockwise seen from outside; flip the normals in the program that wrote it."
         )
-    _require_outward(corners, welded, v, name)
+    _require_outward(corners, numbers, v, name)
     first = v @ s / 4
     second = sum(np.einsum("t,ti,tj->ij", v, x, x) for x in (a, b, c, s)) / 20
     second = second + np.outer(first, origin) + np.outer(origin, first) + volume * np.outer(origin, origin)
     return VolumeIntegrals(volume, first + volume * origin, np.asarray(second))
 
 
-def _welded(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+def welded(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """The triangles (nt, 3) with one number for points that coincide: some files repeat every corner."""
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
     near = scipy.spatial.cKDTree(points).query_pairs(WELDED * size, output_type="ndarray")
@@ -148,7 +151,7 @@ def _welded(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return np.asarray(connected_components(joined, directed=False)[1][triangles], dtype=np.int64)
 
 
-def _require_closed(points: np.ndarray, welded: np.ndarray, name: str) -> None:
+def _require_closed(points: np.ndarray, welded: np.ndarray, name: str, instead: str) -> None:
     """Raise `MeshError` unless every edge is passed as often in one direction as in the other: then the surface has no
     border, which the divergence theorem needs."""
     ends = np.concatenate([welded[:, [k, (k + 1) % 3]] for k in range(3)])
@@ -165,8 +168,7 @@ def _require_closed(points: np.ndarray, welded: np.ndarray, name: str) -> None:
     if open_.any():
         raise MeshError(
             f"The surface of {name!r} is open: {open_.sum()} of its edges border a hole, as at the triangle around "
-            f"{near}; a closed surface is expected. Close the holes in the program that wrote it, or give mass and "
-            "inertia, and the surface for pictures only."
+            f"{near}; a closed surface is expected. Close the holes in the program that wrote it, or {instead}."
         )
     raise MeshError(
         f"The triangles of {name!r} face different sides: {bad.sum()} edges separate triangles of opposite "

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from fem.errors import MeshError
 from fem.files.mesh_files import read_raw
 from fem.mesh.mesh import Mesh
-from fem.mesh.raw_mesh import dimension, solid_mesh
+from fem.mesh.raw_mesh import dimension, mesh_and_steps
 from fem.mesh.skin import FACE_TRIANGLES, skin_triangles
 from flexmb.bodies.shape import Shape, VolumeIntegrals
 from flexmb.spatial.lie import frame_with_axis
@@ -145,7 +145,7 @@ def shape_of(source: "Shape | Mesh | str | Path", name: str = "body") -> Shape:
         )
     raw = read_raw(source)
     if any(dimension(kind) == 3 and len(rows) for kind, rows in raw.blocks):
-        return shape_of(solid_mesh(raw, Path(source).stem), name)
+        return shape_of(mesh_and_steps(raw, Path(source).stem)[0], name)
     drawn = [
         rows[:, list(part)] for kind, rows in raw.blocks if kind in _FACES for part in FACE_TRIANGLES[_FACES[kind]]
     ]

@@ -16,7 +16,7 @@ def in_subspace(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
     k).
 
     The new coordinates are mass-orthonormal and diagonalise the stiffness, in ascending order of frequency. Of the
-    damping matrix `T^T D T` only the diagonal is kept.
+    damping matrix `T^T D T` only the diagonal is kept; the velocity matrix of a body is transformed in full.
     """
     return transformed(body, own_coordinates(body, T))
 
@@ -34,6 +34,7 @@ def transformed(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
         invariants=body.invariants.transformed(T),
         stiffness=np.einsum("ai,a,ai->i", T, body.stiffness, T),
         damping=np.einsum("ai,a,ai->i", T, body.damping, T),
+        velocity_matrix=None if body.velocity_matrix is None else _velocities(body.velocity_matrix, T),
         deflection=_deflection(Psi, body.deflection, T),
         interfaces={name: interface.transformed(T) for name, interface in body.interfaces.items()},
         Psi=Psi,
@@ -51,6 +52,12 @@ def transformed(body: Body, T: Float[np.ndarray, "m k"]) -> Body:
         if body.stress is None
         else replace(body.stress, rows=(body.stress.rows @ T).astype(body.stress.rows.dtype)),
     )
+
+
+def _velocities(C: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """A velocity matrix for other elastic coordinates."""
+    W = scipy.linalg.block_diag(np.eye(6), T)
+    return np.asarray(W.T @ C @ W)
 
 
 def own_coordinates(body: Body, T: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "m k"]:

@@ -1,7 +1,7 @@
 """Surfaces of bodies where other bodies touch them, with their elastic motion."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,8 +12,6 @@ from flexmb.bodies.invariants import InertiaInvariants, rigid_mass
 from reduction.basis import Basis
 from reduction.residual import ResidualCompliance, lifted
 from reduction.second_order_modes import SecondOrderModes
-
-_ARRAYS = ("points", "areas", "normals", "curvatures", "spacing", "rows", "second")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +45,11 @@ class BodySurface:
         n, m, p = len(self.nodes), np.shape(self.rows)[-1], len(self.pairs)
         shapes = {"points": (n, 3), "areas": (n,), "normals": (n, 3), "curvatures": (n, 2), "spacing": (n,)}
         shapes |= {"rows": (n, 3, m), "second": (n, 3, p)}
-        for name in _ARRAYS:
+        for name, shape in shapes.items():
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
-            if value.shape != shapes[name] or not np.isfinite(value).all():
+            if value.shape != shape or not np.isfinite(value).all():
                 raise MatrixError(
-                    f"A surface of {n} nodes: {name} should be {shapes[name]} finite numbers; found {value.shape}."
+                    f"A surface of {n} nodes: {name} should be {shape} finite numbers; found {value.shape}."
                 )
             value.setflags(write=False)
             object.__setattr__(self, name, value)
@@ -87,7 +85,7 @@ def body_surfaces(
 
 def without_shapes(surface: BodySurface) -> BodySurface:
     """The surface of the rigid body."""
-    return _with_motion(surface, surface.rows[..., :0], surface.pairs[:0], surface.second[..., :0])
+    return replace(surface, rows=surface.rows[..., :0], pairs=surface.pairs[:0], second=surface.second[..., :0])
 
 
 def transformed_surface(
@@ -95,12 +93,7 @@ def transformed_surface(
 ) -> BodySurface:
     """The surface in other elastic coordinates z, `eta = T z`; `weight` (p, q) combines the second-order shapes to
     those of the new `pairs` (q, 2)."""
-    return _with_motion(surface, surface.rows @ T, pairs, surface.second @ weight)
-
-
-def _with_motion(s: BodySurface, rows: np.ndarray, pairs: np.ndarray, second: np.ndarray) -> BodySurface:
-    shape = (s.nodes, s.points, s.triangles, s.areas, s.normals, s.curvatures, s.spacing)
-    return BodySurface(*shape, rows, pairs, second, s.places)
+    return replace(surface, rows=surface.rows @ T, pairs=pairs, second=surface.second @ weight)
 
 
 def confined_compliance(

@@ -27,7 +27,7 @@ def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
             raise StudyError(f"{option} {text!r}: FIRST and LAST are numbers and COUNT is a whole number.") from None
         if not (np.isfinite([first, last]).all() and 1 <= count <= MOST_VALUES):
             raise StudyError(
-                f"{option} {text!r}: FIRST and LAST are finite and COUNT is from 1 to {MOST_VALUES}; found {text!r}."
+                f"{option} {text!r}: FIRST and LAST are finite and COUNT is from 1 to {MOST_VALUES}; found {given!r}."
             )
         return key, np.linspace(first, last, count).tolist()
     return key, [_value(part.strip()) for part in given.split(",")]

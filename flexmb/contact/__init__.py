@@ -14,7 +14,9 @@ from flexmb.contact.laws import (
     power_law,
     reached_restitution,
 )
-from flexmb.contact.shapes import Bore, Box, Capsule, ContactShape, Cylinder, Plane, Socket, Sphere, Surface
+from flexmb.contact.shape import ContactShape, Surface
+from flexmb.contact.shapes import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere
+from flexmb.contact.triangle_mesh import TriangleMesh, hull, mesh
 
 __all__ = [
     "FACTORS",
@@ -31,12 +33,15 @@ __all__ = [
     "Socket",
     "Sphere",
     "Surface",
+    "TriangleMesh",
     "TurningFriction",
     "effective_modulus",
     "elastic_foundation",
     "hertz_stiffness",
+    "hull",
     "line_contact",
     "malca",
+    "mesh",
     "permanent_indentation",
     "power_law",
     "reached_restitution",

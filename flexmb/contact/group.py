@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmb.contact.shapes import ContactShape
+from flexmb.contact.shape import ContactShape
 from flexmb.errors import LawError
 from flexmb.kernels.base.law_call import LawCall
 

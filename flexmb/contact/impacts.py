@@ -19,18 +19,23 @@ Sources: Stronge, Impact Mechanics (2000), chapters 2 to 5; Keller, "Impact with
 systems with frictional contact using joint coordinates and canonical equations of motion" (1996).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from flexmb.contact.cones import Coulomb, solve_contacts
+from flexmb.contact.cones import TOLERANCE, Coulomb, solve_contacts
 from flexmb.errors import UnilateralError
 
+Reached = Callable[[np.ndarray, float, float], float]
+"""A function of velocities, normal impulse and its work that rises to zero at the end of a phase of an impact."""
 RESTS = 1e-10
 """Slip, relative to the velocities before an impact, at which a point sticks or turns."""
+CLOSES = 10 * TOLERANCE
+"""Rate, relative to the velocities before an impact, at which a contact still closes: more than the error with which
+the cone problem is solved."""
 ACCURACY = 1e-12
 """Relative accuracy of the velocities while the slip turns."""
 LONGEST = 1e6
@@ -77,7 +82,7 @@ def _in_two_phases(W: np.ndarray, before: np.ndarray, mu: np.ndarray, e: np.ndar
     total, u = np.zeros(len(before)), np.array(before, dtype=float)
     fast = float(np.abs(before).max(initial=0.0))
     for k in range(ROUNDS):
-        if not (u[::3] < -RESTS * fast).any():
+        if not (u[::3] < -CLOSES * fast).any():
             return total
         pressed = _solved(W, u, mu, before)
         part = pressed * (1.0 + np.repeat(e, 3)) if k == 0 else pressed
@@ -152,7 +157,7 @@ class _Path:
         self._fast = float(np.abs(u).max())
         self._unit = abs(u[0]) / W[0, 0]
 
-    def grow(self, reached) -> None:  # type: ignore[no-untyped-def]
+    def grow(self, reached: Reached) -> None:
         """Let the normal impulse grow until `reached(u, impulse, work)`, the normal impulse among its arguments, rises
         to zero."""
         if np.linalg.norm(self.u[1:]) > RESTS * self._fast:
@@ -161,7 +166,7 @@ class _Path:
             self.u[1:] = 0.0
             self._straight(self._at_rest(), reached)
 
-    def _slide(self, reached) -> None:  # type: ignore[no-untyped-def]
+    def _slide(self, reached: Reached) -> None:
         W, mu = self.W, self.mu
 
         def rates(_: float, y: np.ndarray) -> np.ndarray:
@@ -207,7 +212,7 @@ class _Path:
             low, high = (middle, high) if longer else (low, middle)
         return np.array([1.0, *(-vectors @ (c / (values + high)))])
 
-    def _straight(self, direction: np.ndarray, reached) -> None:  # type: ignore[no-untyped-def]
+    def _straight(self, direction: np.ndarray, reached: Reached) -> None:
         """Grow with a constant direction: velocities are linear, the work is quadratic in the impulse."""
         change = self.W @ direction
 
@@ -215,15 +220,18 @@ class _Path:
             work = self.work + self.u[0] * p + 0.5 * change[0] * p * p
             return self.u + change * p, self.impulse + direction * p, work
 
+        def early(p: float) -> bool:
+            u, impulse, work = at(p)
+            return reached(u, impulse[0], work) < 0.0
+
         low, high = 0.0, self._unit
-        while reached(at(high)[0], at(high)[1][0], at(high)[2]) < 0.0:
+        while early(high):
             low, high = high, 2.0 * high
             if high > LONGEST * self._unit:
                 raise UnilateralError("An impact with friction does not end: the friction presses the bodies together.")
         while high - low > 1e-16 * high:
             middle = 0.5 * (low + high)
-            u, impulse, work = at(middle)
             if middle in (low, high):
                 break
-            low, high = (middle, high) if reached(u, impulse[0], work) < 0.0 else (low, middle)
+            low, high = (middle, high) if early(middle) else (low, middle)
         self.u, self.impulse, self.work = at(high)

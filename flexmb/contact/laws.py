@@ -16,6 +16,7 @@ Machado, Silva and Martins (2011); Johnson, Contact Mechanics (1985).
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 
 import scipy
 
@@ -99,7 +100,7 @@ class TurningFriction:
     def __post_init__(self) -> None:
         for name in ("rolling", "spinning"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not (isinstance(value, int | float) and 0.0 <= value < math.inf):
+            if not (_is_number(value) and 0.0 <= value < math.inf):
                 raise LawError(f"The friction of {name} is a length >= 0, a moment over a force; found {value!r}.")
         if not self.rolling + self.spinning > 0.0:
             raise LawError("TurningFriction has a length of rolling, of spinning, or of both; found neither.")
@@ -108,8 +109,35 @@ class TurningFriction:
 
 def _positive(what: str, **values: float) -> None:
     for name, value in values.items():
-        if isinstance(value, bool) or not (isinstance(value, int | float) and 0.0 < value < math.inf):
+        if not (_is_number(value) and 0.0 < value < math.inf):
             raise LawError(f"The {name.replace('_', ' ')} of {what} must be a positive number; found {value!r}.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _require_restitution(value: float, advice: str = "") -> None:
+    if not (_is_number(value) and 0.0 < value <= 1.0):
+        raise LawError(f"A coefficient of restitution is above 0 and at most 1; found {value!r}.{advice}")
+
+
+def _require_poisson(value: float, what: str) -> None:
+    if not (_is_number(value) and -1.0 < value <= 0.5):
+        raise LawError(f"Poisson's ratio of {what} is above -1 and at most 1/2; found {value!r}.")
+
+
+def _curvature(radius: float, other: float) -> float:
+    """The sum of the curvatures of a sphere of `radius` and of one of radius `other`, a socket if it is negative."""
+    if not (_is_number(other) and (other > 0.0 or other < 0.0)):
+        raise LawError(
+            "The radius of the other surface is positive, infinite for a plane, or negative for a socket; found "
+            f"{other!r}."
+        )
+    curvature = 1.0 / radius + 1.0 / other
+    if not curvature > 0.0:
+        raise LawError(f"A sphere of radius {radius} does not fit into a socket of radius {-other}.")
+    return curvature
 
 
 def hertz_stiffness(modulus: float, radius: float, other: float = math.inf) -> float:
@@ -119,15 +147,19 @@ def hertz_stiffness(modulus: float, radius: float, other: float = math.inf) -> f
     Raises `LawError` when a value is not positive, or the sphere does not fit into the socket.
     """
     _positive("a Hertzian contact", modulus=modulus, radius=radius)
-    curvature = 1.0 / radius + 1.0 / other
-    if not curvature > 0.0:
-        raise LawError(f"A sphere of radius {radius} does not fit into a socket of radius {-other}.")
-    return 4.0 / 3.0 * modulus * math.sqrt(1.0 / curvature)
+    return 4.0 / 3.0 * modulus * math.sqrt(1.0 / _curvature(radius, other))
 
 
 def effective_modulus(young: float, poisson: float, other_young: float = math.inf, other_poisson: float = 0.0) -> float:
-    """`E*` of two materials: `1/E* = (1 - nu1^2) / E1 + (1 - nu2^2) / E2`; the second is rigid by default."""
+    """`E*` of two materials: `1/E* = (1 - nu1^2) / E1 + (1 - nu2^2) / E2`; the second is rigid by default.
+
+    Raises `LawError` when a modulus is not positive, or a Poisson's ratio is not above -1 and up to 1/2.
+    """
     _positive("a contact", young=young)
+    if other_young != math.inf:
+        _positive("a contact", other_young=other_young)
+    for value in (poisson, other_poisson):
+        _require_poisson(value, "a contact")
     return 1.0 / ((1 - poisson**2) / young + (1 - other_poisson**2) / other_young)
 
 
@@ -153,11 +185,8 @@ def power_law(
     _positive("a contact law", stiffness=stiffness, exponent=exponent)
     if exponent < 1.0:
         raise LawError(f"The exponent of a contact law is at least 1; found {exponent}.")
-    if not 0.0 < restitution <= 1.0:
-        raise LawError(
-            f"A coefficient of restitution is above 0 and at most 1; found {restitution}. For an impact without "
-            "rebound, take a small value: the damping of continuous contact is finite."
-        )
+    advice = " For an impact without rebound, take a small value: the damping of continuous contact is finite."
+    _require_restitution(restitution, advice)
     if factor not in FACTORS:
         raise LawError(unknown_name("factor of damping", factor, FACTORS))
     if restitution < 1.0 - CLOSE and speed is None:
@@ -191,13 +220,10 @@ def elastic_foundation(
     Raises `LawError` as `power_law`, and for a Poisson's ratio that is not below 1/2.
     """
     _positive("an elastic layer", young=young, thickness=thickness, radius=radius)
-    if not -1.0 < poisson < 0.5:
+    if not (_is_number(poisson) and -1.0 < poisson < 0.5):
         raise LawError(f"Poisson's ratio of an elastic layer is above -1 and below 1/2; found {poisson}.")
-    curvature = 1.0 / radius + 1.0 / other
-    if not curvature > 0.0:
-        raise LawError(f"A sphere of radius {radius} does not fit into a socket of radius {-other}.")
     k = young * (1 - poisson) / ((1 + poisson) * (1 - 2 * poisson) * thickness)
-    return power_law(math.pi * k / curvature, 2.0, restitution=restitution, speed=speed)
+    return power_law(math.pi * k / _curvature(radius, other), 2.0, restitution=restitution, speed=speed)
 
 
 def line_contact(modulus: float, length: float, radius_difference: float) -> NormalLaw:
@@ -225,7 +251,7 @@ def malca(
     MPa**, and `E* = E / (2 (1 - nu^2))`. `R` from 0.05 to 10 mm (internal) or 5 to 500 mm (external). The damping is
     that of Lankarani and Nikravesh. Raises `LawError` when a value is out of range.
     """
-    _positive("a contact of cylinders", modulus=modulus, length=length)
+    _positive("a contact of cylinders", modulus=modulus, length=length, radius_difference=radius_difference)
     least, most = (0.05, 10.0) if internal else (5.0, 500.0)
     R = radius_difference
     if not least <= R <= most:
@@ -250,6 +276,5 @@ def permanent_indentation(stiffness: float, restitution: float, exponent: float 
     Raises `LawError` when a value is out of range.
     """
     _positive("a contact law", stiffness=stiffness, exponent=exponent)
-    if not 0.0 < restitution <= 1.0:
-        raise LawError(f"A coefficient of restitution is above 0 and at most 1; found {restitution}.")
+    _require_restitution(restitution)
     return NormalLaw("permanent indentation", stiffness, exponent, restitution=restitution)

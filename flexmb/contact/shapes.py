@@ -1,58 +1,14 @@
-"""Simple shapes of contact surfaces, and their places on bodies. Lengths in the units of the mechanism."""
+"""Simple shapes of contact surfaces, and the pairs of shapes that can touch. Lengths in the units of the mechanism."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from flexmb.contact.shape import ContactShape
+from flexmb.contact.triangle_mesh import TriangleMesh
 from flexmb.errors import MechanismError
 from flexmb.kernels.contact import shapes as codes
-
-
-@dataclass(frozen=True)
-class ContactShape:
-    """A shape in its own frame; see the kinds below.
-
-    Raises `MechanismError` when a dimension is not a positive number.
-    """
-
-    code: ClassVar[int]
-    title: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        for name, value in self._named():
-            if isinstance(value, bool) or not (np.isreal(value) and 0.0 < value < np.inf):
-                raise MechanismError(f"The {name} of a {self.title} must be a positive number; found {value!r}.")
-
-    def _named(self) -> list[tuple[str, float]]:
-        return [(field.name, getattr(self, field.name)) for field in fields(self)]
-
-    @property
-    def dimensions(self) -> tuple[float, float, float]:
-        """Up to three lengths in the order of the arguments, then zeros."""
-        given = [float(value) for _, value in self._named()]
-        return tuple([*given, 0.0, 0.0, 0.0][:3])  # type: ignore[return-value]
-
-    @property
-    def size(self) -> float:
-        """The smallest dimension, with half of an edge or length; infinite for a plane."""
-        return min((v if name == "radius" else 0.5 * v for name, v in self._named()), default=np.inf)
-
-    @property
-    def reach(self) -> float:
-        """The radius of the sphere about its place that holds the shape; infinite for a plane."""
-        radius, length = getattr(self, "radius", 0.0), getattr(self, "length", 0.0)
-        return float(np.hypot(radius, 0.5 * length))
-
-    def on(self, place: Any, axis: ArrayLike | None = None, x_axis: ArrayLike | None = None) -> "Surface":
-        """The shape at a place of a body or of the ground, such as `body.at(point)` or `body["interface"]`.
-
-        - `axis` (3,): the z axis of the shape, a world direction in the initial configuration: the normal of a plane,
-          the axis of a cylinder, bore or capsule (default: the z axis of the body frame).
-        - `x_axis` (3,): the direction to which the x axis of the shape is closest, for boxes.
-        """
-        return Surface(self, place, axis, x_axis)
 
 
 @dataclass(frozen=True)
@@ -127,24 +83,15 @@ class Box(ContactShape):
         return 0.5 * float(np.linalg.norm(self.dimensions))
 
 
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """A shape at a place; made by `ContactShape.on`."""
-
-    shape: ContactShape
-    place: Any
-    axis: ArrayLike | None = None
-    x_axis: ArrayLike | None = None
-
-
 SHAPES = {kind.title: kind for kind in (Plane, Sphere, Socket, Cylinder, Bore, Capsule, Box)}
-"""The kinds of shapes by their names in model files."""
-_BY_CODE = {kind.code: kind for kind in SHAPES.values()}
+"""The simple shapes by their names in model files."""
+_BY_CODE: dict[int, type[ContactShape]] = {kind.code: kind for kind in (*SHAPES.values(), TriangleMesh)}
 PAIRS = tuple((_BY_CODE[a], _BY_CODE[b]) for a, b in codes.PAIRS)
 
 
 def require_pair(a: ContactShape, b: ContactShape, name: str) -> None:
-    """Raises `MechanismError` when the contact of two shapes is not known."""
+    """Raises `MechanismError` when the contact of two shapes is not known, or needs meshes that are convex or have few
+    corners."""
     kinds = {(x.code, y.code) for x, y in PAIRS}
     if (a.code, b.code) not in kinds and (b.code, a.code) not in kinds:
         known = ", ".join(f"{x.title} and {y.title}" for x, y in PAIRS)
@@ -152,9 +99,65 @@ def require_pair(a: ContactShape, b: ContactShape, name: str) -> None:
             f"Contact {name!r}: there is no contact of a {a.title} with a {b.title}; expected one of: {known}. Compose "
             "the surface of such shapes, with a contact for each."
         )
+    for mesh, other in ((a, b), (b, a)):
+        if isinstance(mesh, TriangleMesh) and not isinstance(other, Sphere):
+            _require_hull(mesh, other, name)
 
 
-def shape_of_code(code: float, dimensions: tuple[float, ...]) -> ContactShape:
-    """The shape of a code with its dimensions."""
+def _require_hull(mesh: TriangleMesh, other: ContactShape, name: str) -> None:
+    if len(mesh.hull.corners) > codes.MOST_CORNERS:
+        raise MechanismError(
+            f"Contact {name!r}: the mesh {mesh.name!r} touches a {other.title} with the corners of its convex hull, "
+            f"which are {len(mesh.hull.corners)}; at most {codes.MOST_CORNERS} expected. Give this contact "
+            f"flexmb.contact.hull(..., corners={codes.MOST_CORNERS}), which has those that matter most."
+        )
+    if not (mesh.convex or isinstance(other, Plane)):
+        raise MechanismError(
+            f"Contact {name!r}: the mesh {mesh.name!r} is not convex, and only convex ones touch a {other.title}. "
+            "Divide it into convex meshes, several of which may be on one body, or give this contact its hull "
+            "(flexmb.contact.hull)."
+        )
+
+
+def shape_of_code(code: float, dimensions: Sequence[float]) -> ContactShape:
+    """The simple shape of a code with its dimensions."""
     kind = _BY_CODE[int(code)]
     return kind(*dimensions[: len(fields(kind))])
+
+
+FIRST, SECOND = 1, 5
+"""Places of the dimensions of both shapes in the numbers of a pair."""
+Meshes = Mapping[int, TriangleMesh]
+"""Meshes by the places of their dimensions in the numbers of a pair, which do not hold their addresses."""
+
+
+def pair_numbers(a: ContactShape, b: ContactShape) -> tuple[tuple[float, ...], Meshes]:
+    """The codes and dimensions (8) of two shapes, and those that are meshes."""
+    numbers: list[float] = []
+    for shape in (a, b):
+        numbers += [float(shape.code), *(shape.dimensions if not isinstance(shape, TriangleMesh) else (0.0, 0.0, 0.0))]
+    return tuple(numbers), {k: x for k, x in ((FIRST, a), (SECOND, b)) if isinstance(x, TriangleMesh)}
+
+
+def addressed(numbers: Sequence[float], meshes: Meshes) -> tuple[float, ...]:
+    """Numbers that begin with those of a pair, with the dimensions of its meshes for compiled code: valid in this
+    process, during the lifetime of the meshes."""
+    found = list(numbers)
+    for place, mesh in meshes.items():
+        found[place : place + 3] = mesh.dimensions
+    return tuple(found)
+
+
+def pair_of(numbers: Sequence[float], meshes: Meshes) -> tuple[ContactShape, ContactShape]:
+    """The shapes of `pair_numbers`. Raises `MechanismError` when meshes and codes do not belong together."""
+    for place in (FIRST, SECOND):
+        if (numbers[place - 1] == TriangleMesh.code) != (place in meshes) or not {*meshes} <= {FIRST, SECOND}:
+            raise MechanismError(
+                f"A pair of shapes with the codes {numbers[0]:g} and {numbers[4]:g} has meshes at the places "
+                f"{sorted(meshes)}; expected one for each code {TriangleMesh.code}, at {FIRST} or {SECOND}."
+            )
+    a, b = (
+        meshes[place] if place in meshes else shape_of_code(numbers[place - 1], numbers[place : place + 3])
+        for place in (FIRST, SECOND)
+    )
+    return a, b

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from flexmb.contact.shapes import Bore, Box, Capsule, ContactShape, Cylinder, Plane, Socket, Sphere
+from flexmb.contact.shape import ContactShape
+from flexmb.contact.shapes import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere
+from flexmb.contact.triangle_mesh import TriangleMesh
 from flexmb.drawn.simple_shapes import Triangles, box
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.contacts.element import contact_shapes, is_contact
@@ -28,9 +30,11 @@ def shapes_in(mechanism: Mechanism) -> Iterator[tuple[int, ContactShape]]:
     for force in mechanism.frame_forces:
         if is_contact(force) and force.name in mechanism.force_elements:
             markers = mechanism.rows[mechanism.force_elements[force.name][0]].markers
-            yield from zip(markers, contact_shapes(force.parameters), strict=True)
+            yield from zip(markers, contact_shapes(force), strict=True)
     for contact in mechanism.contacts:
         yield from zip(contact.markers, contact.pair, strict=True)
+    for surface in mechanism.surface_contacts:
+        yield surface.marker, surface.rigid
     for group in mechanism.contact_groups:
         yield from zip(group.markers, group.shapes, strict=True)
 
@@ -59,6 +63,8 @@ def triangles_of(shape: ContactShape) -> Triangles:
     """The triangles of a shape in its own frame; bores and sockets have a wall around them."""
     quarter = np.linspace(0.0, 0.5 * np.pi, ARC)
     match shape:
+        case TriangleMesh():
+            return shape.points, shape.triangles
         case Box(x, y, z):
             return box(np.zeros(3), np.array([x, y, z]), np.eye(3))
         case Sphere(r):

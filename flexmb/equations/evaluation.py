@@ -98,6 +98,7 @@ class Equations:
         energies, out = np.zeros(5), self.workspace.unbalanced
         if len(self.states):
             self.workspace.half[0], self.workspace.state_base[:] = 0.0, self.states
+            self.workspace.states[self.flat.skin_state :] = self.states[self.flat.skin_state :]
         residual(
             self.flat, q, w, wdot, multipliers, functions, self.expected, self.kinematics, self.workspace, out, energies
         )
@@ -112,7 +113,7 @@ class Equations:
         force, flat, seen = self.mechanism.frame_forces[element], self.flat, np.zeros(18)
         see(flat, self.kinematics, self.workspace, element, seen)
         states = self.states[flat.element_state[element] : flat.element_state[element + 1]]
-        return force.call.over(times, seen, states, np.array(force.parameters))
+        return force.call.over(times, seen, states, np.array(force.numbers))
 
     def expect(self, displacement: np.ndarray | None = None, since: np.ndarray | None = None) -> None:
         """Predict the angles of the next evaluation: those of the last step, or `since` (na,), changed by a

@@ -7,8 +7,9 @@ import numpy as np
 
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.initial_conditions import Start, consistent_state, row_jacobian
-from flexmb.equations.projection import as_sparse, mass_weighted_projection, velocity_rows
+from flexmb.equations.initial_conditions import Start, consistent_state
+from flexmb.equations.projection import as_sparse, velocity_rows
+from flexmb.equations.skins import no_forces, require_apart
 from flexmb.equations.snapshot import Snapshot, Snapshots
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
@@ -18,13 +19,23 @@ from flexmb.integrators.integrator import Steps, first_step
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.base.pointed import pointed
-from flexmb.kernels.calls import advance, advance_stored, joint_poses, joint_velocities, place_bodies, place_markers
+from flexmb.kernels.calls import (
+    advance,
+    advance_stored,
+    joint_poses,
+    joint_velocities,
+    place_bodies,
+    place_markers,
+    row_rates,
+)
+from flexmb.kernels.joint_coordinates.tree import Tree
 from flexmb.kernels.steps.step import (
     CONVERGED,
     DEGREE,
     DIVERGED,
     ERROR,
     ITERATIONS,
+    JAMMED,
     KNOWN,
     NO_MASS,
     ORDER,
@@ -83,8 +94,10 @@ class GeneralisedAlphaRun:
         self._at_end = mechanism.function_values(self.t)
         self.tree = integrated_tree(mechanism, coordinates)
         self.weight = self.tree.weight
+        self._turns, self._carried = _commuting_not(self.tree)
         self._put(begin)
         self.equations.warn_far_apart()
+        require_apart(self.equations)
         self._size = first_step(state.w, begin.wdot, self.flat.weight, tolerance, longest) if step is None else step
         self._brief = BRIEF * self._size
         if pace is not None:  # the initial values use the motion over two steps
@@ -92,6 +105,15 @@ class GeneralisedAlphaRun:
             self._size = min(self._size, most, 0.5 * max(change - self.t, pace.same))
         self._steps, self._pace = Steps(), pace
         self._without_damping = self._undamped = scheme.gamma - 0.5 < UNDAMPED
+
+    def begin_anew(self, begin: Start) -> None:
+        """Continue with fixed steps from other initial conditions at the present time, where forces may jump."""
+        iterations = self.motion.last[ITERATIONS]
+        self.t, self._at_end = begin.state.t, self.equations.mechanism.function_values(begin.state.t)
+        self.equations.angles[:] = begin.state.angles
+        self._put(begin)
+        self._start(self._size)
+        self.motion.last[ITERATIONS] = iterations
 
     def _put(self, begin: Start) -> None:
         """Set the motion and its powers to initial conditions."""
@@ -212,19 +234,18 @@ class GeneralisedAlphaRun:
         from the local error of the increment, which is `h v + h^2/2 vdot + h^3 (vddot / 6 + [v, vdot] / 12)` for the
         exact motion (Magnus expansion).
         """
-        mechanism, flat, scheme, motion = self.equations.mechanism, self.flat, self.scheme, self.motion
+        e, flat, scheme, motion = self.equations, self.flat, self.scheme, self.motion
         c = scheme.alpha_m - scheme.alpha_f
         rate = self._jerk(h)
         motion.a[:] += c * h * rate
         motion.last[SIZE] = h
-        if nj := mechanism.joint_rows:
-            q = self._begin.state.q
-            J = row_jacobian(mechanism, flat, q, self._at_end)[1][:nj]
-            none = np.zeros_like(rate)
+        if nj := flat.joint_rows:
+            q, none, across = self._begin.state.q, np.zeros_like(rate), np.zeros(len(flat.row_kind))
+            self._evaluate()
             local = (1 / 6 - scheme.beta - c / 2) * rate + self._commutator(motion.v, motion.vdot) / 12
-            across = J @ self._placed(motion.pose, q, none, local, none)[1]
+            row_rates(flat, e.workspace.G, self._placed(motion.pose, q, none, local, none)[1], across)
             across[velocity_rows(flat)] = 0.0  # the velocities of the method satisfy these
-            motion.v[:] += h * h * self._in_joints(q, mass_weighted_projection(J, across, flat))
+            motion.v[:] += h * h * self._in_joints(q, e.mass_weighted_projection(across[:nj]))
             motion.w[:] = self._placed(motion.pose, q, none, motion.v, motion.vdot)[1]
 
     def _commutator(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -232,15 +253,11 @@ class GeneralisedAlphaRun:
 
         Its components are not zero for rotations about three axes and for pivots with a carrier; all others commute.
         """
-        out, tree = np.zeros_like(x), self.tree
-        for b, start in enumerate(tree.start[:-1]):
-            axes = list(tree.axes[tree.axis_start[b] : tree.axis_start[b + 1]])
-            if axes[-3:] == [3, 4, 5]:
-                k = slice(start + len(axes) - 3, start + len(axes))
-                out[k] = np.cross(x[k], y[k])
-            if tree.carrier[b] != GROUND:
-                k, turn = (slice(s, s + 3) for s in (start, tree.start[tree.carrier[b]] + 3))
-                out[k] = np.cross(x[turn], y[k]) + np.cross(x[k], y[turn])
+        out, k, (moved, turn) = np.zeros_like(x), self._turns, self._carried
+        if len(k):
+            out[k] = np.cross(x[k], y[k])
+        if len(moved):
+            out[moved] = np.cross(x[turn], y[moved]) + np.cross(x[moved], y[turn])
         return out
 
     def _jerk(self, h: float) -> np.ndarray:
@@ -382,8 +399,7 @@ class GeneralisedAlphaRun:
 
     def _here(self) -> State:
         """The present state."""
-        s = self.now()
-        return s.state
+        return self.now().state
 
     def _started(self, state: State) -> Start:
         return consistent_state(replace(self.equations.mechanism, initial=state, start_rows=()))
@@ -460,6 +476,8 @@ class GeneralisedAlphaRun:
     def _fail(self, outcome: int, h: float) -> None:
         if outcome == NO_MASS:
             raise self.equations.no_mass(self.t)
+        if outcome == JAMMED:
+            raise no_forces(self.equations, self.t, h)
         error = self.equations.diverged(self.t, h, self.motion.w)
         if self._without_damping and self.flat.joint_rows and isinstance(error, ConvergenceError):
             raise ConvergenceError(
@@ -468,3 +486,18 @@ class GeneralisedAlphaRun:
                 "step, at any step size. Use rho_inf = 0.95 or less, or coordinates='joint' for a tree of joints."
             ) from error
         raise error
+
+
+def _commuting_not(tree: Tree) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """The places (n, 3) of velocities that do not commute: rotations about three axes; and pivots with a carrier,
+    beside the rotation of this."""
+    turns, moved, carriers = [], [], []
+    for b, start in enumerate(tree.start[:-1]):
+        axes = list(tree.axes[tree.axis_start[b] : tree.axis_start[b + 1]])
+        if axes[-3:] == [3, 4, 5]:
+            turns.append(start + len(axes) - 3)
+        if tree.carrier[b] != GROUND:
+            moved.append(start)
+            carriers.append(tree.start[tree.carrier[b]] + 3)
+    places, pivots, rotations = (np.add.outer(np.array(x, dtype=int), np.arange(3)) for x in (turns, moved, carriers))
+    return places, (pivots, rotations)

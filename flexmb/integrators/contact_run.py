@@ -9,7 +9,6 @@ restitution; otherwise a bouncing body that comes to rest would need infinitely 
 step, those that are left happen at its end.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,11 +19,11 @@ from scipy.sparse.csgraph import connected_components
 
 from fem.errors import ConvergenceError
 from flexmb.contact.cones import Bounded, solve_contacts
-from flexmb.contact.impacts import impact_impulses
+from flexmb.contact.impacts import CLOSES, impact_impulses
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
-from flexmb.errors import MechanismError, TunnellingWarning, UnilateralError
-from flexmb.integrators.alpha_run import GeneralisedAlphaRun
+from flexmb.errors import MechanismError, UnilateralError
+from flexmb.integrators.alpha_run import LONGEST_RUN, GeneralisedAlphaRun
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import (
     advance_touching,
@@ -44,7 +43,7 @@ REACH = 1e-9
 """Gap, relative to the length of the mechanism, within which a point takes part in an impact."""
 DRAWN = 1e-6
 """Overlap, relative to the length of the mechanism, with which a motion may begin."""
-STILL = 1e-10
+STILL = CLOSES
 """Rate, relative to the largest of the points of an impact, below which a point is at rest."""
 SLOW = 2.0
 """Closing speed of an impact without restitution, relative to the change of the speed in a step."""
@@ -52,6 +51,8 @@ BEGINNING = 1e-4
 """Part of the first step in which the forces at the beginning are found."""
 MOST_RECORDS = 10_000
 """Impacts that are reported one by one."""
+MOST_MOVES = 8
+"""Largest number of displacements, steps of Newton's method, by which the points of an impact are closed."""
 MOST_PARTS = 20
 """Changes in a step that are located."""
 SAME, SLIP_INSTANT, EARLIER = 1e-12, 1e-6, 1e-9
@@ -77,7 +78,6 @@ class ContactRun(GeneralisedAlphaRun):
         self._after_change = scheme._replace(alpha_m=0.0, alpha_f=0.0, beta=0.5, gamma=1.0)
         self._lost = 0.0
         self._breaking = np.zeros(0, dtype=np.int64)
-        self._bounded = tuple(c for c in mechanism.contacts if "plane" not in [shape.title for shape in c.pair])
         self.happened: list[EventRecord] = []
         self._touching = HIT * self.flat.scales[0]
         self._require_apart()
@@ -95,34 +95,35 @@ class ContactRun(GeneralisedAlphaRun):
         self._go(1.0, np.zeros((0, *self._at_end.shape)), FREELY)
         self.motion.last[AFRESH] = 1.0
         self.motion.last[SIZE] = self.motion.last[USUAL] = self.step
-        self._meet(float(self.step or 0.0))
+        assert self.step is not None
+        self._meet(self.step)
 
     def fixed(self, target: float, step: float) -> None:
         """Integrate to `target` by equal steps that are at most `step` long, divided at impacts."""
-        left = max(1, int(np.ceil((target - self.t) / step * (1 - 1e-9))))
-        h, begin = (target - self.t) / left, self.t
+        steps = max(1, int(np.ceil((target - self.t) / step * (1 - 1e-9))))
+        h, begin, done = (target - self.t) / steps, self.t, 0
         self.motion.last[USUAL] = h
-        steps = left
-        while left:
-            times = begin + h * np.arange(steps - left + 1, steps + 1)
-            functions = self.equations.mechanism.function_table(times)
-            outcome, done = self._go(h, functions, FREELY)
-            self._take(done, h, functions)
-            left -= done
-            self.t = begin + h * (steps - left)
-            if outcome == CHANGES:
-                self._divided(h)
-                left -= 1
-                self.t = begin + h * (steps - left)
-            elif outcome != CONVERGED:
-                self._fail(outcome, h)
+        while done < steps:
+            ends = np.arange(done + 1, min(done + LONGEST_RUN, steps) + 1)
+            functions = self.equations.mechanism.function_table(begin + h * ends)
+            while done < ends[-1]:
+                left = functions[done - ends[-1] :]
+                outcome, complete = self._go(h, left, FREELY)
+                self._take(complete, h, left)
+                done += complete
+                self.t = begin + h * done
+                if outcome == CHANGES:
+                    self._divided(h)
+                    done += 1
+                    self.t = begin + h * done
+                elif outcome != CONVERGED:
+                    self._fail(outcome, h)
         self.t = target
 
     def to(self, target: float) -> Snapshot:
         """Integrate to the time `target`."""
         assert self.step is not None
         self.fixed(target, self.step)
-        self._warn_of_tunnels(self.step)
         return self.now()
 
     def several(self, targets: np.ndarray) -> None:
@@ -168,7 +169,7 @@ class ContactRun(GeneralisedAlphaRun):
         left, parts = h, 0
         while left > SAME * h:
             self._on_joints()
-            size, hits = self._free_part(left) if parts < MOST_PARTS else (left, self._hits_after(left))
+            size, hits = self._free_part(left) if parts < MOST_PARTS else (left, self._probe(left)[1])
             if size > SAME * h:
                 self._part(size, THROUGH)
                 self.t += size
@@ -191,26 +192,30 @@ class ContactRun(GeneralisedAlphaRun):
         self._take(done, size, functions)
         return outcome == CHANGES
 
-    def _hits_after(self, size: float) -> np.ndarray:
-        """The open points that overlap after a part of a step."""
-        self._part(size, PROBE)
-        gaps = self.equations.workspace.point_gap
-        return np.flatnonzero((gaps < -self._touching) & (self._modes() == OPEN))
+    def _probe(self, size: float) -> tuple[bool, np.ndarray]:
+        """Whether a point begins or ceases to slide, and none hits, in a part of a step, and the open points that hit,
+        which overlap at its end."""
+        changes = self._part(size, PROBE)
+        hits = np.flatnonzero((self.equations.workspace.point_gap < -self._touching) & (self._modes() == OPEN))
+        return changes and not len(hits), hits
 
     def _free_part(self, left: float) -> tuple[float, np.ndarray]:
         """The part of `left` until the first change, and the points that hit at its end."""
-        hits, size = self._hits_after(left), left
+        size = before = left
+        slips, hits = self._probe(left)
         if len(hits):
             begin = self._gaps()[hits]
             if begin.min() <= self._touching:
                 return 0.0, hits[begin <= self._touching]
             size = self._first_hit(left, hits, float(begin.min()))
-        before = size if not len(hits) else size * (1.0 - EARLIER)
-        if self._part(before, PROBE) and not len(self._hits_after(before)):
+            before = size * (1.0 - EARLIER)
+            slips, _ = self._probe(before)
+        if slips:
             return self._until_change(before), np.zeros(0, dtype=np.int64)
-        self._part(size, PROBE)
-        gaps = self.equations.workspace.point_gap
-        return size, hits[gaps[hits] <= self._reach]
+        if len(hits):
+            self._part(size, PROBE)
+            hits = hits[self.equations.workspace.point_gap[hits] <= self._reach]
+        return size, hits
 
     def _first_hit(self, left: float, hits: np.ndarray, gap: float) -> float:
         """The part of `left` until the first of the points `hits`, whose least gap is now `gap`, hits."""
@@ -284,8 +289,11 @@ class ContactRun(GeneralisedAlphaRun):
         return Points(numbers, G, X, 0.5 * (W + W.T))
 
     def _close(self, hits: np.ndarray) -> None:
-        """Move the bodies so that points that overlap by more than round-off do not, and those that touch still do."""
-        for _ in range(8):
+        """Move the bodies so that points that overlap by more than round-off do not, and those that touch still do.
+
+        Raises `ConvergenceError` when `MOST_MOVES` of them do not suffice.
+        """
+        for _ in range(MOST_MOVES):
             gaps = self._gaps()
             near = np.flatnonzero((self._modes() != OPEN) | (gaps < -self._touching) | np.isin(range(len(gaps)), hits))
             if np.abs(gaps[hits]).max(initial=0.0) <= self._touching:
@@ -294,6 +302,14 @@ class ContactRun(GeneralisedAlphaRun):
             rows = slice(None, None, 3)
             laws = [Bounded(-np.inf) if k in hits else Bounded() for k in near]
             self._displace(points.X[:, rows] @ solve_contacts(points.W[rows, rows], gaps[near], laws).impulses)
+        left = np.abs(self._gaps()[hits])
+        if left.max() > self._touching:
+            raise ConvergenceError(
+                f"At t = {self.t:.6g} the contact {self._contact_of(hits[left.argmax()]).name!r} of "
+                f"{self.equations.mechanism.name!r} cannot be closed: a gap of {left.max():.3g} (length) remains, "
+                "because joints or other contacts hold its bodies. Take smaller steps, or fewer contacts of the same "
+                "bodies."
+            )
 
     def _displace(self, change: np.ndarray) -> None:
         m, e = self.motion, self.equations
@@ -312,54 +328,36 @@ class ContactRun(GeneralisedAlphaRun):
         if not len(numbers):
             return
         p = self._points(numbers)
-        w = m.w.copy()
-        before = p.G @ w
-        fast = float(np.abs(before).max())
+        before = p.G @ m.w
         slow = SLOW * h * (np.abs(p.G[::3] @ m.wdot) + float(np.linalg.norm(self.flat.gravity)))
-        contacts = [self._contact_of(k) for k in numbers.tolist()]
-        hitting = before[::3] < -STILL * max(fast, float(slow.max()))
-        if hitting.any() and strikes:
-            e_n = np.where(-before[::3] > slow, [c.restitution for c in contacts], 0.0)
-            mu = [c.friction for c in contacts]
-            try:
-                impulses = impact_impulses(p.W, before, mu, e_n, [c.impact for c in contacts])
-            except UnilateralError as error:
-                raise ConvergenceError(
-                    f"At t = {self.t:.6g} no impulses were found for the impact of the contacts "
-                    f"{', '.join(sorted({repr(c.name) for c in contacts}))} of {e.mechanism.name!r}: {error}"
-                ) from error
-            w = w + p.X @ impulses
-            taken = -impulses * (before + 0.5 * p.W @ impulses)
-            self._lost += float(taken.sum())
-            self._record(contacts, taken.reshape(-1, 3).sum(axis=1), impulses[::3] != 0)
-        after = p.G @ w
-        rest = STILL * max(fast, float(slow.max()))
+        rest = STILL * max(float(np.abs(before).max()), float(slow.max()))
+        if strikes and before[::3].min() < -rest:
+            m.w[:] += p.X @ self._impulses(p, before, slow)
+        after = p.G @ m.w
         slip = np.hypot(after[1::3], after[2::3])
-        away = (after[::3] > rest) | (after[::3] < -rest)
-        modes[numbers] = np.where(away, OPEN, np.where(slip <= rest, STICKS, SLIDES))
-        m.w[:] = w
-        m.v[:] = self._in_joints(m.q, w)
+        modes[numbers] = np.where(np.abs(after[::3]) > rest, OPEN, np.where(slip <= rest, STICKS, SLIDES))
+        m.v[:] = self._in_joints(m.q, m.w)
         m.last[AFRESH], m.last[KNOWN], m.last[BEFORE] = 1.0, 0.0, 0.0
         self._evaluate()
         m.powers[0] = e.powers(self._at_end, m.w, m.multipliers)
 
-    def _warn_of_tunnels(self, h: float) -> None:
-        """Warn, once, when a body moves farther in a step than a thin pair of shapes is thick: planes have no end."""
-        mechanism, size = self.equations.mechanism, min((c.size for c in self._bounded), default=np.inf)
-        speeds = [float(np.linalg.norm(self.motion.w[s : s + 3])) for s in self.flat.v_start[:-1]]
-        k = int(np.argmax(speeds))
-        if h * speeds[k] <= size:
-            return
-        contact = next(c for c in self._bounded if c.size == size)
-        self._bounded = ()
-        warnings.warn(
-            f"At t = {self.t:.6g} the body {mechanism.bodies[k].name!r} of {mechanism.name!r} moves by "
-            f"{h * speeds[k]:.3g} in a step of {h:.3g}, and the contact {contact.name!r} has a shape of size "
-            f"{size:.3g}: bodies may pass through each other between two steps. Take a step of at most "
-            f"{size / speeds[k]:.3g}.",
-            TunnellingWarning,
-            stacklevel=3,
-        )
+    def _impulses(self, p: Points, before: np.ndarray, slow: np.ndarray) -> np.ndarray:
+        """The impulses (3 n,) of an impact with the rates `before` (3 n,) of its points; its loss is counted. Points
+        that close more slowly than `slow` (n,) have no restitution."""
+        contacts = [self._contact_of(k) for k in p.numbers.tolist()]
+        restitution = np.where(-before[::3] > slow, [c.restitution for c in contacts], 0.0)
+        friction, laws = [c.friction for c in contacts], [c.impact for c in contacts]
+        try:
+            impulses = impact_impulses(p.W, before, friction, restitution, laws)
+        except UnilateralError as error:
+            raise ConvergenceError(
+                f"At t = {self.t:.6g} no impulses were found for the impact of the contacts "
+                f"{', '.join(sorted({repr(c.name) for c in contacts}))} of {self.equations.mechanism.name!r}: {error}"
+            ) from error
+        taken = -impulses * (before + 0.5 * p.W @ impulses)
+        self._lost += float(taken.sum())
+        self._record(contacts, taken.reshape(-1, 3).sum(axis=1), impulses[::3] != 0)
+        return impulses
 
     def _begin_with_forces(self, h: float) -> None:
         """Forces of the points that touch at the beginning, with the accelerations and multipliers, from the first part

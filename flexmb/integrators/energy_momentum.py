@@ -19,6 +19,8 @@ momentum about it if the mass centre moves.
   joints that open slightly within the step, the defect of this mean is added along the relative motion of the two
   markers.
 - The joint equations are satisfied at the end of each step.
+- So are the conditions of unilateral contact of flexible surfaces; their forces in the step are discrete derivatives of
+  the strain energy of the residual compliance (`flexmb.equations.pressed`). These steps are not compiled as a whole.
 
 Sources: Crisfield, Shi, An energy conserving co-rotational procedure (NATO ASI 1993) for the aim; Simo, Wong,
 Unconditionally stable algorithms for rigid body dynamics (1991) for rotations; Gonzalez, Time integration and discrete
@@ -35,6 +37,8 @@ import scipy.linalg as la
 from fem.errors import ConvergenceError, FlexmbError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
+from flexmb.equations.pressed import PressedNodes, complementary
+from flexmb.equations.skins import require_apart
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
@@ -56,7 +60,13 @@ from flexmb.kernels.steps.conserving import (
     ConservingState,
 )
 from flexmb.kernels.steps.mean_rows import gauss_points
-from flexmb.mechanism.mechanism import Mechanism, refuse_lines, refuse_velocity_rows
+from flexmb.mechanism.mechanism import (
+    Mechanism,
+    refuse_lines,
+    refuse_rubbing_surfaces,
+    refuse_velocity_matrices,
+    refuse_velocity_rows,
+)
 from flexmb.results.result import Statistics
 
 KEEP = 0.1
@@ -103,6 +113,7 @@ class EnergyMomentum(Method):
 
     order: ClassVar[int] = 2
     samples: ClassVar[bool] = False
+    presses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,6 +126,8 @@ class EnergyMomentum(Method):
         assert self.step is not None
         refuse_velocity_rows(mechanism, "The energy-momentum scheme")
         refuse_lines(mechanism, "The energy-momentum scheme")
+        refuse_rubbing_surfaces(mechanism, "The energy-momentum scheme")
+        refuse_velocity_matrices(mechanism, "The energy-momentum scheme")
         return EnergyMomentumRun(mechanism, start, self.step)
 
 
@@ -127,6 +140,8 @@ class EnergyMomentumRun:
         self.flat, self.step, self.t = e.flat, step, state.t
         self._functions = mechanism.function_values(self.t)
         e.residual(self._functions, state.q, np.zeros_like(state.w), np.zeros_like(state.w), begin.multipliers)
+        require_apart(e)
+        self._pressed = PressedNodes(e) if mechanism.surface_contacts else None
         self._motion = _motion(e, begin, _alone(self.flat))
         self._there = make_marker_kinematics(self.flat)
         self._steps = Steps()
@@ -176,7 +191,7 @@ class EnergyMomentumRun:
     def _run(self, h: float, functions: np.ndarray) -> int:
         """Integrate at most the steps of the table of `functions` (2 n + 1, nf, 3); the number of complete steps."""
         e, m = self.equations, self._motion
-        if self._factored is None:
+        if self._factored is None and self._pressed is None:
             outcome, complete = conserve(self.flat, h, functions, m, e.kinematics, self._there, e.workspace)
             require_sound(e.mechanism.calls)
             if outcome == NO_MASS:
@@ -184,8 +199,8 @@ class EnergyMomentumRun:
             if complete:
                 return int(complete)
         begin_step(self.flat, h, m, e.workspace)
-        solved = self._newton(np.concatenate([m.D, m.trial]), _Step(h, *functions[:3]))
-        if solved is None or self._at(solved, _Step(h, *functions[:3])) is None:
+        solve = self._newton if self._pressed is None else self._press
+        if not solve(np.concatenate([m.D, m.trial]), _Step(h, *functions[:3])):
             raise self._failed(h)
         accept_step(self.flat, h, m, e.workspace)
         return 1
@@ -228,8 +243,48 @@ class EnergyMomentumRun:
         places = [self._motion.q[k : k + 3] for k in self.flat.q_start[:-1]]
         return ROUNDING * (1 + float(np.abs(places).max(initial=0.0)) / self.equations.mechanism.length)
 
-    def _newton(self, z: np.ndarray, step: _Step) -> np.ndarray | None:
-        """The solution by Newton's method with damping; None if it does not converge.
+    def _press(self, z: np.ndarray, step: _Step) -> bool:
+        """Solve the equations of a step with flexible surfaces that touch, as `_newton`; their forces become those of
+        the state.
+
+        The matrix is that without the forces of the nodes; with it, each iteration solves a linear complementarity
+        problem for them.
+        """
+        p, m, e, n = self._pressed, self._motion, self.equations, len(self._motion.w)
+        assert p is not None
+        begin, forces, previous = p.see(m.q, self._there, p.forces), p.forces.copy(), np.inf
+        for _ in range(MOST_ITERATIONS):
+            if self._factored is None:
+                self._factored, previous = self._matrix(z, step), np.inf
+            found = self._at(z, step)
+            if found is None:
+                return False
+            end = p.see(m.end_q, self._there, forces)
+            middle = p.see(m.middle_q, e.kinematics, 0.5 * (p.forces + forces))
+            push = p.push(begin, middle, end, forces, m.D)
+            residual = found.residual
+            residual[:n] -= push.forces
+            columns = np.vstack([push.slopes, np.zeros((len(z) - n, len(forces)))])
+            solved = la.lu_solve(self._factored, np.column_stack([-residual, columns]))
+            x, X = solved[:, 0], solved[:, 1:]
+            W = end.G @ X[:n] + end.C
+            there = complementary(W, end.gap + end.G @ x[:n] - W @ forces, forces)
+            if there is None:
+                return False
+            x, moved = x + X @ (there - forces), np.abs(W @ (there - forces)).max() / e.mechanism.length
+            z, forces, size = z + x, there, max(self._size(x), float(moved))
+            m.iterations[0] += 1
+            if self._settled(size, previous):
+                p.forces[:] = forces
+                return self._at(z, step) is not None
+            if size > KEEP * previous:
+                self._factored = None
+            previous = size
+        return False
+
+    def _newton(self, z: np.ndarray, step: _Step) -> bool:
+        """Solve the equations of a step by Newton's method with damping, from displacement and multipliers `z`
+        (nv + nj,); whether it converges. The equations are evaluated last at the solution.
 
         The matrix is reused as long as the iteration converges well, also in later steps. Source: Deuflhard, Newton
         Methods for Nonlinear Problems, 2004, section 3.3.
@@ -239,7 +294,7 @@ class EnergyMomentumRun:
         x: np.ndarray | None = None
         for _ in range(MOST_ITERATIONS):
             if found is None:
-                return None
+                return False
             if self._factored is None:
                 self._factored, fresh, mine, x = self._matrix(z, step), True, True, None
             if x is None:
@@ -264,15 +319,15 @@ class EnergyMomentumRun:
             else:
                 part *= 0.5
                 if part < SHORTEST:
-                    return None
+                    return False
             if last is not None:
                 z, found, x = last, self._at(last, step), None
-                if found is None or more == 0 or found.unbalanced <= BALANCED:
-                    return z
+                if found is not None and (more == 0 or found.unbalanced <= BALANCED):
+                    return True
                 more -= 1
                 if not mine:
                     self._factored = None
-        return None
+        return False
 
     def _matrix(self, z: np.ndarray, step: _Step) -> tuple:
         """The factorised dense derivative of the equations of a step, by differences."""
@@ -299,10 +354,10 @@ def _alone(flat: CompiledModel) -> np.ndarray:
     """1 for free bodies without gravity (nb,), whose steps are computed relative to frames that move with them.
 
     Joined bodies are excluded, because the relative motion along which their joints act would vanish; gravity is
-    excluded, because its work is exact only in frames at rest.
+    excluded, because its work is exact only in frames at rest, and so are mechanisms with flexible surfaces that touch.
     """
     alone = np.zeros(len(flat.modes))
-    if not flat.gravity.any():
+    if not len(flat.skin_body) and not flat.gravity.any():
         alone[[piece[0] for piece in flying(flat) if len(piece) == 1]] = 1.0
     return alone
 

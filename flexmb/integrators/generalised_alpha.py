@@ -81,6 +81,7 @@ class GeneralisedAlpha(AdaptiveMethod):
     holds_friction: ClassVar[bool] = True
     updates_states: ClassVar[bool] = True
     holds_contacts: ClassVar[bool] = True
+    presses: ClassVar[bool] = True
 
     rho_inf: float = 0.9
     coordinates: Coordinates = "absolute"
@@ -114,6 +115,12 @@ class GeneralisedAlpha(AdaptiveMethod):
         )
 
     def _with_contacts(self, mechanism: Mechanism, start: Start) -> ContactRun:
+        if mechanism.surface_contacts:
+            raise IntegratorError(
+                f"{mechanism.name!r} has the exact contact {mechanism.contacts[0].name!r}, whose impacts are located, "
+                f"and that of a flexible surface, {mechanism.surface_contacts[0].name!r}, which has none: they cannot "
+                "act in one simulation yet. Give the exact contact a law=."
+            )
         if self.step is None or self.project:
             raise IntegratorError(
                 f"{mechanism.name!r} has the exact contact {mechanism.contacts[0].name!r}: give a fixed step=, such as "

@@ -53,6 +53,8 @@ class Method:
     """Whether the commands of sampled controllers may act; otherwise they are refused."""
     holds_contacts: ClassVar[bool] = False
     """Whether exact contacts (`System.contact` without a law) are included; otherwise they are refused."""
+    presses: ClassVar[bool] = False
+    """Whether contacts of flexible surfaces are included; otherwise they are refused."""
     updates_states: ClassVar[bool] = False
     """Whether this includes laws that return new states instead of rates."""
     step: float | None = None

@@ -97,6 +97,11 @@ def blocks_of(
         damped = (e.workspace.tangents - stiff) * rate
         K += elements.T @ sp.block_diag(stiff) @ elements
         D += elements.T @ sp.block_diag(damped) @ elements
+    if len(flat.velocity_body):
+        own = [np.zeros((6 + m, 6 + m)) for m in flat.modes]
+        for k, b in enumerate(flat.velocity_body):
+            own[b] = flat.velocity_matrix[k, : len(own[b]), : len(own[b])]
+        D = D + sp.block_diag(own)
     M, kept = e.mass(), independent_rows(G[:nj], flat)
     D = (D + _gyroscopic(e, t, q, w, D)).tocsr()
     if not len(e.states):

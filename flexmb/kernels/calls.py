@@ -22,6 +22,7 @@ from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
 from flexmb.kernels.base.library import called
 from flexmb.kernels.contact import cone, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
+from flexmb.kernels.derivatives import elements as derivatives_of_elements
 from flexmb.kernels.equations import (
     contact_groups,
     curves,
@@ -30,6 +31,7 @@ from flexmb.kernels.equations import (
     friction,
     postprocess,
     rows,
+    skins,
 )
 from flexmb.kernels.equations import residual as equations
 from flexmb.kernels.joint_coordinates import articulated, tree
@@ -73,10 +75,11 @@ def _entry(function: Any, text: str) -> Callable[..., Any]:
 _record(
     CompiledModel,
     d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach group_law "
-    "group_shape line_numbers station_point station_tangent",
-    d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes",
-    d4="marker_second",
-    i="follows joint_rows velocity_rows incident_size incident_most contact_state",
+    "group_shape line_numbers station_point station_tangent skin_shape skin_ball skin_swing node_point",
+    d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes "
+    "node_rows velocity_matrix",
+    d4="marker_second node_second",
+    i="follows joint_rows velocity_rows incident_size incident_most contact_state skin_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
     "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
     "element_law element_record element_updates element_state element_parameter element_last friction_row "
@@ -84,7 +87,8 @@ _record(
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
     "signal_angle signal_index signal_rate contact_point point_contact body_group group_start group_pair "
-    "group_record group_marker line_kind line_body line_function line_station",
+    "group_record group_marker line_kind line_body line_function line_station skin_body skin_marker skin_node "
+    "node_skin node_place compliance_start compliance_size velocity_body",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
     b1="marker_moves marker_used",
 )
@@ -93,10 +97,10 @@ _record(
     Workspace,
     d2="wrenches sliding_x sliding_change answer settling control_answer control_settling command_slopes command_force "
     "command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
-    "sixes touch_force touch_rate near near_S",
-    d3="Mrr Mre G tangents signal_G chol chol0",
-    d4="touch_G",
-    i1="touch_count touch_point",
+    "sixes touch_force touch_rate near near_S skin_bare skin_at skin_seen skin_before skin_force",
+    d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change",
+    d4="touch_G skin_G",
+    i1="touch_count touch_point skin_near skin_known skin_list",
 )
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
 _record(
@@ -112,11 +116,15 @@ _record(
     d3="Mrr Lrr Mre G moved_G",
 )
 _record(step.IntegratorState, d2="pose next_pose powers past")
-_record(adjoint.Track, d2="q w wdot a multipliers angles")
+_record(adjoint.Track, d2="q w wdot a multipliers angles states state_rates")
 _record(adjoint.Costates)
 _record(adjoint.BackwardPass, d2="pivot")
-_record(transposed.Scratch, d2="dJ Mre Mrr Lrr dJ_moved Lrr_moved six", d3="G")
-_record(variation.Variation, d2="pivot a multipliers")
+_record(
+    transposed.Scratch,
+    d2="dJ Mre Mrr Lrr dJ_moved Lrr_moved six pulled settling row_G control_settling",
+    d3="G slopes control_slopes",
+)
+_record(variation.Variation, d2="pivot a multipliers low_states high_states")
 
 # rotations
 _NINE = "(d d d d d d d d d)"
@@ -192,6 +200,10 @@ momenta_along = _entry(postprocess.momenta_along, "CompiledModel i d2 d2 MarkerK
 row_wrenches = _entry(postprocess.row_wrenches, "CompiledModel i1 d2 d3 d2 MarkerKinematics d2")
 largest_violations = _entry(postprocess.largest_violations, "CompiledModel d2 d3 d2 b2 MarkerKinematics d1 i1")
 
+place_skins = _entry(skins.place_skins, "CompiledModel d1 MarkerKinematics Workspace b")
+skin_rows = _entry(skins.skin_rows, "CompiledModel d1 MarkerKinematics Workspace i i")
+skins_along = _entry(skins.skins_along, "CompiledModel d2 d2 d2 MarkerKinematics Workspace d2 d3 d4 d3 d2")
+
 # derivatives
 keep = _entry(adjoint.keep, "IntegratorState Track i")
 advance_recorded = _entry(
@@ -200,8 +212,11 @@ advance_recorded = _entry(
 )
 backward_pass = _entry(
     adjoint.backward_pass,
-    "CompiledModel Tree Scheme d d3 Track i1 d2 d2 d2 MarkerKinematics Workspace Scratch MarkerKinematics "
+    "CompiledModel Tree Scheme d d3 Track i1 d2 d2 d2 d2 d2 MarkerKinematics Workspace Scratch MarkerKinematics "
     "BackwardPass Costates",
+)
+element_forces = _entry(
+    derivatives_of_elements.element_forces, "CompiledModel Track d d3 MarkerKinematics Workspace d2 d2 d2"
 )
 rigid_slopes = _entry(adjoint.rigid_slopes, "CompiledModel i Track d2 d1")
 difference_of_work = _entry(
@@ -211,6 +226,6 @@ difference_of_work = _entry(
 _FIVE = "({0} {0} {0} {0} {0})".format
 vary = _entry(
     variation.vary,
-    f"{_FIVE('CompiledModel')} Tree d b d Scheme d {_FIVE('d3')} d2 Track i i Variation {_FIVE('MarkerKinematics')} "
-    "Workspace Workspace",
+    f"{_FIVE('CompiledModel')} Tree d b d Scheme d {_FIVE('d3')} d2 d2 d2 Track i i Variation "
+    f"{_FIVE('MarkerKinematics')} Workspace Workspace",
 )

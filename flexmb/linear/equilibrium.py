@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from fem.shown import shown
+from flexmb.equations.closed_contacts import require_closed, with_closed_contacts
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
 from flexmb.equations.projection import as_sparse, mass_weighted_projection
@@ -119,14 +120,24 @@ def equilibrium(
     move to the equilibrium without slip; their reactions are those of static friction. Since they may reach other
     places by other ways, their equilibrium is one of many.
 
+    Exact contacts that touch as drawn, or that stick at the initial state of a mechanism that has been simulated,
+    remain closed: its mechanism has a joint `NAME.K` for each such point. Corners of boxes and meshes at planes stick;
+    spheres and capsules at planes do so without friction only.
+
     Raises `EquilibriumError` when there is no equilibrium near the initial state, when a motion is unrestrained, so
-    that the equilibrium is not unique, or when the states of an element have no stationary values.
+    that the equilibrium is not unique, when contacts would open or slide, or when the states of an element have no
+    stationary values.
     """
     mechanism = system.build() if isinstance(system, System) else system
     felt = vector(acceleration, "acceleration")
     if felt.any():
         mechanism = replace(mechanism, gravity=mechanism.gravity - felt)
-    return _in_steps(mechanism, t, moving=False)
+    if not mechanism.contacts:
+        return _in_steps(mechanism, t, moving=False)
+    closed = with_closed_contacts(mechanism, mechanism.initial, "An equilibrium")
+    found = _in_steps(closed.mechanism, t, moving=False)
+    require_closed(closed, found.state)
+    return found
 
 
 def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilibrium:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from fem.renamed import refuse_old_names
 from fem.shown import shown
+from flexmb.equations.closed_contacts import with_closed_contacts
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
 from flexmb.equations.state_tangent import StateTangent, state_tangent
@@ -276,6 +277,8 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
         mechanism, state = system.mechanism, system.state if state is None else state
     else:
         mechanism = system.build() if isinstance(system, System) else system
+        if mechanism.contacts:
+            mechanism, state, _ = with_closed_contacts(mechanism, state or mechanism.initial, "Linearisation")
         refuse_new_states(mechanism, "Linearisation")
         refuse_friction(mechanism, "Linearisation")
         refuse_contact_groups(mechanism, "Linearisation")

@@ -26,10 +26,20 @@ class Attachment:
     interface: str | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class FlexibleSurface:
+    """The surface `name` of a flexible body, for `System.contact`; made by `BodyHandle.surface`."""
+
+    index: int
+    body: Body
+    name: str
+
+
 @shown
 @dataclass(frozen=True, eq=False)
 class BodyHandle:
-    """A body of a `System`: `handle["big"]` is an interface, `handle.at(point)` a point of a rigid body.
+    """A body of a `System`: `handle["big"]` is an interface, `handle.at(point)` a point of a rigid body, and
+    `handle.surface("teeth")` a surface of a flexible one.
 
     Raises `MechanismError` for an interface of the ground, `InterfaceError` for an interface that does not exist.
     """
@@ -63,6 +73,17 @@ class BodyHandle:
             given = self.attitude.T @ (given - self.position)
         return Attachment(self.index, given)
 
+    def surface(self, name: str) -> FlexibleSurface:
+        """The surface `name` of a flexible body, which its model got from `Model.with_surfaces`.
+
+        Raises `MechanismError` when there is none of this name.
+        """
+        if self.body is None or name not in self.body.surfaces:
+            names = [] if self.body is None else list(self.body.surfaces)
+            owner = "The ground" if self.body is None else f"Body {self.body.name!r}"
+            raise MechanismError(f"{owner}: {unknown_name('surface', name, names)}")
+        return FlexibleSurface(self.index, self.body, name)
+
     def __str__(self) -> str:
         return "the ground" if self.body is None else f"{self.body} at {self.position} (length) as drawn"
 
@@ -72,9 +93,17 @@ class BodyHandle:
         return Attachment(self.index, self.body.interface(interface).point, interface)
 
 
+def array_of(value: ArrayLike) -> np.ndarray:
+    """`value` as an array of numbers; empty for lists of different lengths, texts, and others that are none."""
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.zeros(0)
+
+
 def vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
     """`value` as an array of `size` finite numbers. Raises `MechanismError`, which names `what`, for anything else."""
-    array = np.asarray(value, dtype=float)
+    array = array_of(value)
     if array.shape != (size,) or not np.isfinite(array).all():
         raise MechanismError(f"{what}: expected {size} finite numbers, found {value!r}.")
     return array
@@ -85,7 +114,7 @@ def rotation_matrix(value: ArrayLike, what: str) -> np.ndarray:
 
     Raises `MechanismError`, which names `what`, for anything else.
     """
-    array = np.asarray(value, dtype=float)
+    array = array_of(value)
     if array.shape == (3,) and np.isfinite(array).all():
         return rotation_exp(array)
     if array.shape == (4,) and np.isfinite(array).all() and np.linalg.norm(array) > 0:
@@ -109,6 +138,13 @@ def number(value: float, what: str, advice: str = "") -> float:
     return float(value)
 
 
+def not_below_zero(value: float, what: str) -> float:
+    """`value` as a number that is not negative. Raises `MechanismError`, which names `what`, for anything else."""
+    if (found := number(value, what)) < 0:
+        raise MechanismError(f"{what} must not be negative; found {value!r}.")
+    return found
+
+
 def non_negative(value: float, name: str) -> float:
     """A stiffness or damping constant of the element `name`. Raises `MechanismError` when it is negative or not
     a finite number."""
@@ -118,7 +154,7 @@ def non_negative(value: float, name: str) -> float:
             "joint write motor(name, joint, effort), between two places spring_damper(..., law=...)."
         )
     value = number(value, f"{name!r}: stiffness or damping")
-    if not (np.isfinite(value) and value >= 0):
+    if value < 0:
         raise MechanismError(f"{name!r}: stiffness and damping must be finite and not negative; found {value}.")
     return float(value)
 

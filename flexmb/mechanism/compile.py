@@ -22,8 +22,9 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE
-from flexmb.mechanism.contacts.exact import contact_arrays
+from flexmb.mechanism.contacts.exact import STATES, contact_arrays
 from flexmb.mechanism.contacts.group import group_arrays
+from flexmb.mechanism.contacts.surface import FORCES, surface_contact_arrays
 from flexmb.mechanism.control.controller import Signal
 from flexmb.mechanism.lines.line import compiled_lines
 from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
@@ -105,6 +106,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
     first = [mechanism.force_elements[force.name][0] for force in elements]
     terms = _terms(mechanism)
     pairs = [[markers[k].body for k in pair] for pair in terms["term_markers"].tolist()]
+    first_contact, first_surface = _first_states(mechanism)
     elimination = elimination_of(pairs, terms["term_row"].tolist(), modes, first)
     return pointed(
         CompiledModel(
@@ -143,6 +145,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
                     *(x.marker for x in loads),
                     *_measured_markers(mechanism),
                     *(k for x in mechanism.contacts for k in x.markers),
+                    *(x.marker for x in mechanism.surface_contacts),
                     *(k for group in mechanism.contact_groups for k in group.markers),
                 ],
             ),
@@ -166,7 +169,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_updates=np.array([force.call.law.updates for force in elements], dtype=np.int64),
             element_state=_starts([len(force.initial) for force in elements]),
             element_parameter=_starts([len(force.parameters) for force in elements]),
-            element_parameters=np.array([x for force in elements for x in force.parameters], dtype=float),
+            element_parameters=np.array([x for force in elements for x in force.numbers], dtype=float),
             **group_arrays(mechanism.contact_groups),
             joint_rows=mechanism.joint_rows,
             **_frictions(mechanism),
@@ -175,6 +178,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             **_angles(mechanism),
             **terms,
             **elimination,
+            **_velocity_matrices(bodies, mmax),
             **compiled_lines(bodies, mechanism.lines, mmax),
             load_marker=np.array([x.marker for x in loads], dtype=np.int64),
             load_follower=np.array([int(x.follower) for x in loads], dtype=np.int64),
@@ -182,14 +186,28 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             load_function=np.array([x.function for x in loads], dtype=np.int64),
             row_command=np.array([r.command for r in rows], dtype=np.int64),
             load_command=np.array([x.command for x in loads], dtype=np.int64),
-            **contact_arrays(mechanism.contacts, _first_contact_state(mechanism)),
+            **contact_arrays(mechanism.contacts, first_contact),
+            **surface_contact_arrays(mechanism.surface_contacts, bodies, first_surface, mmax),
             body_group=_groups(pairs, len(bodies)),
         )
     )
 
 
-def _first_contact_state(mechanism: Mechanism) -> int:
-    return mechanism.contact_state(mechanism.contacts[0].name) if mechanism.contacts else len(mechanism._own_states())
+def _first_states(mechanism: Mechanism) -> tuple[int, int]:
+    """The first of the states of exact contacts, and that of contacts of flexible surfaces."""
+    surfaces = len(mechanism._own_states()) - FORCES * sum(c.nodes for c in mechanism.surface_contacts)
+    return surfaces - STATES * sum(c.points for c in mechanism.contacts), surfaces
+
+
+def _velocity_matrices(bodies: tuple[Body, ...], most: int) -> dict[str, Any]:
+    """The velocity matrices of the bodies that have one; `most` is the largest number of elastic coordinates."""
+    which = [k for k, body in enumerate(bodies) if body.velocity_matrix is not None]
+    padded = np.zeros((len(which), 6 + most, 6 + most))
+    for out, k in zip(padded, which, strict=True):
+        matrix = bodies[k].velocity_matrix
+        assert matrix is not None
+        out[: len(matrix), : len(matrix)] = matrix
+    return {"velocity_body": np.array(which, dtype=np.int64), "velocity_matrix": padded}
 
 
 def _groups(pairs: list[list[int]], bodies: int) -> np.ndarray:

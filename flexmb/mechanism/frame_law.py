@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import unknown_name
+from flexmb.contact.shapes import Meshes
 from flexmb.errors import LawError
 from flexmb.kernels.base.law_call import LawCall, compiled_law, read_only, repeated_law
 from flexmb.kernels.base.memory import stored
@@ -48,6 +49,9 @@ class FrameLaw:
     does not store is then heat in the ledger, and otherwise all that it gives is work. `relative` is a `Relative`;
     `states` (ns,) and `parameters` (np,) must not be changed.
 
+    `floors` names, for states, the parameters that are the lowest values at which the law holds, and `below` tells what
+    happens there and what to do; a motion with lower states ends with a `LawRangeWarning`.
+
     Call the law with values of its `parameters`, by name, to bind them: `law(stiffness=1e6)`.
     """
 
@@ -59,6 +63,8 @@ class FrameLaw:
     updates: bool = False
     positive: tuple[str, ...] = ()
     non_negative: tuple[str, ...] = ()
+    floors: Mapping[str, str] = field(default_factory=dict)
+    below: str = ""
 
     def __call__(self, *, initial: Sequence[float] | Mapping[str, float] | None = None, **values: float) -> "BoundLaw":
         """The law with values of its parameters, and initial values of its states (default: zeros).
@@ -133,11 +139,12 @@ def _law_named(module: str, name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class BoundLaw:
-    """A frame law with values of its parameters (np,) and initial states (ns,)."""
+    """A frame law with values of its parameters (np,) and initial states (ns,); `meshes` as in `FrameForce`."""
 
     law: FrameLaw
     parameters: tuple[float, ...]
     initial: tuple[float, ...]
+    meshes: Meshes = field(default_factory=dict)
 
 
 def _finite(value: Any, what: str) -> float:
@@ -158,6 +165,8 @@ def law(
     updates: bool = False,
     positive: Sequence[str] = (),
     non_negative: Sequence[str] = (),
+    floors: Mapping[str, str] | None = None,
+    below: str = "",
     name: str | None = None,
 ) -> Any:
     """Decorator that makes a force law between two frames of a function; see `FrameLaw`.
@@ -175,6 +184,8 @@ def law(
     - `updates`: the function writes the states at the end of the step, computed from those at its beginning, instead of
       their rates: for plasticity and other laws without a rate.
     - `positive`, `non_negative`: names of the parameters that must be positive, or at least zero.
+    - `floors`: for states, the names of the parameters that are the lowest values at which the law holds; `below`: a
+      sentence on what happens there and what to do, which ends the warning of a motion with lower states.
 
     The function is compiled with numba; if that is impossible, it is called in Python, which takes some microseconds.
 
@@ -194,11 +205,15 @@ def law(
         for what, entries in (("states", own), ("parameters", named)):
             if len(set(entries)) != len(entries):
                 raise LawError(f"The {what} of the law {title!r} must have different names; found {entries}.")
-        for entry in (*positive, *non_negative):
+        for entry in floors or {}:
+            if entry not in own:
+                raise LawError(unknown_name(f"state of the law {title!r}", entry, own))
+        for entry in (*positive, *non_negative, *(floors or {}).values()):
             if entry not in named:
                 raise LawError(unknown_name(f"parameter of the law {title!r}", entry, named))
         defaults = {k: v for k, v in parameters.items() if v is not None} if isinstance(parameters, Mapping) else {}
-        return FrameLaw(function, title, own, named, defaults, updates, tuple(positive), tuple(non_negative))
+        signs = tuple(positive), tuple(non_negative)
+        return FrameLaw(function, title, own, named, defaults, updates, *signs, dict(floors or {}), below)
 
     return keep if function is None else keep(function)
 

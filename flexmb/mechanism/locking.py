@@ -81,6 +81,21 @@ def with_locked_joints(
     return replace(made, initial=replace(mechanism.initial, angles=angles))
 
 
+def with_joints(
+    mechanism: Mechanism, added: Mapping[str, tuple[tuple[int, int], Sequence[Row]]], kind: str
+) -> Mechanism:
+    """The mechanism with further joints of a `kind`, by name: their markers and equations."""
+    first, joints = mechanism.joint_rows, list(mechanism.joints)
+    rows = list(mechanism.rows[:first])
+    for name, (markers, own) in added.items():
+        joints.append(Joint(name, kind, markers, tuple(range(len(rows), len(rows) + len(own)))))
+        rows.extend(own)
+    moved = len(rows) - first
+    forces = {name: tuple(r + moved for r in numbers) for name, numbers in mechanism.force_elements.items()}
+    rows += mechanism.rows[first:]
+    return replace(mechanism, rows=tuple(rows), joints=tuple(joints), force_elements=forces)
+
+
 def with_sliding(mechanism: Mechanism, sliding: Mapping[str, float]) -> Mechanism:
     """The mechanism whose joints with dry friction slide in the directions `sliding`; those without do not slide."""
     if not mechanism.frictions:

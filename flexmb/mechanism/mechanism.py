@@ -1,7 +1,7 @@
 """`Mechanism`: the immutable model that `System.build` returns, and its parts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +13,11 @@ from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.bodies.body import Body
 from flexmb.contact.group import ContactGroup, GroupCall
+from flexmb.contact.shapes import Meshes, addressed
 from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, VELOCITY_KINDS
 from flexmb.mechanism.contacts.exact import STATES, ExactContact
+from flexmb.mechanism.contacts.surface import FORCES, SurfaceContact
 from flexmb.mechanism.control.controller import Controller
 from flexmb.mechanism.control.law import ControlCall
 from flexmb.mechanism.curves.plane import Curve
@@ -112,12 +114,19 @@ class Joint:
 @dataclass(frozen=True, eq=False)
 class FrameForce:
     """A force element between two frames: the `call` of its law, values of its `parameters` (np,) and the `initial`
-    states (ns,). Its six rows are `Mechanism.force_elements[name]`."""
+    states (ns,). Its six rows are `Mechanism.force_elements[name]`. `meshes`: those of a contact, by the places of
+    their dimensions among the parameters."""
 
     name: str
     call: FrameLawCall
     parameters: tuple[float, ...] = ()
     initial: tuple[float, ...] = ()
+    meshes: Meshes = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The parameters for compiled code, with the addresses of the meshes."""
+        return addressed(self.parameters, self.meshes)
 
 
 @dataclass(frozen=True)
@@ -171,6 +180,7 @@ class Mechanism:
     - `start_rows`: free motions of joints with their initial speeds.
     - `units`: the names of the units of length, mass (or force) and time, such as "mm-t-s", for tables and plots.
     - `contacts`: the exact contacts; continuous ones are force elements.
+    - `surface_contacts`: those of flexible surfaces of bodies with rigid shapes.
     """
 
     name: str
@@ -193,6 +203,7 @@ class Mechanism:
     lines: tuple[Line, ...] = ()
     units: str | None = None
     contacts: tuple[ExactContact, ...] = ()
+    surface_contacts: tuple[SurfaceContact, ...] = ()
 
     def __str__(self) -> str:
         def named(names: Iterable[str]) -> str:
@@ -203,6 +214,8 @@ class Mechanism:
         loads = named([*(load.name for load in self.loads), *(line.name for line in self.lines)])
         own = f"\n  controllers: {named(c.name for c in self.controllers)}" if self.controllers else ""
         own += f"\n  exact contacts: {named(c.name for c in self.contacts)}" if self.contacts else ""
+        surfaces = named(c.name for c in self.surface_contacts)
+        own += f"\n  contacts of flexible surfaces: {surfaces}" if self.surface_contacts else ""
         bodies = [f"{b.name!r} ({b.modes} elastic coordinates)" if b.modes else repr(b.name) for b in self.bodies]
         return (
             f"mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.initial.w)} velocities, "
@@ -223,8 +236,8 @@ class Mechanism:
 
     @property
     def initial_states(self) -> Float[np.ndarray, "nz"]:
-        """The states (nz,) of all force elements between frames, then of all controllers and of exact contacts, at the
-        beginning."""
+        """The states (nz,) of all force elements between frames, then of all controllers, of exact contacts and of
+        contacts of flexible surfaces, at the beginning."""
         if len(self.initial.element_states):
             return self.initial.element_states
         return np.array(self._own_states(), dtype=float)
@@ -233,7 +246,8 @@ class Mechanism:
         """The initial states that the laws of force elements and controllers give, and those of open contacts."""
         frames = [x for force in self.frame_forces for x in force.initial]
         controllers = [x for controller in self.controllers for x in controller.initial]
-        return frames + controllers + [0.0] * (STATES * sum(contact.points for contact in self.contacts))
+        nodes = sum(contact.nodes for contact in self.surface_contacts)
+        return frames + controllers + [0.0] * (STATES * sum(c.points for c in self.contacts) + FORCES * nodes)
 
     @property
     def joint_rows(self) -> int:
@@ -294,14 +308,16 @@ class Mechanism:
         raise ControllerError(unknown_name("controller", name, [c.name for c in self.controllers]))
 
     def contact_state(self, name: str) -> int:
-        """The first of the states of an exact contact in `State.element_states`. Raises `MechanismError` when there is
-        none of this name."""
-        begin = len(self._own_states()) - STATES * sum(contact.points for contact in self.contacts)
-        for contact in self.contacts:
-            if contact.name == name:
+        """The first of the states of an exact contact, or of one of a flexible surface, in `State.element_states`.
+        Raises `MechanismError` when there is none of this name."""
+        sizes = {contact.name: STATES * contact.points for contact in self.contacts}
+        sizes |= {contact.name: FORCES * contact.nodes for contact in self.surface_contacts}
+        begin = len(self._own_states()) - sum(sizes.values())
+        for own, size in sizes.items():
+            if own == name:
                 return begin
-            begin += STATES * contact.points
-        raise MechanismError(unknown_name("contact", name, [contact.name for contact in self.contacts]))
+            begin += size
+        raise MechanismError(unknown_name("contact", name, sizes))
 
     def joint(self, name: str) -> Joint:
         """The joint called `name`. Raises `MechanismError` when there is none."""
@@ -410,6 +426,18 @@ def refuse_lines(mechanism: Mechanism, what: str) -> None:
         )
 
 
+def refuse_velocity_matrices(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when bodies have velocity matrices; `what` is the analysis or method that does not include
+    them."""
+    if named := [body.name for body in mechanism.bodies if body.velocity_matrix is not None]:
+        raise MechanismError(
+            f"{what} does not include damping that couples elastic coordinates and gyroscopic matrices, and "
+            f"{', '.join(map(repr, named))} of {mechanism.name!r} have some. generalised-alpha, HHT, Radau IIA, "
+            "backward differentiation and the explicit method do; flexmb.study.gradient takes differences. Without: "
+            "dataclasses.replace(body, velocity_matrix=None)."
+        )
+
+
 def refuse_element_states(mechanism: Mechanism, what: str) -> None:
     """Raise `MechanismError` when force elements have states; `what` is the analysis that does not include them."""
     if named := [force.name for force in mechanism.frame_forces if force.initial]:
@@ -433,6 +461,34 @@ def refuse_contact_groups(mechanism: Mechanism, what: str) -> None:
 
 
 def refuse_contacts(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when there are exact contacts or flexible surfaces that touch; `what` is the analysis that
+    does not include them."""
+    refuse_surface_contacts(mechanism, what)
+    refuse_exact_contacts(mechanism, what)
+
+
+def refuse_surface_contacts(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when flexible surfaces touch; `what` is the analysis that does not include them."""
+    if named := [contact.name for contact in mechanism.surface_contacts]:
+        raise MechanismError(
+            f"{what} does not include contacts of flexible surfaces, whose forces are found within a time step, and "
+            f"{mechanism.name!r} has {', '.join(map(repr, named[:6]))}. simulate with generalised-alpha, HHT or "
+            "energy-momentum does; for this analysis build the mechanism without them."
+        )
+
+
+def refuse_rubbing_surfaces(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when flexible surfaces touch with friction; `what` is the method that does not include
+    it."""
+    if named := [contact.name for contact in mechanism.surface_contacts if contact.friction]:
+        raise MechanismError(
+            f"{what} does not include the friction of flexible surfaces, whose backward differences in time have no "
+            f"discrete energy, and {mechanism.name!r} has {', '.join(map(repr, named[:6]))}. generalised-alpha and HHT "
+            "do; for this method give them no friction."
+        )
+
+
+def refuse_exact_contacts(mechanism: Mechanism, what: str) -> None:
     """Raise `MechanismError` when there are exact contacts; `what` is the analysis that does not include them."""
     if named := [contact.name for contact in mechanism.contacts]:
         raise MechanismError(
@@ -446,6 +502,11 @@ def refuse_friction(mechanism: Mechanism, what: str) -> None:
     """Raise `MechanismError` when joints have dry friction, or there are exact contacts; `what` is the analysis that
     does not include them."""
     refuse_contacts(mechanism, what)
+    refuse_joint_friction(mechanism, what)
+
+
+def refuse_joint_friction(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when joints have dry friction; `what` is the analysis that does not include it."""
     if named := [friction.name for friction in mechanism.frictions]:
         raise MechanismError(
             f"{what} does not include dry friction, and {mechanism.name!r} has {', '.join(map(repr, named))}. "

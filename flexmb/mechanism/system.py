@@ -80,6 +80,7 @@ class System(WithControllers):
             curves=tuple(self._curves),
             lines=tuple(self._lines.values()),
             contacts=tuple(self._contacts.values()),
+            surface_contacts=tuple(self._surface_contacts.values()),
             units=self.units,
         )
 
@@ -88,6 +89,7 @@ class System(WithControllers):
             f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, "
             f"force elements {list(self._forces)}, loads {[*self._loads, *self._lines]}"
             + (f", exact contacts {list(self._contacts)}" if self._contacts else "")
+            + (f", contacts of flexible surfaces {list(self._surface_contacts)}" if self._surface_contacts else "")
         )
 
 

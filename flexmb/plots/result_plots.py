@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from flexmb.analyses.compare import Comparison
 from flexmb.errors import PictureError
@@ -59,21 +61,14 @@ def plot_measures(
         groups.setdefault(column.dimension, []).append(text)
     show = shown_units(units or result.mechanism.units, unit, "time", *groups)
     t = show["time"].factor * np.asarray(time.values)
-    figure, grid = plt.subplots(
-        len(groups), 1, figsize=(9, 1.2 + 2.4 * len(groups)), sharex=True, squeeze=False, layout="constrained"
-    )
-    axes = list(grid[:, 0])
+    figure, axes = _panels(len(groups))
     for axis, (dimension, members) in zip(axes, groups.items(), strict=True):
         for text, colour in zip(members, colours(len(members)), strict=True):
             values = np.asarray(table[text].values)
             shown = values if show[dimension].factor == 1.0 else show[dimension].factor * values
             axis.plot(t, shown, color=colour, lw=1.4, label=text)
         axis.set_ylabel(show[dimension].label("value" if dimension == "1" else dimension))
-    for axis in axes:
-        name_curves(axis)
-    axes[0].set_title(result.mechanism.name, fontsize=10, loc="left")
-    axes[-1].set_xlabel(show["time"].label("time"))
-    return finished(figure, axes, path)
+    return _over_time(figure, axes, result.mechanism.name, show["time"].label("time"), path)
 
 
 def plot_energy(
@@ -253,17 +248,14 @@ def plot_energy_by_element(
     if not groups:
         raise PictureError("No element stores, dissipates or does anything; there is nothing to plot.")
     show = shown_units(units, unit, "time", "energy")
-    figure, grid = plt.subplots(
-        len(groups), 1, figsize=(9, 1.2 + 2.4 * len(groups)), sharex=True, squeeze=False, layout="constrained"
-    )
-    axes = list(grid[:, 0])
+    figure, axes = _panels(len(groups))
     order = list(dict.fromkeys(name.rpartition(" ")[0] for name in table))
     for axis, (sort, names) in zip(axes, groups.items(), strict=True):
         largest = sorted(names, key=lambda name: -float(np.ptp(table[name].values)))[:MOST]
         for name in largest:
             element = name.removesuffix(f" {sort}")
             dash, k = divmod(order.index(element), len(COLOURS))
-            style = {"color": COLOURS[k], "linestyle": DASHES[dash % len(DASHES)]}
+            style: dict[str, Any] = {"color": COLOURS[k], "linestyle": DASHES[dash % len(DASHES)]}
             values = show["energy"].factor * table[name].values
             axis.plot(show["time"].factor * time.values, values, lw=1.4, label=element, **style)
         axis.set_ylabel(show["energy"].label("energy"))
@@ -305,19 +297,17 @@ def plot_controller(
         for dimension, curves in groups.items()
     ]
     panels += [("state", 1.0, states)] if states else []
-    figure, grid = plt.subplots(
-        len(panels), 1, figsize=(9, 1.2 + 2.4 * len(panels)), sharex=True, squeeze=False, layout="constrained"
-    )
-    axes = list(grid[:, 0])
+    figure, axes = _panels(len(panels))
     for axis, (label, factor, curves) in zip(axes, panels, strict=True):
         for (key, values, steps), colour in zip(curves, colours(len(curves)), strict=True):
-            style = {"ls": "--" if "reference" in key else "-", "drawstyle": "steps-post" if steps else "default"}
+            style: dict[str, Any] = {
+                "ls": "--" if "reference" in key else "-",
+                "drawstyle": "steps-post" if steps else "default",
+            }
             axis.plot(show["time"].factor * history.t, factor * values, color=colour, lw=1.4, label=key, **style)
         axis.set_ylabel(label)
-        name_curves(axis)
-    axes[0].set_title(f"{result.mechanism.name}: controller {name}", fontsize=10, loc="left")
-    axes[-1].set_xlabel(show["time"].label("time"))
-    return finished(figure, axes, path)
+    title = f"{result.mechanism.name}: controller {name}"
+    return _over_time(figure, axes, title, show["time"].label("time"), path)
 
 
 def plot_contact(
@@ -334,18 +324,29 @@ def plot_contact(
     """
     table, parts = contact.columns(), (("gap",), ("normal force", "friction force"), ("slip",))
     show = shown_units(units, unit, "time", *(table[names[0]].dimension for names in parts))
-    figure, grid = plt.subplots(len(parts), 1, figsize=(9, 7.2), sharex=True, squeeze=False, layout="constrained")
-    axes = list(grid[:, 0])
+    figure, axes = _panels(len(parts))
+    t = show["time"].factor * contact.t
     for axis, names in zip(axes, parts, strict=True):
         shown = show[table[names[0]].dimension]
         for name, colour in zip(names, COLOURS, strict=False):
-            axis.plot(
-                show["time"].factor * contact.t, shown.factor * table[name].values, lw=1.4, color=colour, label=name
-            )
+            label = name if len(names) > 1 else None
+            axis.plot(t, shown.factor * table[name].values, lw=1.4, color=colour, label=label)
         axis.set_ylabel(shown.label(names[0].rpartition(" ")[2]))
-        if len(names) > 1:
-            name_curves(axis)
     axes[0].axhline(0.0, color=GREY, lw=0.8)
-    axes[0].set_title(f"contact {contact.name!r}", fontsize=9, loc="left")
-    axes[-1].set_xlabel(show["time"].label("time"))
+    return _over_time(figure, axes, f"contact {contact.name!r}", show["time"].label("time"), path)
+
+
+def _panels(count: int) -> tuple[Figure, list[Axes]]:
+    """A figure with `count` axes below each other, for curves over time."""
+    size = (9, 1.2 + 2.4 * count)
+    figure, grid = plt.subplots(count, 1, figsize=size, sharex=True, squeeze=False, layout="constrained")
+    return figure, list(grid[:, 0])
+
+
+def _over_time(figure: Figure, axes: list[Axes], title: str, time: str, path: str | Path | None) -> Plot:
+    """The finished figure with its title and with names of its curves; `time`: the label of the time."""
+    for axis in axes:
+        name_curves(axis)
+    axes[0].set_title(title, fontsize=10, loc="left")
+    axes[-1].set_xlabel(time)
     return finished(figure, axes, path)

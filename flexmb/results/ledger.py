@@ -24,8 +24,8 @@ class Ledger:
 
     `springs` contains what laws between frames store. `driver_work`: work of prescribed motions; `load_work`: work of
     loads (forces and torques), motors and force laws, except those between frames that tell their stored energy: what
-    these take and do not store is in `damper_heat`. `powers_of` in flexmb/kernels/equations/residual.py computes
-    their powers.
+    these take and do not store is in `damper_heat`, with the heat of dampers and of friction in joints and contacts.
+    `powers_of` in flexmb/kernels/equations/residual.py computes their powers.
     """
 
     t: Float[np.ndarray, "nt"]
@@ -91,7 +91,7 @@ class Ledger:
             ("work of drivers", self.driver_work),
             ("work of loads", self.load_work),
             ("heat of modal damping", self.modal_heat),
-            ("heat of dampers", self.damper_heat),
+            ("damper and friction heat", self.damper_heat),
             ("lost in impacts", self.impacts),
             ("residual", self.residual),
         ]

@@ -8,6 +8,7 @@ import numpy as np
 from fem.errors import unknown_name
 from flexmb.errors import MeasureError
 from flexmb.results.attitude import is_sequence
+from flexmb.results.elements.motion import acting
 from flexmb.results.table import Column
 
 Measure = Callable[[Any], np.ndarray]
@@ -55,10 +56,8 @@ def _numbers(text: str) -> list[float] | None:
 
 
 def _wrench(result: Any, name: str) -> np.ndarray:
-    """The reaction of a joint, or the force and moment of a force element or load."""
-    others = {*result.mechanism.force_elements, *(load.name for load in result.mechanism.loads)}
-    others |= {line.name for line in result.mechanism.lines}
-    return result.force(name) if name in others else result.reaction(name)
+    """The reaction of a joint, or the force and moment of a force element, exact contact or load."""
+    return result.force(name) if name in acting(result.mechanism) else result.reaction(name)
 
 
 VECTORS: dict[str, tuple[Callable[[Any, str], np.ndarray], str]] = {

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from fem.renamed import refuse_old_names, renamed
 from fem.shown import shown
-from flexmb.errors import FileError, MechanismError, TableRangeWarning
+from flexmb.errors import FileError, LawRangeWarning, MechanismError, TableRangeWarning
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
 from flexmb.kernels.calls import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.attachments import vector
@@ -28,7 +28,8 @@ from flexmb.results.elements.control import ControllerHistory, controller_histor
 from flexmb.results.elements.energy import EnergyByElement, energy_by_element
 from flexmb.results.elements.forces import element_force, power_of, row_effort
 from flexmb.results.elements.motion import element_dofs, element_row, row_motion
-from flexmb.results.elements.ranges import beyond_tables
+from flexmb.results.elements.ranges import below_floors, beyond_tables
+from flexmb.results.elements.surface_contact import SurfaceContactMotion, surface_contact_motion
 from flexmb.results.joint_motion import chosen_dof, coordinate_motion, joint_dofs
 from flexmb.results.ledger import Ledger
 from flexmb.results.measure import column
@@ -317,8 +318,9 @@ class Result:
         return element_dofs(self.mechanism, element)
 
     def force(self, element: str) -> Float[np.ndarray, "nt 6"]:
-        """Force and moment (nt, 6) that a force element exerts on its second body at that body's marker, or a load on
-        its body at its place, in world axes.
+        """Force and moment (nt, 6) that a force element or an exact contact exerts on its second body at that body's
+        marker, or a load on its body at its place, in world axes; of a fluid or wind, its resultant at the frame of the
+        body.
 
         Raises `MechanismError` when there is neither of this name, `LawError` when a law fails.
         """
@@ -344,7 +346,8 @@ class Result:
         return row_motion(self, self.mechanism.rows[element_row(self.mechanism, element, dof)]).rate
 
     def power(self, element: str) -> Float[np.ndarray, "nt"]:
-        """The power (nt,) that a force element, a load or the drivers of a joint deliver to the bodies.
+        """The power (nt,) that a force element, an exact contact, a load or the drivers of a joint deliver to the
+        bodies.
 
         That of a spring is positive while it gives back energy, that of a damper is negative. Raises `MechanismError`
         when there is nothing of this name, `LawError` when a law fails.
@@ -357,6 +360,13 @@ class Result:
         Raises `MechanismError` when there is none of this name, `LawError` when a law fails.
         """
         return contact_motion(self, name)
+
+    def surface_contact(self, name: str) -> SurfaceContactMotion:
+        """Pressure, gap, force and slip of every node of a flexible surface in contact, over time.
+
+        Raises `MechanismError` when there is none of this name.
+        """
+        return surface_contact_motion(self, name)
 
     def contact_group(self, name: str) -> ContactGroupMotion:
         """The touching pairs of a group of contacts over time, with their forces.
@@ -523,7 +533,9 @@ class Result:
     def verdict(self) -> Verdict:
         """Whether the energy balance closes, the joints stay closed, and deformations and laws stay in their range."""
         found = judge(self.mechanism, self.ledger, self.q, self.multipliers, self.angles, self.unresolved)
-        return replace(found, findings=(*found.findings, *((TableRangeWarning, text) for text in beyond_tables(self))))
+        left = [(TableRangeWarning, text) for text in beyond_tables(self)]
+        low = [(LawRangeWarning, text) for text in below_floors(self)]
+        return replace(found, findings=(*found.findings, *left, *low))
 
     def __str__(self) -> str:
         events = "".join(f"{event}\n" for event in self.happened[:MOST_TOLD])

@@ -104,6 +104,7 @@ def record(
         steps = int(np.ceil(np.diff(times) / step * (1 - 1e-9)).sum())
         h, size = (times[-1] - times[0]) / steps, 8 * steps * (len(begin.state.q) + 5 * len(begin.state.w))
         size += 8 * steps * (len(mechanism.rows) + 2 * mechanism.joint_rows + 3 * (1 + len(mechanism.functions)))
+        size += 8 * steps * 4 * len(mechanism.initial_states)
         if size > (free := psutil.virtual_memory().available):
             raise IntegratorError(
                 f"The {steps} steps of {mechanism.name!r} need {size / 1e9:.3g} GB of memory for derivatives; "

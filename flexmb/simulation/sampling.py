@@ -20,6 +20,7 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import ControllerError
+from flexmb.integrators.alpha_run import GeneralisedAlphaRun
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method
 from flexmb.kernels.base.law_call import require_sound
@@ -164,6 +165,9 @@ class SampledRun:
         self._end, self._pace, self._work = end, pace, np.zeros(4)
         self._longest = min(longest, *(c.sample_time or np.inf for c in self._controllers))
         self._statistics: list[Statistics] = []
+        self._own = np.zeros(len(mechanism.initial_states), dtype=bool)
+        for controller in self._controllers:
+            self._own[mechanism.states_of(controller.name)] = True
         self._run: Integrator = self._begun(begin)
         self._due = next_sample(self._controllers, begin.state.t)
 
@@ -173,7 +177,13 @@ class SampledRun:
         return self._run.equations
 
     def _begun(self, begin: Start) -> Any:
+        self._hold(begin)
         return self._method.begin(self._mechanism, begin, end=self._end, longest=self._longest, pace=self._pace)
+
+    def _hold(self, begin: Start) -> None:
+        """Keep the time and the states of the last sample."""
+        states = begin.state.element_states
+        self._began, self._held = begin.state.t, states if len(states) else self._mechanism.initial_states
 
     def prepare(self) -> None:
         """Compile the kernels before the clock runs."""
@@ -181,8 +191,7 @@ class SampledRun:
 
     def now(self) -> Snapshot:
         """The present motion, after a sample that was due."""
-        s = self._run.now()
-        return s._replace(work=s.work + self._work)
+        return self._whole(self._run.now())
 
     def statistics(self, cpu: float) -> Statistics:
         """Statistics of all integrations together."""
@@ -195,13 +204,17 @@ class SampledRun:
         """Integrate to `target`, through all samples that are due until then."""
         near = SAME * min(c.sample_time or np.inf for c in self._controllers)
         while self._due <= target + near:
-            due = min(self._due, target)
-            s = self._run.to(due)
-            self._sample(s._replace(t=due), self._due)
+            due = target if self._due > target - near else self._due
+            s = self._run.to(due) if due > self._began else self._run.now()
+            self._sample(self._whole(s)._replace(t=due, work=s.work), self._due)
             self._due = next_sample(self._controllers, self._due)
-        if target > self._run.now().t:
-            self._run.to(target)
-        return self.now()
+        return self._whole(self._run.to(target)) if target > self._began else self.now()
+
+    def _whole(self, s: Snapshot) -> Snapshot:
+        """A snapshot of the present integration with the work of those before. The states of sampled controllers are
+        those of the last sample to the last bit, of which laws may remember numbers that they compare; methods that
+        interpolate round them."""
+        return s._replace(work=s.work + self._work, states=np.where(self._own, self._held, s.states))
 
     def _start(self, state: State, states: np.ndarray) -> Start:
         """Initial conditions with other states of elements; velocities are projected, because those of a method may
@@ -220,7 +233,12 @@ class SampledRun:
         """Take the samples due at the end of an integration, and begin the next one."""
         states = sample(self._mechanism, s._replace(t=due))
         self._work = self._work + s.work
+        begin = self._start(s.state, states)
+        if isinstance(self._run, GeneralisedAlphaRun) and self._run.step is not None and s.t < self._end:
+            self._hold(begin)
+            self._run.begin_anew(begin)
+            return
         self._statistics.append(self._run.statistics(0.0))
-        self._run = self._begun(self._start(s.state, states))
+        self._run = self._begun(begin)
         if s.t < self._end:
             self._run.prepare()

@@ -9,7 +9,7 @@ from typing import Any
 
 from flexmb.equations.initial_conditions import consistent_state, start
 from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
-from flexmb.errors import EventError, UnresolvedWarning
+from flexmb.errors import EventError, TunnellingWarning, UnresolvedWarning
 from flexmb.integrators.contact_run import ContactRun
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
@@ -18,13 +18,15 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import (
     Mechanism,
     refuse_contact_groups,
-    refuse_contacts,
     refuse_controllers,
     refuse_element_states,
-    refuse_friction,
+    refuse_exact_contacts,
+    refuse_joint_friction,
     refuse_state_updates,
+    refuse_surface_contacts,
 )
 from flexmb.mechanism.system import System
+from flexmb.results.elements.tunnels import tunnels
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
 from flexmb.simulation.event_detection import EventDetection
@@ -96,10 +98,12 @@ def simulate(
     method = method_of(method, options)
     if not method.integrates_states:
         refuse_element_states(mechanism, f"The method {method.name!r}")
+    if not method.presses:
+        refuse_surface_contacts(mechanism, f"The method {method.name!r}")
     if not method.holds_friction:
-        refuse_friction(mechanism, f"The method {method.name!r}")
+        refuse_joint_friction(mechanism, f"The method {method.name!r}")
     if not method.holds_contacts:
-        refuse_contacts(mechanism, f"The method {method.name!r}")
+        refuse_exact_contacts(mechanism, f"The method {method.name!r}")
     if mechanism.contacts and (events or mechanism.frictions):
         what = "Events" if events else f"Friction in joints ({mechanism.frictions[0].name!r})"
         raise EventError(
@@ -165,4 +169,6 @@ def simulate(
             topologies=tuple(watched.topologies) if watches else (),
         )
     warn([f for f in result.verdict.findings if f[0] is not UnresolvedWarning], stacklevel=2)
+    longest_step = min(result.statistics.largest_step, longest)
+    warn([(TunnellingWarning, text) for text in tunnels(result, longest_step)], stacklevel=2)
     return result

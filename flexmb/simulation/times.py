@@ -12,13 +12,17 @@ MOST_STEPS = 10**11
 """Largest number of steps of a simulation: a day of computation, if each takes a microsecond."""
 MOST_TIMES = 10**8
 """Largest number of stored times."""
+SHORTEST = 1e-100
+"""Shortest duration: the square of a step, by which equations are divided, is a number other than zero."""
 
 
 def check_times(duration: float, step: float | None, max_step: float | None = None) -> None:
-    """Raises `IntegratorError` when the duration or the fixed step is not positive, the step exceeds the duration, or
-    the steps are too many to be computed."""
+    """Raises `IntegratorError` when the duration or the fixed step is not positive, the step exceeds the duration, the
+    steps are too many to be computed, or so short that their squares vanish."""
     if not (np.isfinite(duration) and duration > 0):
         raise IntegratorError(f"duration must be positive and finite; found {duration}.")
+    if duration < SHORTEST:
+        raise IntegratorError(f"duration must be at least {SHORTEST:g}; found {duration}. Is its unit correct?")
     if step is not None and not 0 < step <= duration:
         raise IntegratorError(f"step must be positive and at most the duration {duration}; found {step}.")
     for name, size in (("step", step), ("max_step", max_step)):

@@ -35,17 +35,17 @@ class KeptOutcomes:
         self._path = Path(path)
         self._known: dict[str, dict[str, float]] = {}
         self._unlock: Callable[[], object] = _nothing_to_close
-        lines = text_of(self._path, StudyError, "checkpoint").splitlines() if self._path.exists() else []
-        if not lines:
-            try:
+        self._lines()  # refuses what is no file before it is opened
+        try:
+            self._lock()
+            lines = self._lines()
+            if not lines:
                 self._append(json.dumps(identity, sort_keys=True), "w")
-            except OSError as error:
-                raise StudyError(
-                    f"Outcomes cannot be stored in {self._path}: {error.strerror}. Name another file: checkpoint=..."
-                ) from None
-            self._locked()
-            return
-        self._locked()
+                return
+        except OSError as error:
+            raise StudyError(
+                f"Outcomes cannot be stored in {self._path}: {error.strerror}. Name another file: checkpoint=..."
+            ) from None
         if differing := _differing(lines[0], identity):
             raise StudyError(
                 f"{self._path} contains the outcomes of another study: {differing}. Outcomes of both in one table "
@@ -64,11 +64,15 @@ class KeptOutcomes:
         """Let another study use the file."""
         self._unlock()
 
-    def _locked(self) -> None:
-        """Raise `StudyError` if another study uses the file: each would compute what the other does."""
+    def _lines(self) -> list[str]:
+        return text_of(self._path, StudyError, "checkpoint").splitlines() if self._path.exists() else []
+
+    def _lock(self) -> None:
+        """Take the file, which is made if there is none. Raise `StudyError` if another study uses it: each would
+        compute what the other does."""
         if fcntl is None:
             return
-        file = os.open(self._path, os.O_RDONLY)
+        file = os.open(self._path, os.O_RDONLY | os.O_CREAT, 0o666)
         self._unlock = weakref.finalize(self, os.close, file)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,5 +1,6 @@
 """`parameter_study`: one model function for many parameters, on several processes or the workers of a cluster."""
 
+import platform
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
@@ -25,6 +26,7 @@ from flexmb.study.peaks import Measure, peaks
 from flexmb.study.readings import files_read, listen
 from flexmb.study.table import Row, Study
 from flexmb.study.workers import one_thread, packed, pool, received
+from flexmb.version import __version__
 
 Model = Callable[..., System | Mechanism | Mapping[str, float]]
 Answer = tuple[dict[str, float] | None, str | None, dict[str, str]]
@@ -146,6 +148,16 @@ def _run_sent(key: str, keeping: bool, variant: Parameters) -> Answer:
     return _run(received(key), keeping, variant)
 
 
+def _run_elsewhere(version: str, task: bytes, keeping: bool, variant: Parameters) -> Answer:
+    """Run one variant in a worker of the user's executor, which needs the `version` of flexmb that the script has."""
+    if __version__ != version:
+        return None, (
+            f"the worker on {platform.node()!r} has flexmb {__version__}, and the script has {version}; install the "
+            "same version on all hosts"
+        ), {}  # fmt: skip
+    return _run(task, keeping, variant)
+
+
 def _over(
     executor: Executor, task: bytes, keeping: bool, variants: list[Parameters], left: list[int]
 ) -> Iterator[tuple[int, Answer]]:
@@ -155,7 +167,11 @@ def _over(
     """
     scatter = getattr(getattr(executor, "_client", None), "scatter", None)
     sent = task if scatter is None else scatter(task, broadcast=True)
-    futures = {executor.submit(_run, sent, keeping, variants[number]): number for number in left}
+
+    def submit(task: Any, number: int) -> "Future[Answer]":
+        return executor.submit(_run_elsewhere, __version__, task, keeping, variants[number])
+
+    futures = {submit(sent, number): number for number in left}
     again: set[int] = set()
     while futures:
         for future in wait(futures, return_when=FIRST_COMPLETED).done:
@@ -166,7 +182,7 @@ def _over(
             except CancelledError as cancelled:  # the workers that held the task are gone: it is sent with the variant
                 if scatter is not None and number not in again:
                     again.add(number)
-                    futures[executor.submit(_run, task, keeping, variants[number])] = number
+                    futures[submit(task, number)] = number
                     continue
                 error = cancelled
             yield number, (future.result() if error is None else (None, f"{DIED}: {error}", {}))

@@ -73,10 +73,18 @@ def _begin(key: str, task: bytes, client: int) -> None:
 
 def _end_with(client: int) -> None:
     """End this process when its client is gone, which may be killed."""
-    parent = os.getppid()
-    while psutil.pid_exists(client) and os.getppid() == parent:
+    while _is_there(client):
         time.sleep(WATCHED)
     os._exit(1)
+
+
+def _is_there(client: int) -> bool:
+    """Whether the client that started this process lives.
+
+    A killed client keeps its number until its own parent asks for its end; but the system gives its children another
+    parent at once, perhaps before they have imported anything. Windows does not.
+    """
+    return os.getppid() == client if os.name == "posix" else psutil.pid_exists(client)
 
 
 def received(key: str) -> bytes:

@@ -124,6 +124,8 @@ def test_integrals_of_a_body_are_those_of_its_mass_matrix():
 
 def test_refusals():
     K, M = of_section()
+    with pytest.raises(MaterialError, match="y_axis must be finite and not zero"):
+        table([(K, M)] * 2, y_axis=(0.0, np.nan, 0.0))
     with pytest.raises(MaterialError, match="rising positions"):
         table([(K, M)] * 2, positions=(1.0, 0.0))
     with pytest.raises(MaterialError, match=r"station 1 .* not symmetric and positive definite"):

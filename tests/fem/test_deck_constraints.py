@@ -132,8 +132,11 @@ def test_what_is_obeyed_can_be_left_out_by_name(tmp_path):
     text = POINT + "*RIGID BODY, NSET=tip, REF NODE=900\n"
     mesh = read(tmp_path, text)
     assert "constraint: RIGID BODY, line" in str(mesh)
-    with pytest.warns(MeshWarning, match="mesh files keep no constraints; lost: RIGID BODY, line"):
+    with pytest.warns(MeshWarning, match="mesh files keep no constraints, .*; lost: RIGID BODY, line"):
         fem.write_mesh(mesh, tmp_path / "part.vtu")
+    lumped = replace(mesh, constraints=(), masses=(fem.NodeMass(0, 1.0, "MASS, line 7"),))
+    with pytest.warns(MeshWarning, match="point masses and springs; lost: MASS, line 7"):
+        fem.write_mesh(lumped, tmp_path / "part.vtu")
     plain = fem.read_mesh(deck(tmp_path, MODEL + text), ignore=["RIGID BODY"])
     assert plain.constraints == ()
     assert any("not obeyed, as accepted: RIGID BODY, line" in text for text in plain.warnings)

@@ -11,6 +11,7 @@ from fem.errors import MeshError, MeshWarning
 
 L, B, H, E, RHO = 8.0, 1.0, 1.5, 210000.0, 7.8e-9
 MATERIAL = "*MATERIAL, NAME=M\n*ELASTIC\n210000., {nu}\n*DENSITY\n7.8e-9\n*EXPANSION\n1e-5\n"
+LUMP = "*ELEMENT, TYPE=MASS, ELSET=LUMP\n99, 1\n*MASS, ELSET=LUMP\n1.\n*ELSET, ELSET=BOTH\nEALL, LUMP\n"
 AXIAL = "FIX, 1\nCORNER, 1, 3\nEDGE, 2\n"
 
 
@@ -45,6 +46,18 @@ def solved(path):
     for step in steps:
         results.append(fem.solve_step(model, step, results[-1] if results else None))
     return mesh, results
+
+
+def test_nodes_are_held_where_the_step_before_left_them(tmp_path):
+    """The end of a pulled bar is fixed, and stays there when the load is gone."""
+    steps = static(f"*BOUNDARY\n{AXIAL}*DLOAD\n4, P4, -3.\n") + static("*BOUNDARY, FIXED\nTIP, 1\n*DLOAD, OP=NEW\n")
+    path = bar(tmp_path, steps)
+    mesh, (pulled, left) = solved(path)
+    np.testing.assert_allclose(left.displacements[:, 0], mesh.points[:, 0] * 3 / E, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(pulled.displacements[:, 0], left.displacements[:, 0], rtol=1e-9, atol=1e-12)
+    mesh, steps = fem.read_steps(path)
+    with pytest.raises(MeshError, match="where the step before left them; give the result"):
+        fem.solve_step(fem.Model(mesh), steps[1])
 
 
 def static(text):
@@ -126,11 +139,39 @@ def test_frequencies_of_a_step_and_of_a_stretched_bar(tmp_path):
         ("*INITIAL CONDITIONS, TYPE=STRESS\nEALL, 1.\n" + static(""), r"INITIAL CONDITIONS, line \d+"),
         ("*STEP, NLGEOM\n*STATIC\n*END STEP\n", "STATIC, NLGEOM"),
         ("*STEP\n*DYNAMIC\n*END STEP\n", "DYNAMIC"),
+        ("*STEP\n*STATIC\n*CLOAD\nTIP, 1, 1.\n", r"STEP, line \d+ .*no \*END STEP follows"),
+        ("*STEP\n*FREQUENCY\n, 10.\n*END STEP\n", "asks for 0 natural frequencies"),
+        (static("*DLOAD\nEALL, GRAV, 9.81, 0., 0., 0.\n"), r"DLOAD, line \d+ .*direction is zero"),
+        (LUMP + static("*DLOAD\nBOTH, GRAV, 9.81, 0., 0., -1.\n"), r"DLOAD, line \d+ .*1 elements of 'BOTH' are point"),
+        ("*EXPANSION\n1e-5, 0.\n2e-5, 100.\n" + static("*TEMPERATURE\nALL, 50.\n"), "the expansion of material 'M'"),
     ],
 )
 def test_steps_that_say_more_are_refused_by_line(text, words, tmp_path):
     with pytest.raises(MeshError, match=words):
         solved(bar(tmp_path, f"*BOUNDARY\n{AXIAL}" + text))
+
+
+def test_parts_that_are_not_held_are_refused(tmp_path):
+    """A part without supports has no static solution, and a system of equations that seems to have one."""
+    with pytest.raises(fem.FactorisationError, match=r"Step 1 \(STEP, line \d+ .*leave parts free"):
+        solved(bar(tmp_path, static("*CLOAD\nTIP, 3, 1.\n")))
+
+
+def test_thermal_strains_of_beams_are_refused(tmp_path):
+    path = tmp_path / "beam.inp"
+    path.write_text(BEAMS + MATERIAL.format(nu=0.3) + static("*BOUNDARY\n1, 1, 6\n*TEMPERATURE\nALL, 50.\n"))
+    with pytest.raises(MeshError, match="thermal strains act on solid cells; found line"):
+        solved(path)
+
+
+def test_temperatures_return_to_the_initial_ones(tmp_path):
+    """OP=NEW forgets the temperatures of earlier steps."""
+    first = f"*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 20.\n*BOUNDARY\n{AXIAL}"
+    steps = static("*TEMPERATURE\nALL, 70.\n") + static("*TEMPERATURE, OP=NEW\nFIX, 20.\n")
+    mesh, results = solved(bar(tmp_path, first + steps))
+    tip = mesh.nodes("TIP")
+    np.testing.assert_allclose(results[0].displacements[tip, 0], 50e-5 * L, rtol=1e-9)
+    np.testing.assert_allclose(results[1].displacements, 0.0, atol=1e-15)
 
 
 def test_axes_of_materials(tmp_path):

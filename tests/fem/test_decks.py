@@ -295,6 +295,7 @@ def test_cards_of_nastran_that_change_nothing_are_passed_over(cards, tmp_path):
     assert fem.Model(fem.read_mesh(tmp_path / "part.bdf"), STEEL).unread == ()
 
 
+@pytest.mark.filterwarnings("ignore:.*cells have the corners of others")
 def test_two_materials_that_a_deck_of_nastran_does_not_define_are_told_apart(tmp_path):
     second = PENTAS["blank"].replace("CPENTA         1       7", "CPENTA         2       8")
     path = tmp_path / "part.bdf"

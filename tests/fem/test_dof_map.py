@@ -170,6 +170,7 @@ def replace_points(model, shift):
         (lambda: fem.Equation([0], [6], [1.0]), "0 to 5"),
         (lambda: fem.Equation([0], [0], [0.0]), "not all zero"),
         (lambda: fem.RigidLink([0, 1], 1), "among the nodes"),
+        (lambda: fem.RigidLink([], 1), "no node follows"),
         (lambda: fem.MeanLink([0, 1], 2, [1.0, -1.0]), "positive weight"),
         (lambda: linked().with_constraints(fem.RigidLink([999], 0)), "refers to node 999"),
         (lambda: linked().with_constraints(fem.MeanLink([0, 1], 5)), "lie on one line"),

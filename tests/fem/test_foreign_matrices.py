@@ -200,6 +200,11 @@ def test_harwell_boeing_with_mapping(part, tmp_path):
     (tmp_path / "stiff.mapping").write_text("\n".join(["  Matrix Eqn       Node      DOF", *lines]) + "\n")
     files = [tmp_path / name for name in ("stiff.matrix", "mass.matrix", "stiff.mapping")]
     equal(fem.read_ansys(*files), part, 1e-7)
+    before = files[0].read_text().splitlines()
+    files[0].write_text("\n".join([*before[:3], "(1e8)", *before[4:]]))
+    with pytest.raises(MatrixError, match=r"stiff.matrix cannot be read as a Harwell-Boeing file \(formats '\(1e8\)'"):
+        fem.read_ansys(*files)
+    files[0].write_text("\n".join(before))
     files[2].write_text("\n".join([*lines[:-1], lines[-1][:-2] + "TEMP"]))
     with pytest.raises(MatrixError, match="dof TEMP"):
         fem.read_ansys(*files)

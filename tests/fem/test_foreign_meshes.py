@@ -17,7 +17,7 @@ import fem
 import flexmb
 import reduction
 from fem.files.nastran.mesh import read_nastran_mesh
-from fem.mesh.raw_mesh import solid_mesh
+from fem.mesh.raw_mesh import mesh_and_steps
 from flexmb.cli.main import app
 from flexmb.files import load_body, load_result
 from validation import decks as campaign
@@ -158,7 +158,7 @@ def test_decks_of_nastran_that_others_wrote(tmp_path):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                mesh = solid_mesh(read_nastran_mesh(path), deck.stem)
+                mesh = mesh_and_steps(read_nastran_mesh(path), deck.stem)[0]
                 part = fem.Model(mesh)
                 assert np.isfinite(part.K.data).all()
             made += 1

@@ -293,7 +293,9 @@ def test_what_is_wrong_with_cells_and_nodes_is_named():
     assert "error" in order
     assert "the node order of the file is probably not VTK's" in order
     twice = np.vstack([mesh.cells[0].connectivity, row])
-    assert "1 tetra10 cells occur twice" in findings(replace(mesh, cells=(CellBlock("tetra10", twice),)))
+    assert "1 cells have the corners of others (first: cell" in findings(
+        replace(mesh, cells=(CellBlock("tetra10", twice),))
+    )
     loose = replace(mesh, points=np.vstack([mesh.points, [[9.0, 9, 9]]]))
     assert "1 nodes belong to no cell" in findings(loose)
     assert len(fem.drop_unused_nodes(loose).points) == len(mesh.points)
@@ -341,3 +343,117 @@ def test_a_selection_that_finds_nothing_says_how_far_away_the_mesh_is():
         MeshError, match=r"no node on the plane .* The nearest, node 0 at \[0\. 0\. 0\.\], is 0\.5 away"
     ):
         mesh.nodes(fem.on_plane((-0.5, 0, 0), (1, 0, 0)))
+
+
+# readers that once failed ----------------------------------------------------------------------------------------------
+
+TET = "4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n"
+
+
+def test_pairs_of_tetgen(tmp_path):
+    node, ele = tmp_path / "a.node", tmp_path / "a.ele"
+    node.write_text(TET)
+    with pytest.raises(MeshError, match=r"a.node needs a.ele beside it"):
+        fem.read_mesh(node)
+    ele.write_text("# nothing\n")
+    with pytest.raises(MeshError, match=r"a.ele holds nothing"):  # meshio waits for ever
+        fem.read_mesh(node)
+    ele.write_text("0 4 0\n")
+    with pytest.raises(MeshError, match="no cells at all"):
+        fem.read_mesh(ele)
+    ele.write_text("1 4 0\n1 1 2 3 4\n")
+    assert fem.read_mesh(ele).kinds == fem.read_mesh(node).kinds == {"tetra": 1}
+
+
+def test_a_med_file_without_groups(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "a.med"
+    mesh = block("tetra", (1.0, 1.0, 1.0), (1, 1, 1))
+    meshio.write(path, meshio.Mesh(mesh.points, [("tetra", mesh.cells[0].connectivity)]))
+    with h5py.File(path, "r+") as file:
+        del file["FAS"]
+    assert fem.read_mesh(path).kinds == mesh.kinds
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.f3grid", "* FLAC3D grid\n", "holds no points"),
+        (
+            "a.vtk",
+            "# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 0 double\n",
+            "holds no cells",
+        ),
+        ("a.cdb", "/COM,ANSYS RELEASE\n/PREP7\n", r"cannot be read as \.cdb"),
+        ("a.obj", "", "holds no points"),
+    ],
+)
+def test_files_without_points(name, text, words, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(MeshError, match=words):
+        fem.read_mesh(tmp_path / name)
+
+
+def test_flac3d_is_read(tmp_path):
+    (tmp_path / "a.f3grid").write_text("* FLAC3D grid\nG 1 0 0 0\nG 2 1 0 0\nG 3 0 1 0\nG 4 0 0 1\nZ T4 1 1 2 3 4\n")
+    assert fem.read_mesh(tmp_path / "a.f3grid").kinds == {"tetra": 1}
+
+
+def test_a_cut_vtk_file_is_refused_at_every_length(tmp_path):
+    mesh, path = block("tetra", (1.0, 1.0, 1.0), (1, 1, 1)), tmp_path / "a.vtk"
+    fem.write_mesh(mesh, path)
+    whole = path.read_bytes()
+    for part in (0.1, 0.5, 0.8):
+        path.write_bytes(whole[: int(part * len(whole))])
+        with pytest.raises(MeshError):
+            fem.read_mesh(path)
+
+
+def test_curved_cells_that_curves_invert_are_straightened():
+    mesh = block("tetra10", (1.0, 1.0, 1.0), (2, 2, 2))
+    points = mesh.points.copy()
+    row = mesh.cells[0].connectivity[5]
+    a, b, m = ELEMENTS["tetra10"].edges[0]
+    points[row[m]] = points[row[a]] + 0.5 * (points[row[b]] - points[row[a]]) + [0.3, 0.3, -0.3]
+    spoilt = replace(mesh, points=points)
+    found = findings(spoilt)
+    assert "with fem.straighten_cells(mesh)" in found
+    with pytest.raises(MeshError, match="inverted or collapsed"):
+        _ = fem.Model(spoilt, fem.Material.steel()).K
+    straight = fem.straighten_cells(spoilt)
+    np.testing.assert_allclose(straight.points, mesh.points, atol=1e-15)
+    assert "1 mid-side nodes were moved to the middle of their edges, by up to 0.52" in straight.warnings[-1]
+    assert fem.check_mesh(straight).usable
+    assert fem.straighten_cells(mesh) is mesh
+
+
+def test_check_and_model_agree():
+    """Whatever is wrong with a mesh, it is usable exactly where its matrices can be made; doubled cells are named."""
+    mesh = block("hexahedron20", (1.0, 1.0, 1.0), (2, 1, 1))
+    rows = mesh.cells[0].connectivity
+    sunk, shifted = mesh.points.copy(), mesh.points.copy()
+    sunk[rows[0, 8]] = 0.98 * sunk[rows[0, 0]] + 0.02 * sunk[rows[0, 1]]
+    shifted[np.unique(rows[:, 8:])] += [0.11, 0.02, 0.0]
+    twice = (CellBlock("hexahedron20", np.vstack([rows, rows[:1]])),)
+    over = (*mesh.cells, CellBlock("hexahedron", np.roll(rows[:1, :8], 4, axis=1)))
+    cases = {
+        "sound": mesh,
+        "mirrored": replace(mesh, points=mesh.points * [1, 1, -1]),
+        "sunk": replace(mesh, points=sunk),
+        "shifted": replace(mesh, points=shifted),
+        "loose": replace(mesh, points=np.vstack([mesh.points, [[9.0, 9, 9]]])),
+        "twice": replace(mesh, cells=twice),
+        "over": replace(mesh, cells=over),
+    }
+    for name, case in cases.items():
+        report, made = fem.check_mesh(case), True
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                model = fem.Model(case, fem.Material.steel())
+                assert model.K.shape == model.M.shape
+            except MeshError:
+                made = False
+        assert made == report.usable, name
+        doubled = "1 cells have the corners of others"
+        assert (doubled in str(report)) == any(doubled in str(w.message) for w in said) == (name in ("twice", "over"))

@@ -125,8 +125,8 @@ def test_sections_that_say_more_are_named_by_line(section, tail, words, tmp_path
 
 
 def test_constraints_say_what_their_cards_say(tmp_path):
-    """RBE2 with a range, RBE3 with two weights, MPC in turned axes."""
-    text = "GRID,90,,1.2,.3,.1\nGRID,91,,-.2,.3,0.\nRBE2,80,90,123456,5,THRU,20,5\nRBE3,81,,91,123456,1.,123,1,5,+\n+,2.5,123,11,16\n"
+    """RBE2 with a range, RBE3 with two weights (a node in both has their sum), MPC in turned axes."""
+    text = "GRID,90,,1.2,.3,.1\nGRID,91,,-.2,.3,0.\nRBE2,80,90,123456,5,THRU,20,5\nRBE3,81,,91,123456,1.,123,1,5,+\n+,2.5,123,11,16,5\n"
     text = text.replace("5,THRU,20,5", "5,10,15,20")
     axes = "CORD2C,4,,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.\n"
     mesh = plate(tmp_path, axes + text + "GRID,92,,0.,2.,0.,4\nMPC,3,92,1,1.,1,2,-1.\n")
@@ -134,7 +134,7 @@ def test_constraints_say_what_their_cards_say(tmp_path):
     label = {int(n): k for k, n in enumerate(mesh.node_ids)}
     assert (link.nodes.tolist(), link.reference) == ([label[n] for n in (5, 10, 15, 20)], label[90])
     assert mean.reference == label[91]
-    np.testing.assert_array_equal(mean.weights, [1, 1, 2.5, 2.5])
+    np.testing.assert_array_equal(mean.weights, [1, 3.5, 2.5, 2.5])
     assert (equation.nodes.tolist(), equation.components.tolist()) == ([label[92], label[1]], [1, 1])  # radial there: y
     np.testing.assert_allclose(equation.coefficients, [1, -1])
     assert mesh.unread == ()
@@ -224,3 +224,13 @@ def test_beams_take_both_moduli(tmp_path):
     text = (tmp_path / "part.bdf").read_text().replace(MAT, "MAT1,1,2.1+5,2.+4,,7.85-9\n")
     assert fem.Model(read(tmp_path, text, loud=False)).materials[0].moduli == pytest.approx((2.1e5, 2e4))
     assert mesh.kinds == {"line": 4}
+
+
+def test_ranges_of_nodes_may_be_long(tmp_path):
+    """SPC1 passes over numbers without a node, however many; RBE2 does not, and no range runs backwards."""
+    mesh = plate(tmp_path, "SPC1,1,3,1,THRU,999999999\n", loud=False)
+    assert [u.keyword for u in mesh.unread] == ["SPC1"]
+    wrong = "GRID,90,,1.2,.3,.1\nRBE2,80,90,123456,1,THRU,999999999\nSPC1,1,3,5,THRU,1\n"
+    texts = [u.text for u in plate(tmp_path, wrong, loud=False).unread]
+    assert any("the deck has no node" in text for text in texts)
+    assert any("5 THRU 1 has no numbers" in text for text in texts)

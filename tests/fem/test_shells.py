@@ -1,5 +1,6 @@
 """Shells: patches, obstacles, rigid motion, geometric stiffness, integrals, stresses, mixtures, refusals."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -234,3 +235,39 @@ def test_shells_are_refused_with_the_reason():
     cells[1] = cells[1, ::-1]
     turned = replace(two, cells=(fem.CellBlock("quad", cells),))
     assert any("opposite normals" in finding.text for finding in fem.check_mesh(turned).findings)
+
+
+@pytest.mark.parametrize("clamped", ["no", "over the face", "link"])
+def test_shells_that_end_at_solids_are_hinged_with_a_warning(clamped):
+    """A plate whose edge lies on an edge of a block turns about it, unless it goes on over a face, or a link holds it."""
+    solid = fem.structured_meshes.block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1))
+    plate = fem.structured_meshes.sheet("quad", (2.0, 1.0), (2, 1))
+    plate = fem.Mesh(plate.points + ([1.0, 0.0, 1.0] if clamped != "over the face" else [0.0, 0.0, 1.0]), plate.cells)
+    points = np.vstack([solid.points, plate.points])
+    cells = (*solid.cells, fem.CellBlock("quad", plate.cells[0].connectivity + len(solid.points)))
+    sets = {"solid": np.array([0]), "plate": np.array([1, 2])}
+    mesh = fem.merge_nodes(fem.Mesh(points, cells, cell_sets=sets))
+    steel = fem.Material.steel()
+    edge = mesh.nodes(fem.in_box((0.9, -1, 0.9), (1.1, 2, 1.1)))
+    if clamped == "link":
+        face = mesh.nodes(fem.on_plane((1, 0, 0), (1, 0, 0)))
+        link = fem.RigidLink(nodes=np.setdiff1d(face, edge[:1]), reference=int(edge[0]))
+        mesh = fem.Mesh(mesh.points, mesh.cells, cell_sets=sets, constraints=(link,))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fem.Model(mesh, {"solid": steel, "plate": fem.Shell(steel, 0.05)})
+    told = [str(w.message) for w in said if "end at" in str(w.message)]
+    assert bool(told) == (clamped == "no")
+    assert ("hinged" in str(fem.check_mesh(mesh))) == (clamped == "no")
+    if told:
+        assert "shells or beams end at 2 nodes of solids" in told[0]
+
+
+def test_turned_cells_are_found_beside_branches():
+    """A side of three shells has no common normal, and hides no other side."""
+    x = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0], [0, 0, 1], [0, 1, 1], [-1, 0, 0], [-1, 1, 0.0]])  # fmt: skip
+    branch = [[0, 2, 3, 1], [0, 1, 7, 6], [8, 0, 1, 9]]
+    for last, wrong in (([2, 4, 5, 3], False), ([3, 5, 4, 2], True)):
+        mesh = fem.Mesh(x, (fem.CellBlock("quad", np.array([*branch, last])),))
+        told = [finding.text for finding in fem.check_mesh(mesh).findings]
+        assert any("opposite normals at 1 edges (first: nodes 2, 3)" in text for text in told) == wrong

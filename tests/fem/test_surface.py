@@ -60,6 +60,7 @@ def test_a_box_is_flat_and_sharp_at_its_edges(kind):
 def test_sets_selections_and_node_numbers_name_the_same_surface():
     part = fem.Model(block("tetra10", (0.3, 0.2, 0.1), (3, 2, 1)), STEEL)
     ways = ("z1", fem.on_plane((0, 0, 0.1), (0, 0, 1)), part.mesh.nodes("z1"), part.mesh.face_sets["z1"])
+    ways = (*ways, part.mesh.face_sets["z1"].tolist())
     found = [part.with_surfaces(top=way).surfaces["top"] for way in ways]
     for other in found[1:]:
         np.testing.assert_array_equal(other.nodes, found[0].nodes)
@@ -90,6 +91,8 @@ def test_what_is_no_surface_is_refused():
         part.with_surfaces(top=[0, 1])
     with pytest.raises(fem.MeshError, match="not on the skin"):
         part.with_surfaces(top=np.array([[0, 5], [0, 4], [0, 3], [0, 2], [0, 1], [0, 0]]))
+    with pytest.raises(fem.MeshError, match=r"faces are whole numbers \(nf, 2\)"):
+        part.with_surfaces(top=np.array([[0.5, 0.0]]))
     with pytest.raises(fem.MeshError, match="both contain face"):
         part.with_surfaces(top="z1", same="z1")
     imported = fem.Model.from_matrices(part.M, part.K, part.points)

@@ -7,7 +7,9 @@ import fem
 import flexmb
 import reduction
 from fem.errors import MaterialError
+from fem.mesh.steps import BodyForce, Support
 from fem.mesh.structured_meshes import block, line
+from fem.mesh.unread import Unread
 from flexmb.bodies.dynamics import mass_matrix
 
 STEEL = fem.Material.isotropic(2.0e11, 0.3, 7800.0)
@@ -80,3 +82,14 @@ def test_refusals():
     rods = fem.CellBlock("truss", np.array([[0, 1], [1, 2]]))
     with pytest.raises(fem.MeshError, match="has no length"):
         fem.Model(fem.Mesh(points, (rods,)), fem.Truss(STEEL, 1.0)).K  # noqa: B018
+
+
+def test_the_weight_of_a_step_acts_on_rods():
+    """A hanging rod lengthens by rho g L^2 / 2 E, as half of its weight is on the free node."""
+    mesh = line((0, 0, 0), (2.0, 0, 0), 1, kind="truss")
+    held = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
+    supports = tuple(Support(fem.Equation([n], [k], [1.0]), 0.0) for n, k in held)
+    weight = BodyForce(np.array([0]), gravity=np.array([9.81, 0, 0]))
+    step = fem.Step(1, "STATIC", Unread("STEP", "deck.inp", 1, "*STEP"), supports=supports, bodies=(weight,))
+    result = fem.solve_step(fem.Model(mesh, fem.Truss(STEEL, 1e-4)), step)
+    assert result.displacements[1, 0] == pytest.approx(7800 * 9.81 * 2.0**2 / (2 * 2.0e11), rel=1e-9)

@@ -120,7 +120,7 @@ def of_value(value: Any, values: Sequence[Any], rng: np.random.Generator) -> Any
         return of_array(value, rng)
     if isinstance(value, float) and rng.random() < 0.4:
         return value * float(rng.choice([-1, 1e3, 1e-3, 1e150, 1e-150]))
-    return values[int(rng.integers(len(values)))]
+    return copy.deepcopy(values[int(rng.integers(len(values)))])  # that no list comes to contain itself
 
 
 def of_array(value: np.ndarray, rng: np.random.Generator) -> Any:
@@ -140,7 +140,7 @@ def of_array(value: np.ndarray, rng: np.random.Generator) -> Any:
             changed.reshape(-1)[int(rng.integers(changed.size))] += int(rng.choice([1, -1, 10_000, -10_000, 2**31]))
             return changed
         case 5:
-            return changed.astype(complex) if changed.dtype.kind in "fiu" else changed[:0]
+            return changed.astype(complex) if changed.dtype.kind in "fiu" else changed.reshape(-1)[:0]
         case 6:
             return np.zeros((2, 0, 3))
         case _:

@@ -28,9 +28,10 @@ from flexmb.bodies.solids import shape_of
 from flexmb.files import load_body, load_model, load_result, save_body, save_result
 from flexmb.files.storage.tree import read_tree, write_tree
 from flexmb.forces.scalar.points import read_columns
+from flexmb.mechanism.contacts.element import is_contact
 from flexmb.study.kept import KeptOutcomes
 
-from . import commands, damage, toml
+from . import commands, damage, results, toml
 from .pool import UnnamedError
 
 MODELS = Path(__file__).with_name("models")
@@ -251,16 +252,56 @@ def _result() -> flexmb.Result:
     return flexmb.simulate(system, 0.02, step=2e-3)
 
 
+@cache
+def _results() -> tuple[flexmb.Result, ...]:
+    return _result(), results.with_all_elements(), results.with_exact_contact()
+
+
+def _damaged_result(rng: np.random.Generator) -> bytes:
+    """A result with a wrong value somewhere; half of the cases damage the elements of its mechanism."""
+    sound = _result_trees()[int(rng.integers(len(_results())))]
+    parts = [key for key in ELEMENTS if sound["mechanism"].get(key)]
+    for _ in range(20):
+        with contextlib.suppress(FlexmbError, TypeError, ValueError, OverflowError, AttributeError):
+            wrong = dict(sound)
+            if parts and rng.random() < 0.5:
+                part = str(rng.choice(parts))
+                damaged = damage.of_tree(sound["mechanism"][part], VALUES, rng)
+                wrong["mechanism"] = {**sound["mechanism"], part: damaged}
+            else:
+                wrong = damage.of_tree(sound, VALUES, rng)
+            return _bytes_of("x.h5", lambda path: write_tree(path, "result", wrong))  # noqa: B023
+    return b""
+
+
+@cache
+def _result_trees() -> tuple[Any, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        return tuple(
+            read_tree(save_result(result, Path(folder) / f"{k}.h5"), "result") for k, result in enumerate(_results())
+        )
+
+
+ELEMENTS = ("frame_forces", "contact_groups", "frictions", "lines", "contacts", "controllers")
+"""Parts of a mechanism in result files, besides those that every result has."""
+
+
 def _used(path: Path) -> None:
+    """Load a result, and do what compiled code does with its parts; errors of that name the part, not the file."""
     result = load_result(path)
     str(result)
-    for body in result.mechanism.bodies:
-        result.frame(body.name)
-    for marker in result.mechanism.markers:
-        if marker.body >= 0:
-            result.position(marker.name)
-    for joint in result.mechanism.joints:
-        result.reaction(joint.name)
+    m = result.mechanism
+    acts: list[Callable[[], Any]] = [lambda: flexmb.evaluate(m, result.state(-1)), result.energy_by_element]
+    acts += [lambda name=body.name: result.frame(name) for body in m.bodies]
+    acts += [lambda name=marker.name: result.position(name) for marker in m.markers if marker.body >= 0]
+    acts += [lambda name=joint.name: result.reaction(name) for joint in m.joints]
+    acts += [lambda name=c.name: result.contact(name) for c in (*m.contacts, *filter(is_contact, m.frame_forces))]
+    acts += [lambda name=group.name: result.contact_group(name) for group in m.contact_groups]
+    acts += [lambda name=controller.name: result.controller(name) for controller in m.controllers]
+    acts += [lambda name=name: result.power(name) for name in m.force_elements]
+    for act in acts:
+        with contextlib.suppress(FlexmbError):
+            act()
 
 
 def _in_use(path: Path) -> None:
@@ -411,7 +452,7 @@ TARGETS: dict[str, Target | Callable[[np.random.Generator, Path], None]] = {
     "body mat": Target("body.mat", _written("body.mat", lambda path: save_body(_body(), path)), _in_use, make=_arrays(lambda f, a: scipy.io.savemat(f, a))),
     "body sid": Target("body.sid", cache(lambda: (_unsealed("body.sid"),)), _in_use, True),
     "body mbdyn": Target("body.fem", cache(lambda: (_unsealed("body.fem"),)), _in_use, True),
-    "result": Target("result.h5", _written("result.h5", lambda path: save_result(_result(), path)), _used, make=_tree("result", lambda path: save_result(_result(), path))),
+    "result": Target("result.h5", cache(lambda: tuple(_bytes_of("result.h5", lambda path: save_result(found, path)) for found in _results())), _used, make=_damaged_result),  # noqa: B023
     "model": Target("model.toml", _models, _moved, True, make=_model, beside=_files_of_models),
     "motion table": Target("turn.csv", lambda: (_files_of_models()["turn.csv"],), lambda path: load_model(_model_with(path)), True, beside=_files_of_models),
     "columns": Target("table.csv", lambda: (b"x;y;z\nmm;N;N\n0,5;1;2\n1,5;2;3\n", b"x,y\n0,1\n1,2\n", b"0 1\n1 2\n"), read_columns, True),

@@ -7,8 +7,10 @@ import numpy as np
 from mechanisms import double_pendulum, random_flexible_body, slider_crank
 from numba.core.event import Listener, register
 
+import fem
 import flexmb
 import flexmb.linear
+import reduction
 from flexmb import demo
 from flexmb.analyses.kinematics import joint_sweep
 from flexmb.analyses.mobility import mobility
@@ -101,6 +103,20 @@ def touching():
     system.contact("floor", floor, Sphere(0.1).on(ball.at((0, 0, 0))), law=power_law(1e6))
     assert flexmb.curves.through([(x, 0.1 * x * x) for x in range(6)]).distance((1, 1)) > 0
     solve_contacts(np.eye(3), np.array([-1.0, 0.1, 0.0]), [Coulomb(0.5)])
+
+
+def pressing():
+    """A flexible block on a plane, with and without friction."""
+    mesh = fem.structured_meshes.block("hexahedron", (0.2, 0.1, 0.1), (2, 1, 1))
+    part = fem.Model(mesh, fem.Material.steel()).with_surfaces(below="z0")
+    body = flexmb.flexible_body(part, reduction.contact_basis(part, 3))
+    for friction, method in ((0.3, "generalised-alpha"), (0.0, "energy-momentum")):
+        system = flexmb.System(gravity=(0, 0, -9.81))
+        block = system.add(body)
+        floor = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1))
+        system.contact("floor", floor, block.surface("below"), friction=friction)
+        result = flexmb.simulate(system, 1e-4, step=1e-5, method=method)
+    return result.surface_contact("floor").pressure
 
 
 def bouncing_ball():
@@ -198,12 +214,13 @@ def every_way():
     bouncing()
     sliding()
     touching()
+    pressing()
     bouncing_ball()
     crowd()
     sprinkler()
 
     def model(mass, length):
-        return arm(mass, length)
+        return arm(mass, length, law=maxwell(k=50.0, tau=0.1))
 
     at = {"mass": 2.0, "length": 1.0}
     adjoint_gradient(model, at, 0.02, lambda r: r.position("body.end")[:, 2], over="final", step=1e-3)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,18 @@ def test_two_studies_do_not_share_a_checkpoint(tmp_path):
 
 
 @posix
+def test_a_checkpoint_is_taken_before_it_is_written(tmp_path):
+    """Of two studies that start at the same moment, one holds the file before anything stands in it."""
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / "kept.json"
+    with path.open("w") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        with pytest.raises(StudyError, match="Another study stores its outcomes"):
+            KeptOutcomes(path, {"model": "1"})
+    assert path.read_text() == ""
+
+
+@posix
 def test_solutions_that_another_process_uses_are_not_removed(tmp_path):
     code = """
 import sys, time
@@ -231,6 +244,23 @@ def test_modules_beside_the_script_are_sent_to_other_hosts(tmp_path, monkeypatch
     assert "No module named 'helper_of_mine'" in errors
 
 
+def test_workers_of_another_version_do_not_mix_in(monkeypatch):
+    """One of two workers has an older flexmb: its variants have an error that says so, and no numbers."""
+    from flexmb.study import many
+
+    class Mixed(Executor):
+        def submit(self, function, *arguments):
+            future, version = Future(), "0.0.1" if arguments[-1]["a"] == 2 else many.__version__
+            with monkeypatch.context() as there:
+                there.setattr(many, "__version__", version)
+                future.set_result(function(*arguments))
+            return future
+
+    study = parameter_study(lambda a: {"x": a}, full_factorial(a=[1, 2, 3]), executor=Mixed())
+    assert [row.outcome for row in study.rows] == [{"x": 1.0}, None, {"x": 3.0}]
+    assert "has flexmb 0.0.1, and the script has" in study.rows[1].error
+
+
 @posix
 @pytest.mark.long
 def test_workers_end_with_their_killed_client(tmp_path):
@@ -263,7 +293,26 @@ parameter_study(model, [{"a": k} for k in range(4)], workers=2)
 
 @posix
 @pytest.mark.long
-@pytest.mark.xfail(reason="waits for minutes: something of a killed study keeps its output open", run=False)
+def test_workers_end_whose_client_was_killed_while_they_started():
+    """The client is dead, but its parent has not asked for its end, when the worker begins to watch it."""
+    worker = "import os, sys, time; from flexmb.study.workers import _begin; _begin('', b'', int(sys.argv[1])); print('begun', flush=True); time.sleep(30)"
+    code = f"""
+import os, subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", {worker!r}, str(os.getpid())])
+time.sleep(60)
+"""
+    client = started(code)
+    while not psutil.Process(client.pid).children():
+        time.sleep(0.05)
+    (child,) = psutil.Process(client.pid).children()
+    client.kill()
+    child.wait(timeout=20)
+    assert psutil.Process(client.pid).status() == psutil.STATUS_ZOMBIE
+    client.communicate()
+
+
+@posix
+@pytest.mark.long
 @pytest.mark.parametrize("sort", [signal.SIGKILL, signal.SIGINT])
 def test_a_study_that_is_ended_at_any_moment_resumes_with_what_it_had(sort, tmp_path):
     """Ended five times at random moments, a study computes each finished variant once; nothing else is in its folder."""
@@ -289,7 +338,7 @@ print(parameter_study(model, [{{"a": k}} for k in range(40)], workers=1, checkpo
         process = run()
         time.sleep(float(rng.uniform(1, 6)))
         process.send_signal(sort)
-        process.communicate()
+        process.communicate(timeout=60)  # waits for the workers, which hold the output of their client
     said, errors = run().communicate(timeout=300)
     assert said.strip() == f"{2.0 * sum(range(40))}", errors
     runs = counted.read_text().split()

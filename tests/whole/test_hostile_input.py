@@ -178,6 +178,11 @@ def test_steps_that_no_one_can_compute_are_refused(options, message, tmp_path):
         flexmb.simulate(model(tmp_path, "\n").system, 0.05, **options)
 
 
+def test_a_duration_whose_square_vanishes_is_refused(tmp_path):
+    with pytest.raises(IntegratorError, match=r"duration must be at least 1e-100; found 1e-300"):
+        flexmb.simulate(model(tmp_path, "\n").system, 1e-300)
+
+
 def test_an_endless_duration_is_refused(tmp_path):
     with pytest.raises(IntegratorError, match=r"makes 1e\+303 steps"):
         flexmb.simulate(model(tmp_path, "\n").system, 1e300, step=1e-3)

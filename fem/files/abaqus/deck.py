@@ -38,6 +38,8 @@ LUMPED_VALUES = ("MASS", "SPRING", "DISTRIBUTINGCOUPLING")
 """Keywords that say what these are."""
 MOST_GENERATED = 10_000_000
 """Largest number of members that the GENERATE of a deck may add to its sets."""
+PLANE = ("CPS", "CPE", "CAX")
+"""First letters of plane stress, plane strain and axisymmetric elements."""
 ASSEMBLY_NODES = 10**9
 """Added to the numbers of nodes of an assembly, which are numbered apart from those of its part."""
 
@@ -75,6 +77,17 @@ class Lumped:
     source: Unread
 
 
+@dataclass(frozen=True)
+class Plane:
+    """A plane or axisymmetric element: its type, family (CPS, CPE, CAX), kind of surface cell, nodes and keyword."""
+
+    name: str
+    family: str
+    kind: str
+    nodes: tuple[int, ...]
+    source: Unread
+
+
 @dataclass
 class Deck:
     """The contents of a deck, in the numbers of the file. A flat deck consists of `part` only."""
@@ -99,6 +112,9 @@ class Deck:
     statements: list[Statement] = field(default_factory=list)
     lumped: dict[int, Lumped] = field(default_factory=dict)  # masses, springs: by number
     lumped_values: list[Statement] = field(default_factory=list)  # *MASS, *SPRING, *DISTRIBUTING COUPLING
+    cyclic: list[Statement] = field(default_factory=list)  # *CYCLIC SYMMETRY MODEL
+    plane: dict[int, Plane] = field(default_factory=dict)  # plane elements by number, for solids in their place
+    expanded: set[int] = field(default_factory=set)  # numbers of those that have become solids
     shells: dict[int, Unread] = field(default_factory=dict)  # number of a shell or beam -> its keyword
     history: list[Statement] = field(default_factory=list)  # what is in steps, and states before them
     move: list[list[float]] = field(default_factory=list)  # translation, then axis points and angle of the instance
@@ -186,6 +202,10 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
                 )
     elif keyword in ("ENDPART", "ENDASSEMBLY", "ENDINSTANCE"):
         deck.level, deck.scope = "ASSEMBLY" if keyword == "ENDINSTANCE" else "", 0
+    elif keyword == "CYCLICSYMMETRYMODEL":
+        source = deck.not_obeyed(place, line, _spelt(line))
+        deck.cyclic.append(Statement(keyword, source, options, rows))
+        deck.unread.append(source)
     elif keyword in LUMPED_VALUES:
         deck.lumped_values.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in STATEMENTS:
@@ -284,9 +304,10 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
     shell = found is not None and given in SHELL_TYPES
     if found is None or not (found[2] or found[0] == LINE or shell):
         deck.not_solid[given or "(without TYPE)"] += len(rows)
+    source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
     if (found is None or not found[2]) and not given.startswith("CPS") and not shell:
         unread = deck.unread_lines if found is not None and found[0] == LINE else deck.unread
-        unread.append(deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT"))
+        unread.append(source)
     if found is not None and found[2] and AS_NAMED.get(given) != found[0]:
         if given.rstrip("HI").endswith("R"):
             deck.otherwise[given] = "integrated in full, not reduced"
@@ -296,8 +317,9 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
         table = _element_rows(place, given, found[1] + 1, rows)
         members += [row[0] for row in table]
         if shell:
-            source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
             deck.shells |= dict.fromkeys((row[0] for row in table), source)
+        if deck.as_named and given[:3] in PLANE:
+            deck.plane |= {row[0]: Plane(given, given[:3], found[0], tuple(row[1:]), source) for row in table}
         deck.elements.setdefault(found[0], []).extend(row for row in table if _is_new(deck, place, found[0], row))
 
 

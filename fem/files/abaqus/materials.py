@@ -27,20 +27,22 @@ class DeckMaterial:
     """The constants of a `*MATERIAL`; None for a constant that is missing, and `wrong` for the reason if it is not
     usable.
 
-    `expansion` (6,): strain per temperature, xx, yy, zz, xy, yz, zx; `zero`: temperature of no strain.
+    `expands`: whether the deck has an `*EXPANSION` of it; `expansion` (6,): strain per temperature, xx, yy, zz, xy, yz,
+    zx, None where it is not understood.
     """
 
     source: Unread
     elasticity: np.ndarray | None = None
     density: float | None = None
     wrong: str = ""
+    expands: bool = False
     expansion: np.ndarray | None = None
-    zero: float = 0.0
 
 
 @dataclass
 class DeckSection:
-    """A section: its element set and material, and what it says of shells and beams."""
+    """A section: its element set and material, what it says of shells and beams, and the thickness of plane elements
+    (`plane`)."""
 
     elset: str
     material: str
@@ -48,6 +50,7 @@ class DeckSection:
     orientation: str = ""
     thickness: float | None = None
     offset: float = 0.0
+    plane: float | None = None
     beam: Section | None = None
     y_axis: tuple[float, float, float] | None = None
 
@@ -80,16 +83,24 @@ def take_material(known: Materials, source: Unread, keyword: str, options: dict[
     if keyword == "DENSITY" and len({row[0] for row in values}) == 1:
         material.density = number(values[0][0])
         return True
-    if keyword == "EXPANSION" and len(values) == 1:
-        constants = [number(f) for f in values[0] if f]
-        count = {"I": 1, "O": 3, "A": 6}.get(options.get("TYPE", "ISO").upper()[:1], 0)
-        if count in (1, 3, 6) and count <= len(constants) <= count + 1:
-            strain = np.zeros(6)
-            strain[:3] = constants[: min(count, 3)]
-            strain[[3, 5, 4]] = 2 * np.array(constants[3:6]) if count == 6 else 0.0
-            material.expansion = strain
-            material.zero = number(options["ZERO"]) if options.get("ZERO") else 0.0
+    if keyword == "EXPANSION":
+        material.expands, material.expansion = True, _expansion(options.get("TYPE", "ISO").upper(), values)
+        return True
     return False
+
+
+def _expansion(kind: str, values: list[list[str]]) -> np.ndarray | None:
+    """Strain per temperature (6,); None where it is not that of one temperature. The temperature of no strain (ZERO)
+    does not matter for a constant expansion."""
+    constants = [number(f) for row in values for f in row if f]
+    count = {"I": 1, "O": 3, "A": 6}.get(kind[:1], 0)
+    if len(values) != 1 or not count or not count <= len(constants) <= count + 1:
+        return None
+    strain = np.zeros(6)
+    strain[:3] = constants[: min(count, 3)]
+    if count == 6:
+        strain[[3, 5, 4]] = 2 * np.array(constants[3:6])
+    return strain
 
 
 def _take_elasticity(material: DeckMaterial, kind: str, values: list[list[str]]) -> bool:
@@ -135,7 +146,8 @@ def _section(source: Unread, keyword: str, options: dict[str, str], values: list
         return None
     where = (str(member(options["ELSET"])), options["MATERIAL"].strip('"').upper(), source)
     if keyword == "SOLIDSECTION":
-        return DeckSection(*where, orientation=options.get("ORIENTATION", "").upper())
+        plane = number(values[0][0]) if values and values[0][0] else 1.0
+        return DeckSection(*where, orientation=options.get("ORIENTATION", "").upper(), plane=plane)
     if keyword == "SHELLSECTION":
         if {"ORIENTATION", "NODALTHICKNESS"} & set(options) or not values:
             return None

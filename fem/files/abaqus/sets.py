@@ -13,6 +13,7 @@ from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, read_deck
 from fem.files.abaqus.lumped import lumped_elements
 from fem.files.abaqus.materials import DeckMaterial
 from fem.files.abaqus.numbers import Numbers
+from fem.files.abaqus.plane import expand_plane, layer_constraints
 from fem.files.abaqus.steps import read_steps
 from fem.matrices.cell_matrices import VOIGT, elasticity_tensor
 from fem.mesh.raw_mesh import RawMesh
@@ -32,6 +33,7 @@ def read_abaqus_mesh(path: Path, as_named: bool = False) -> RawMesh:
 
 def raw_mesh(deck: Deck) -> RawMesh:
     """The raw mesh of a deck. Raises `MeshError` for elements on undefined nodes and sets that name unknown sets."""
+    layers = expand_plane(deck)
     ids = np.array(sorted(deck.nodes), dtype=np.int64)
     node_of = {int(n): k for k, n in enumerate(ids)}
     blocks = []
@@ -49,6 +51,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
     points[of_part] = _moved(points[of_part], deck.move)
     numbers = Numbers(deck, blocks, node_of)
     constraints = Constraints.of(numbers, points)
+    constraints.stated += layer_constraints(layers, node_of)
     shells, lumped = _shells(deck, numbers), lumped_elements(constraints)
     declared = tuple(_declared(deck, numbers, constraints))
     groups: dict[str, list[np.ndarray]] = {}

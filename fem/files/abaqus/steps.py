@@ -12,6 +12,7 @@ import numpy as np
 
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Constraints
+from fem.files.abaqus.cyclic import read_cyclic
 from fem.files.abaqus.deck import Statement
 from fem.files.abaqus.keywords import OUTPUT
 from fem.files.abaqus.lines import fields, member, number
@@ -36,32 +37,44 @@ class _State:
     forces: dict[Key, tuple[int, list[NodalForce]]] = field(default_factory=dict)
     spread: dict[tuple[str, str], tuple[int, list[FacePressure | BodyForce]]] = field(default_factory=dict)
     temperature: dict[int, float] = field(default_factory=dict)
+    first: dict[int, float] = field(default_factory=dict)  # initial temperatures
 
 
 def read_steps(c: Constraints) -> tuple[Step, ...]:
     """The steps of a deck. What a step says and is not read is in its `unread`."""
     state, steps = _State(), []
-    first: dict[int, float] = {}
     current: Step | None = None
     before: list[Unread] = []
     unread = before
+    try:
+        cyclic = read_cyclic(c)
+    except (MeshError, ValueError, KeyError, IndexError) as error:
+        source, cyclic = c.numbers.deck.cyclic[0].source, None
+        before.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
     for s in c.numbers.deck.history:
         if s.keyword == "STEP":
+            if current is not None:
+                steps.append(_unfinished(c, current, state, unread))
             perturbation = "PERTURBATION" in s.options
             nonlinear = "NLGEOM" in s.options and s.options["NLGEOM"].upper() != "NO"
-            current, unread = Step(s.step, "", s.source, nonlinear, perturbation), list(before)
+            diameters = (0, 0 if cyclic is None else cyclic.sectors // 2)
+            current = Step(s.step, "", s.source, nonlinear, perturbation, cyclic=cyclic, diameters=diameters)
+            unread = list(before)
             if perturbation:
                 state = replace(state, forces={}, spread={})
             continue
-        if current is not None and s.keyword in PROCEDURES:
-            modes = number(fields(s.rows[0][1])[0]) if s.keyword == "FREQUENCY" and s.rows else 0
-            current = replace(current, procedure=s.keyword, modes=int(modes))
-            continue
         try:
-            if s.keyword == "INITIALCONDITIONS":
+            if current is not None and s.keyword in PROCEDURES:
+                current = replace(current, procedure=s.keyword, modes=_modes(s))
+            elif current is not None and s.keyword == "SELECTCYCLICSYMMETRYMODES" and cyclic is not None:
+                last = str(cyclic.sectors // 2)
+                diameters = int(s.options.get("NMIN", "0")), int(s.options.get("NMAX", last))
+                current = replace(current, diameters=diameters)
+            elif s.keyword == "INITIALCONDITIONS":
                 if s.options.get("TYPE", "").upper() == "TEMPERATURE":
-                    first |= _temperatures(c, s)
-                    state.temperature = {**first, **state.temperature}
+                    _require_options(s, "TYPE")
+                    state.first |= _temperatures(c, s)
+                    state.temperature = {**state.first, **state.temperature}
                 else:
                     unread.append(s.source)
             elif s.keyword in _READERS:
@@ -73,47 +86,72 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
         except (MeshError, ValueError, KeyError, IndexError) as error:
             unread.append(replace(s.source, text=f"{s.source.text} (not obeyed: {error})"))
         if current is not None and s.keyword == "ENDSTEP":
-            steps.append(_done(c, current, state, first, unread))
+            steps.append(_done(c, current, state, unread))
             current = None
+    if current is not None:
+        steps.append(_unfinished(c, current, state, unread))
     return tuple(steps)
 
 
-def _done(c: Constraints, step: Step, state: _State, first: dict[int, float], unread: list[Unread]) -> Step:
+def _modes(s: Statement) -> int:
+    """The number of modes that a `*FREQUENCY` asks for; 0 for other procedures and where it is missing."""
+    words = fields(s.rows[0][1]) if s.keyword == "FREQUENCY" and s.rows else [""]
+    return int(words[0] or 0)
+
+
+def _unfinished(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> Step:
+    """A step without its last keyword, which is kept as one that is not obeyed."""
+    reason = replace(step.source, text=f"{step.source.text} (not obeyed: no *END STEP follows)")
+    return _done(c, step, state, [*unread, reason])
+
+
+def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> Step:
     """The step with what acts at its end."""
+    try:
+        heating = tuple(_heating(c, state))
+    except MeshError as error:
+        heating, unread = (), [*unread, replace(step.source, text=f"{step.source.text} (not obeyed: {error})")]
     return replace(
         step,
         supports=tuple(Support(equation, value) for equation, value in state.held.values()),
         forces=tuple(f for _, group in state.forces.values() for f in group),
         pressures=tuple(p for _, group in state.spread.values() for p in group if isinstance(p, FacePressure)),
         bodies=tuple(b for _, group in state.spread.values() for b in group if isinstance(b, BodyForce)),
-        heating=tuple(_heating(c, state.temperature, first)),
+        heating=heating,
         unread=tuple(unread),
     )
 
 
-def _is_new(s: Statement) -> bool:
+def _is_new(s: Statement, *known: str) -> bool:
+    """Whether a keyword replaces all of its kind before it. Raises `MeshError` for options that are not `known`."""
+    _require_options(s, "OP", *known)
     return s.options.get("OP", "MOD").upper() == "NEW"
 
 
+def _require_options(s: Statement, *known: str) -> None:
+    others = set(s.options) - {*known}
+    if others:
+        raise MeshError(f"options {', '.join(sorted(others))}")
+
+
 def _boundary(c: Constraints, s: Statement, state: _State) -> None:
-    if set(s.options) - {"OP", "USER"} or "USER" in s.options:
-        raise MeshError(f"options {', '.join(s.options)}")
-    if _is_new(s):
+    if _is_new(s, "FIXED"):
         state.held.clear()
     for node, dof, value in c.held(s):
         terms = c.terms(node, dof, 1.0)
-        state.held[node, dof] = c.equation(terms, s.source.label), value
+        state.held[node, dof] = c.equation(terms, s.source.label), np.nan if "FIXED" in s.options else value
 
 
 def _point_loads(c: Constraints, s: Statement, state: _State) -> None:
-    if set(s.options) - {"OP"}:
-        raise MeshError(f"options {', '.join(s.options)}")
     if _is_new(s):
         state.forces.clear()
+    deck = c.numbers.deck
+    round_about = any(deck.plane[k].family == "CAX" for k in deck.expanded)
     for _, row in s.rows:
         who, dof, value = fields(row)[:3]
         for node in c.nodes(who):
-            nodes, components, along = c.terms(node, int(dof), number(value))
+            # forces on axisymmetric elements are those of the whole circumference, solved is a sector of two degrees
+            nodes, components, along = c.terms(node, int(dof), number(value) / (180 if round_about else 1))
             made = [NodalForce(n, k, v) for n, k, v in zip(nodes, components, along, strict=True)]
             _add(state.forces, (node, int(dof)), s.step, made)
 
@@ -125,8 +163,6 @@ def _add(loads: dict, key: tuple, step: int, made: list) -> None:
 
 
 def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
-    if set(s.options) - {"OP"}:
-        raise MeshError(f"options {', '.join(s.options)}")
     if _is_new(s):
         state.spread.clear()
     for _, row in s.rows:
@@ -142,13 +178,14 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
             continue
         cells = c.numbers.cells(_elements(c, who))
         if kind[:1] == "P" and kind[1:].isdigit():
-            faces = [(b, r, c.numbers.face(b, f"S{kind[1:]}", who)) for b, r in cells]
+            edges = 2 * bool(_elements(c, who) & c.numbers.deck.expanded)  # sides of plane elements after both faces
+            faces = [(b, r, c.numbers.face(b, f"S{int(kind[1:]) + edges}", who)) for b, r in cells]
             load: FacePressure | BodyForce = FacePressure(np.array(faces).reshape(-1, 3), values[0])
         elif kind == "GRAV" and len(values) == 4:
-            g = np.array(values[1:])
-            load = BodyForce(_rows(cells), gravity=values[0] * g / np.linalg.norm(g))
+            load = BodyForce(_massive(c, who, cells), gravity=values[0] * _direction(values[1:]))
         elif kind == "CENTRIF" and len(values) == 7:
-            load = BodyForce(_rows(cells), speed2=values[0], point=np.array(values[1:4]), axis=np.array(values[4:]))
+            where, axis = _massive(c, who, cells), _direction(values[4:])
+            load = BodyForce(where, speed2=values[0], point=np.array(values[1:4]), axis=axis)
         else:
             raise MeshError(f"a load of type {kind} with {len(values)} numbers; P1 to P6, GRAV and CENTRIF are read")
         _add(state.spread, (who.upper(), kind), s.step, [load])
@@ -162,13 +199,26 @@ def _elements(c: Constraints, who: str) -> set[int]:
     return found
 
 
+def _massive(c: Constraints, who: str, cells: list[tuple[int, int]]) -> np.ndarray:
+    """The rows of cells whose mass is loaded. Refuses sets with point masses, whose weight is not read."""
+    points = {k for k, lump in c.numbers.deck.lumped.items() if lump.kind == "MASS"} & _elements(c, who)
+    if points:
+        raise MeshError(f"{len(points)} elements of {who!r} are point masses, on which GRAV and CENTRIF are not read")
+    return _rows(cells)
+
+
+def _direction(values: list[float]) -> np.ndarray:
+    size = float(np.linalg.norm(values))
+    if not size > 0:
+        raise MeshError("its direction is zero")
+    return np.array(values) / size
+
+
 def _rows(cells: list[tuple[int, int]]) -> np.ndarray:
     return np.array(cells, dtype=np.int64).reshape(-1, 2)
 
 
 def _temperatures(c: Constraints, s: Statement) -> dict[int, float]:
-    if set(s.options) - {"OP", "TYPE"}:
-        raise MeshError(f"options {', '.join(s.options)}")
     found: dict[int, float] = {}
     for _, row in s.rows:
         who, value, *gradients = fields(row)
@@ -179,19 +229,24 @@ def _temperatures(c: Constraints, s: Statement) -> dict[int, float]:
 
 
 def _heat(c: Constraints, s: Statement, state: _State) -> None:
-    state.temperature |= _temperatures(c, s)
+    state.temperature = {**(state.first if _is_new(s) else state.temperature), **_temperatures(c, s)}
 
 
-def _heating(c: Constraints, now: dict[int, float], first: dict[int, float]) -> Iterator[Heating]:
+def _heating(c: Constraints, state: _State) -> Iterator[Heating]:
     """Strains per cell of a section: expansion times the changes of temperature."""
     change = np.zeros(len(c.points))
-    for node, value in now.items():
-        change[node] = value - first.get(node, 0.0)
+    for node, value in state.temperature.items():
+        change[node] = value - state.first.get(node, 0.0)
     if not change.any():
         return
     for section in c.numbers.deck.materials.sections:
         material = c.numbers.deck.materials.records.get(section.material)
-        if material is not None and material.expansion is not None:
+        if material is not None and material.expands:
+            if material.expansion is None:
+                raise MeshError(
+                    f"the expansion of material {section.material!r}; constants ISO, ORTHO or ANISO of one temperature "
+                    "are read"
+                )
             cells = _rows(c.numbers.cells(c.numbers.of_elements(section.elset)))
             axes = c.orientation(section.orientation)
             if axes is not None and np.ptp(material.expansion[:3]) > 0:

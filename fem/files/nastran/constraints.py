@@ -15,6 +15,8 @@ from fem.files.nastran.systems import Systems
 from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, RigidLink
 from fem.mesh.unread import Stated, Unread
 
+SAME = 1e-9
+"""Distance of nodes, relative to the size of the part, below which they are at one place."""
 Made = Equation | RigidLink | MeanLink | NodeMass | NodeSpring
 
 
@@ -63,6 +65,18 @@ class Connections:
             raise MeshError(f"the deck has no node {number}")
         return self.row[number]
 
+    def named(self, words: list[str], gaps: bool = False) -> list[int]:
+        """Numbers of the nodes of a list with ranges. Raises `MeshError` for unknown ones, unless ranges may have
+        `gaps`."""
+        found: list[int] = []
+        for numbers in numbered(words):
+            few = len(numbers) <= len(self.row)
+            there = [n for n in (numbers if few else sorted(self.row)) if n in self.row and n in numbers]
+            if len(there) < len(numbers) and not gaps:
+                raise MeshError(f"the deck has no node {next(n for n in numbers if n not in self.row)}")
+            found += there
+        return found
+
     def terms(self, row: int, component: int, value: float) -> tuple[list[int], list[int], list[float]]:
         """Nodes, components (0 to 5) and coefficients of a component 1 to 6 of a node, in basic axes, the largest
         first."""
@@ -88,9 +102,9 @@ def components(text: str, place: str) -> list[int]:
     return sorted({int(d) for d in text})
 
 
-def numbered(words: list[str]) -> list[int]:
-    """Whole numbers with ranges (3 THRU 7). Raises `MeshError` for anything else."""
-    found: list[int] = []
+def numbered(words: list[str]) -> list[range]:
+    """Whole numbers and ranges (3 THRU 7), which may be long. Raises `MeshError` for anything else."""
+    found: list[range] = []
     words = [w for w in words if w]
     k = 0
     while k < len(words):
@@ -99,10 +113,12 @@ def numbered(words: list[str]) -> list[int]:
         if k + 2 < len(words) and words[k + 1].upper() == "THRU":
             if not words[k + 2].isdigit():
                 raise MeshError(f"THRU needs a number after it, found {words[k + 2]!r}")
-            found += range(int(words[k]), int(words[k + 2]) + 1)
+            found.append(range(int(words[k]), int(words[k + 2]) + 1))
+            if not found[-1]:
+                raise MeshError(f"{words[k]} THRU {words[k + 2]} has no numbers")
             k += 3
         else:
-            found.append(int(words[k]))
+            found.append(range(int(words[k]), int(words[k]) + 1))
             k += 1
     return found
 
@@ -115,7 +131,9 @@ def _rbe2(c: Connections, card: Card) -> Iterator[Made]:
         if float(card.real(3 + card.fields[3:].index(words[-1]) + 1)) != 0:
             raise MeshError("thermal expansion of a rigid element")
         words = words[:-1]
-    nodes = [c.node(n) for n in numbered(words)]
+    nodes = [c.node(n) for n in c.named(words)]
+    if reference in nodes:
+        raise MeshError(f"its independent node {card.whole(2)} is among the dependent ones")
     if not {1, 2, 3} <= set(dofs) and any(n in c.axes for n in nodes):
         raise MeshError("some components in the axes of nodes that are turned")
     yield RigidLink(np.array(nodes), reference, tuple(d - 1 for d in dofs))
@@ -135,13 +153,14 @@ def _rbe3(c: Connections, card: Card) -> Iterator[Made]:
         if k + 1 >= len(words) or "." not in words[k]:
             raise MeshError(f"a weight is needed in the place of {words[k]!r}")
         weight = Card(card.name, [words[k]], card.file, card.line, card.text).real(1)
-        if components(words[k + 1], card.place)[:3] != [1, 2, 3] or len(words[k + 1]) > 3:
+        if components(words[k + 1], card.place) != [1, 2, 3]:
             raise MeshError(f"components {words[k + 1]} of the nodes that it averages; 123 is read")
         k += 2
         first = k
         while k < len(words) and "." not in words[k]:
             k += 1
-        weights |= dict.fromkeys((c.node(n) for n in numbered(words[first:k])), weight)
+        for n in c.named(words[first:k]):
+            weights[c.node(n)] = weights.get(c.node(n), 0.0) + weight
     yield MeanLink(np.array(list(weights)), reference, np.array(list(weights.values())), tuple(d - 1 for d in dofs))
 
 
@@ -166,7 +185,7 @@ def _supports(c: Connections, card: Card) -> Iterator[Made]:
     if card.name == "SPC":
         held = [(card.text_at(k), card.text_at(k + 1), card.real(k + 2, 0.0)) for k in (2, 5) if card.text_at(k)]
     elif card.name == "SPC1":
-        held = [(str(n), card.text_at(2), 0.0) for n in numbered(card.fields[2:]) if n in c.row]
+        held = [(str(n), card.text_at(2), 0.0) for n in c.named(card.fields[2:], gaps=True)]
     else:
         held = [(card.text_at(1), card.text_at(7), 0.0)]
     for number, dofs, value in held:
@@ -243,11 +262,11 @@ def _bush(c: Connections, card: Card) -> Iterator[Made]:
     made = c.bushes.get(card.whole(2, card.whole(1)))
     if made is None or made.text_at(2).upper() != "K":
         raise MeshError("the deck has no PBUSH with stiffnesses K for it")
-    if any(text and not text.replace(".", "").strip("0") == "" for text in made.fields[8:]):
+    if any(text.replace(".", "").strip("0") for text in made.fields[8:]):
         raise MeshError("damping or masses of a bushing")
     nodes = [c.node(card.whole(k)) for k in (3, 4) if card.text_at(k)]
     x = np.array([c.points[n] for n in nodes])
-    if np.ptp(x, axis=0).max() > 1e-9 * max(1.0, float(np.abs(x).max())) or not card.text_at(8):
+    if np.ptp(x, axis=0).max() > SAME * np.ptp(c.points, axis=0).max() or not card.text_at(8):
         raise MeshError("a bushing whose nodes are apart, or without a coordinate system (CID)")
     if any(card.fields[8:]):
         raise MeshError("a bushing with an offset")

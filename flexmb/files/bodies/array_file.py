@@ -26,9 +26,9 @@ LARGEST = 2**30
 _SHAPES = {
     "s0": "3", "S1": "3m", "SG": "3mm", "J0": "33", "J1": "m33", "J2": "mm33", "h0": "3m", "h": "3mm", "PG": "33mm",
     "stiffness": "m", "damping": "m", "deflection": "m",
-    "interface_points": "k3", "interface_rows": "k6m", "interface_second": "k6mm",
+    "velocity_matrix": "vv", "interface_points": "k3", "interface_rows": "k6m", "interface_second": "k6mm",
 }  # fmt: skip
-"""Dimensions of each array: MATLAB drops those of length one. m: number of modes, k: number of interfaces."""
+"""Dimensions of each array: MATLAB drops those of length one. m: modes, v: six more, k: interfaces."""
 
 
 def save_npz(body: Body, path: Path) -> Path:
@@ -102,6 +102,8 @@ def _arrays(body: Body) -> dict[str, Any]:
     found: dict[str, Any] = {"name": body.name}
     found |= {f.name: getattr(body.invariants, f.name) for f in fields(InertiaInvariants)}
     found |= {name: getattr(body, name) for name in ("stiffness", "damping", "deflection")}
+    if body.velocity_matrix is not None:
+        found["velocity_matrix"] = body.velocity_matrix
     interfaces, m = list(body.interfaces.values()), body.modes
     found["interface_names"] = np.array([str(name) for name in body.interfaces], dtype="U")
     found["interface_points"] = np.array([i.point for i in interfaces]).reshape(len(interfaces), 3)
@@ -113,12 +115,13 @@ def _arrays(body: Body) -> dict[str, Any]:
 
 
 def _body(found: Mapping[str, Any], names: list[str], path: Path) -> Body:
-    optional = ("deflection", "interface_second")
+    optional = ("deflection", "velocity_matrix", "interface_second")
     missing = [name for name in ("mass", *_SHAPES) if name not in found and name not in optional]
     if missing:
         there = ", ".join(sorted(k for k in found if not k.startswith("__"))) or "nothing"
         raise FileError(f"{path} is no body: {', '.join(missing)} missing; it holds {there}.")
     sizes = {"m": np.asarray(found["stiffness"]).size, "k": len(names)}
+    sizes["v"] = 6 + sizes["m"]
     arrays = {}
     for name, shape in _SHAPES.items():
         if name in found:
@@ -139,6 +142,7 @@ def _body(found: Mapping[str, Any], names: list[str], path: Path) -> Body:
         ),
         stiffness=arrays["stiffness"],
         damping=arrays["damping"],
+        velocity_matrix=arrays.get("velocity_matrix"),
         deflection=arrays.get("deflection", np.zeros(sizes["m"])),
         interfaces={
             name: BodyInterface(*parts)

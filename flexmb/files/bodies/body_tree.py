@@ -29,6 +29,7 @@ def body_tree(body: Body) -> Tree:
         "invariants": {f.name: getattr(inv, f.name) for f in fields(inv)},
         "stiffness": body.stiffness,
         "damping": body.damping,
+        "velocity_matrix": body.velocity_matrix,
         "deflection": body.deflection,
         "interfaces": {
             key: {"point": i.point, "rows": i.rows, "second": i.second} for key, i in body.interfaces.items()
@@ -64,6 +65,7 @@ def body_from_tree(tree: Tree, path: str | Path) -> Body:
             invariants=InertiaInvariants(**tree["invariants"]),
             stiffness=tree["stiffness"],
             damping=tree["damping"],
+            velocity_matrix=tree.get("velocity_matrix"),
             deflection=tree["deflection"],
             interfaces={
                 key: BodyInterface(i["point"], i["rows"], i["second"]) for key, i in tree["interfaces"].items()

@@ -3,20 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from warnings import warn
 
 import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
-from fem.errors import MeshWarning
 from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants, inertia_of, second_moments
 from flexmb.errors import FileError
 from flexmb.spatial.lie import skew
 
 COUPLED = 1e-6
-"""Size of off-diagonal modal damping, relative to the largest entry, above which a warning is issued."""
+"""Size of off-diagonal modal damping, relative to the largest entry, up to which it counts as round-off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +42,20 @@ class ModalData:
 
 
 def data_of(body: Body) -> ModalData:
-    """The mass integrals of a body; its geometric terms are added to the integrals of the same shape."""
-    inv = body.invariants
+    """The mass integrals of a body; its geometric terms are added to the integrals of the same shape.
+
+    Raises `FileError` for a body with gyroscopic forces in rigid motion.
+    """
+    inv, D = body.invariants, np.diag(body.damping)
+    if body.velocity_matrix is not None:
+        gyroscopic = body.velocity_matrix.copy()
+        gyroscopic[6:, 6:] = 0.0
+        if gyroscopic.any():
+            raise FileError(
+                f"Body {body.name!r} has gyroscopic forces in rigid motion, which SID and MBDyn files do not hold; "
+                "save it as .h5, .npz or .mat, or without them: dataclasses.replace(body, velocity_matrix=None)."
+            )
+        D = D + body.velocity_matrix[6:, 6:]
     PG = inv.PG.transpose(2, 3, 0, 1)
     return ModalData(
         mass=inv.mass,
@@ -59,7 +69,7 @@ def data_of(body: Body) -> ModalData:
         SG=inv.SG,
         M=np.eye(body.modes),
         K=np.diag(body.stiffness),
-        D=np.diag(body.damping),
+        D=D,
         nodes={name: (i.point, i.rows, i.second) for name, i in body.interfaces.items()},
     )
 
@@ -67,8 +77,7 @@ def data_of(body: Body) -> ModalData:
 def body_of(data: ModalData, name: str, path: Path) -> Body:
     """The body of modal data from another program, in mass-orthonormal modes that diagonalise the stiffness.
 
-    Raises `FileError` when the matrices are not those of a free elastic body. Warns with `MeshWarning` when damping
-    couples the modes; the body then has the diagonal damping only.
+    Raises `FileError` when the matrices are not those of a free elastic body.
     """
     for letter, matrix in (("mass", data.M), ("stiffness", data.K)):
         if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-6 * np.abs(matrix).max(initial=1e-300):
@@ -87,13 +96,8 @@ def body_of(data: ModalData, name: str, path: Path) -> Body:
         order = np.argsort(np.diag(data.K), kind="stable")  # modes that satisfy both conditions remain unchanged
         stiffness, T = np.diag(data.K)[order], np.eye(len(T))[:, order]
     D = T.T @ data.D @ T
-    coupling = np.abs(D - np.diag(np.diag(D))).max(initial=0.0)
-    if coupling > COUPLED * np.abs(D).max(initial=1e-300):
-        text = (
-            f"{path}: damping couples the modes (off-diagonal up to {coupling:.2g}, diagonal up to "
-            f"{np.abs(D).max():.2g}); only its diagonal is kept."
-        )
-        warn(MeshWarning(text), stacklevel=2)
+    coupled = np.pad(D - np.diag(np.diag(D)), ((6, 0), (6, 0)))
+    couples = np.abs(coupled).max(initial=0.0) > COUPLED * np.abs(D).max(initial=1e-300)
     h = data.h
     if not data.SG.any() and _round_off(h + h.swapaxes(1, 2), h):  # a symmetric part would be geometric stiffness
         h = 0.5 * (h - h.swapaxes(1, 2))
@@ -109,6 +113,7 @@ def body_of(data: ModalData, name: str, path: Path) -> Body:
         invariants=invariants.transformed(T),
         stiffness=stiffness,
         damping=np.diag(D).copy(),
+        velocity_matrix=coupled if couples else None,
         interfaces=interfaces,
         deflection=largest,
     )

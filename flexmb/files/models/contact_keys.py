@@ -1,23 +1,27 @@
 """Contacts in a model file: two shapes at places, the law of the normal force, friction."""
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from fem.errors import unknown_name
 from flexmb.contact import laws
-from flexmb.contact.shapes import SHAPES, ContactShape
+from flexmb.contact.shape import ContactShape
+from flexmb.contact.shapes import SHAPES
+from flexmb.contact.triangle_mesh import hull, mesh
 from flexmb.errors import LawError
 from flexmb.files.models.key_types import Direction, Keys, NotNegative, Positive, Vector, refusal
 from flexmb.mechanism.contacts.exact import ImpactLaw
 
 
 class SurfaceKeys(Keys):
-    """A shape with its dimensions at a place."""
+    """A shape with its dimensions at a place, or a flexible `surface` of the body `place`."""
 
     place: str
-    shape: str
+    shape: str | None = None
+    surface: str | None = None
     at: Vector | None = None
     axis: Direction | None = None
     x_axis: Direction | None = None
@@ -26,19 +30,34 @@ class SurfaceKeys(Keys):
     x: Positive | None = None
     y: Positive | None = None
     z: Positive | None = None
+    file: str | None = None
+    scale: Positive = 1.0
+    hull: bool = False
 
     @model_validator(mode="after")
     def _whole_shape(self) -> Self:
-        if self.shape not in SHAPES:
-            raise refusal(unknown_name("shape", self.shape, SHAPES).rstrip("."))
-        needed = [field.name for field in fields(SHAPES[self.shape])]
-        given = [key for key in ("radius", "length", "x", "y", "z") if getattr(self, key) is not None]
+        if (self.shape is None) == (self.surface is None):
+            raise refusal("give a shape with its dimensions, or the surface of a flexible body, not both")
+        if self.shape is not None and self.shape not in (*SHAPES, "mesh"):
+            raise refusal(unknown_name("shape", self.shape, (*SHAPES, "mesh")).rstrip("."))
+        if self.surface is not None and (self.at, self.axis, self.x_axis) != (None, None, None):
+            raise refusal("a flexible surface has its place on the body: omit at, axis and x_axis")
+        needed = [] if self.shape is None else ["file"]
+        if self.shape in SHAPES:
+            needed = [field.name for field in fields(SHAPES[self.shape])]
+        given = [key for key in ("radius", "length", "x", "y", "z", "file") if getattr(self, key) is not None]
+        what = self.shape or "flexible surface"
         if set(given) != set(needed):
-            raise refusal(f"a {self.shape} has the dimensions {needed}; found {given}")
+            raise refusal(f"a {what} has the dimensions {needed}; found {given}")
+        if self.shape != "mesh" and (self.hull or self.scale != 1.0):
+            raise refusal(f"scale and hull belong to a mesh; found a {what}")
         return self
 
-    def contact_shape(self) -> ContactShape:
-        """The shape with its dimensions."""
+    def contact_shape(self, path: Path | None) -> ContactShape:
+        """The shape with its dimensions, or the mesh of the file at `path`."""
+        if path is not None:
+            return (hull if self.hull else mesh)(path, scale=self.scale)
+        assert self.shape is not None
         kind = SHAPES[self.shape]
         return kind(*(getattr(self, field.name) for field in fields(kind)))
 

@@ -205,10 +205,8 @@ class WithLaw(Keys):
         if isinstance(self.effort, str):
             self._expression(self.effort)
         elif self.parameters or self.stored is not None:
-            key = "parameters are" if self.parameters else "stored is"
-            raise refusal(
-                f'{key} that of an expression, effort = "..."; none is given'.replace("are that", "are those")
-            )
+            key = "parameters are those" if self.parameters else "stored is that"
+            raise refusal(f'{key} of an expression, effort = "..."; none is given')
         return self
 
     def _expression(self, text: str) -> Expression:

@@ -22,7 +22,7 @@ from flexmb.analyses.inverse_dynamics import Servo
 from flexmb.bodies import solids
 from flexmb.bodies.body import Body, flexible_body, rigid_body
 from flexmb.bodies.shape import Shape
-from flexmb.contact.shapes import Surface
+from flexmb.contact.shape import Surface
 from flexmb.errors import MechanismError, ModelFileError
 from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import element_keys, schema
@@ -31,7 +31,7 @@ from flexmb.files.models.contact_keys import SurfaceKeys
 from flexmb.files.models.material_keys import material_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
-from flexmb.mechanism.attachments import Attachment, BodyHandle
+from flexmb.mechanism.attachments import Attachment, BodyHandle, FlexibleSurface
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction
@@ -351,7 +351,22 @@ def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
     site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(), axis=keys.axis)
 
 
+def _touching(site: _Site, keys: SurfaceKeys) -> Surface | FlexibleSurface:
+    """A shape at a place, or a flexible surface."""
+    if keys.surface is None:
+        return _surface(site, keys)
+    place = site.place(keys.place)
+    if not isinstance(place, BodyHandle):
+        raise MechanismError(f"surface = {keys.surface!r} belongs to a body; {keys.place!r} is a point of one.")
+    return place.surface(keys.surface)
+
+
 def _surface(site: _Site, keys: SurfaceKeys) -> Surface:
+    if keys.surface is not None:
+        raise MechanismError(
+            f"A group of contacts consists of rigid shapes; the flexible surface {keys.surface!r} of {keys.place!r} "
+            "touches one shape in an entry of [[contacts]]."
+        )
     place = site.place(keys.place)
     if isinstance(place, BodyHandle):
         place = place.at((0.0, 0.0, 0.0) if keys.at is None else keys.at)
@@ -359,7 +374,8 @@ def _surface(site: _Site, keys: SurfaceKeys) -> Surface:
         raise MechanismError(
             f"at = [x, y, z] is a point of a body or of the ground; {keys.place!r} is a point already."
         )
-    return keys.contact_shape().on(place, keys.axis, keys.x_axis)
+    path = None if keys.file is None else _mesh_path(keys.file, site.folder)
+    return keys.contact_shape(path).on(place, keys.axis, keys.x_axis)
 
 
 def _add_contact_group(site: _Site, keys: schema.ContactGroupKeys) -> None:
@@ -375,7 +391,7 @@ def _add_contact_group(site: _Site, keys: schema.ContactGroupKeys) -> None:
 
 
 def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
-    surfaces = [_surface(site, side) for side in (keys.a, keys.b)]
+    surfaces = [_touching(site, side) for side in (keys.a, keys.b)]
     site.system.contact(
         keys.name,
         *surfaces,

@@ -1,15 +1,16 @@
 """Controllers in result files: laws of the library as they are, others by what they returned at the stored times."""
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from flexmb.controllers import FUNCTIONS
+from flexmb.controllers.fit import require_fit
 from flexmb.files.storage.sound import require, require_numbers
 from flexmb.files.storage.tree import Tree
-from flexmb.kernels.equations.controllers import COMMAND
-from flexmb.mechanism.control.controller import MEASURED, Controller, Signal
+from flexmb.mechanism.control.controller import Controller, Signal
 from flexmb.mechanism.control.law import ControlCall, ControlLaw
 from flexmb.results.result import Result
 
@@ -55,6 +56,12 @@ def controller_from_tree(tree: Tree, t: np.ndarray) -> Controller:
     require(np.isnan(sample_time) or 0 < sample_time < np.inf, f"the sample time of {name!r} is {sample_time}")
     signals = tuple(_signal(x) for x in tree["signals"])
     require(len(signals) == len(inputs), f"controller {name!r} has {len(signals)} signals for {len(inputs)} inputs")
+    targets = tuple(str(x) for x in tree["targets"])
+    require(
+        len(targets) == len(commands), f"controller {name!r} has {len(targets)} targets for {len(commands)} commands"
+    )
+    for names in (inputs, commands, states, parameters):
+        require(len({*names}) == len(names), f"the law of controller {name!r} has equal names: {names}")
     library = str(tree["library"])
     law = ControlLaw(
         FUNCTIONS[library] if library else _stored_commands(np.asarray(t), seen, answers),
@@ -65,32 +72,19 @@ def controller_from_tree(tree: Tree, t: np.ndarray) -> Controller:
         parameters,
         {str(x): 0.0 for x in tree["constants"]},
     )
+    if library:
+        require_fit(library, law, tree["values"])
+    values = dict(zip(parameters, tree["values"].tolist(), strict=True))
+    bound = law(initial=tree["initial"].tolist(), sample_time=None if np.isnan(sample_time) else sample_time, **values)
     return Controller(
-        name,
-        ControlCall(law, name),
-        tuple(tree["values"].tolist()),
-        tuple(tree["initial"].tolist()),
-        signals,
-        tuple(str(x) for x in tree["targets"]),
-        None if np.isnan(sample_time) else sample_time,
+        name, ControlCall(law, name), bound.parameters, bound.initial, signals, targets, bound.sample_time
     )
 
 
 def _signal(tree: Tree) -> Signal:
-    pairs = (tuple(int(x) for x in tree[key]) for key in ("markers", "axes"))
-    (a, b), (i, j) = pairs
-    sort = int(tree["sort"])
-    require(MEASURED <= sort <= COMMAND + 1, f"a signal is of the sort {sort}")
-    return Signal(
-        str(tree["source"]),
-        sort,
-        int(tree["kind"]),
-        (a, b),
-        (i, j),
-        float(tree["given"]),
-        int(tree["body"]),
-        int(tree["index"]),
-    )
+    (a, b), (i, j) = (tuple(index(x) for x in tree[key]) for key in ("markers", "axes"))
+    sort, kind, body, number = (index(tree[key]) for key in ("sort", "kind", "body", "index"))
+    return Signal(str(tree["source"]), sort, kind, (a, b), (i, j), float(tree["given"]), body, number)
 
 
 def _stored_commands(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., None]:

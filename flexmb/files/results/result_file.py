@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,25 @@ import scipy
 
 from fem.errors import FlexmbError
 from flexmb.contact.group import ContactGroup, GroupCall
-from flexmb.contact.shapes import shape_of_code
+from flexmb.contact.shapes import pair_numbers, shape_of_code
+from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
 from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
 from flexmb.files.results.control_tree import control_tree, controller_from_tree
 from flexmb.files.results.law_tree import law_from_tree, law_tree
-from flexmb.files.storage.sound import require_numbers, require_sound_mechanism, require_sound_motion
+from flexmb.files.storage.sound import (
+    require_numbers,
+    require_sound_mechanism,
+    require_sound_motion,
+    require_sound_records,
+)
+from flexmb.files.storage.sound_elements import require_sound_elements, require_states
 from flexmb.files.storage.tree import Tree, read_tree, write_tree
 from flexmb.forces.frame import LIBRARY
 from flexmb.kernels.base.data import ANGLE, TILT
-from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import CONTACT_LAWS
 from flexmb.mechanism.contacts.exact import contact_from_tree, contact_tree
+from flexmb.mechanism.contacts.surface import surface_contact_from_tree, surface_contact_tree
 from flexmb.mechanism.curves.plane import Curve, spline
 from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.lines.line import Line
@@ -84,16 +92,22 @@ def load_result(path: str | Path) -> Result:
     try:
         mechanism = _mechanism_from_tree(tree["mechanism"], tree["t"], path, tree.get("laws"))
         require_sound_mechanism(mechanism)
+        require_sound_elements(mechanism)
         rates = {name: tree[name] for name in ("w", "wdot", "multipliers")}
         ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
         require_sound_motion(mechanism, tree["t"], tree["q"], rates, ledger)
         states = tree.get("element_states", np.zeros((0, 0)))
         if states.size:
             require_numbers(states, (len(tree["t"]), len(mechanism.initial_states)), "the states of force elements")
+            require_states(mechanism, states, "the motion")
         else:
             states = np.zeros((len(tree["t"]), 0))
         angles = tree["angles"] if "angles" in tree else followed_angles(mechanism, tree["q"])
         require_numbers(angles, (len(tree["t"]), len(mechanism.turning)), "the angles")
+        statistics = Statistics(**tree["statistics"])
+        happened = tuple(EventRecord(**h) for h in tree.get("happened", []))
+        topologies = tuple(_topology(x) for x in tree.get("topologies", []))
+        require_sound_records(statistics, happened, topologies)
         return Result(
             mechanism=mechanism,
             t=tree["t"],
@@ -102,20 +116,9 @@ def load_result(path: str | Path) -> Result:
             angles=angles,
             element_states=states,
             ledger=ledger,
-            statistics=Statistics(**tree["statistics"]),
-            happened=tuple(EventRecord(**h) for h in tree.get("happened", [])),
-            topologies=tuple(
-                (
-                    float(x["t"]),
-                    Topology(
-                        json.loads(x["locked"]),
-                        frozenset(json.loads(x["released"])),
-                        json.loads(x.get("fastest", "{}")),
-                        json.loads(x.get("sliding", "{}")),
-                    ),
-                )
-                for x in tree.get("topologies", [])
-            ),
+            statistics=statistics,
+            happened=happened,
+            topologies=topologies,
             unresolved=tuple(str(text) for text in tree.get("unresolved", [])),
         )
     except FlexmbError as error:
@@ -124,6 +127,12 @@ def load_result(path: str | Path) -> Result:
         ) from None
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise FileError(f"{path} does not hold a result as flexmb writes it: {error}.") from None
+
+
+def _topology(tree: Tree) -> tuple[float, Topology]:
+    locked, released = json.loads(tree["locked"]), json.loads(tree["released"])
+    fastest, sliding = json.loads(tree.get("fastest", "{}")), json.loads(tree.get("sliding", "{}"))
+    return float(tree["t"]), Topology(locked, frozenset(released), fastest, sliding)
 
 
 def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
@@ -147,6 +156,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "lines": [{f.name: getattr(line, f.name) for f in fields(Line)} for line in m.lines],
         "frictions": [{f.name: getattr(friction, f.name) for f in fields(JointFriction)} for friction in m.frictions],
         "contacts": [contact_tree(contact) for contact in m.contacts],
+        "surface_contacts": [surface_contact_tree(contact) for contact in m.surface_contacts],
     }
 
 
@@ -169,12 +179,13 @@ def _mechanism_from_tree(
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(law_from_tree(law, name, t) for law, name in zip(laws or (None,) * len(names), names, strict=True)),
         frame_forces=tuple(_frame_force(force, t) for force in tree.get("frame_forces", [])),
-        contact_groups=tuple(_group(group, len(tree["markers"]["name"])) for group in tree.get("contact_groups", [])),
+        contact_groups=tuple(_group(group) for group in tree.get("contact_groups", [])),
         controllers=tuple(controller_from_tree(c, t) for c in tree.get("controllers", [])),
         frictions=tuple(_friction(friction) for friction in tree.get("frictions", [])),
         curves=tuple(_curve(curve) for curve in tree.get("curves", [])),
-        lines=tuple(_line(line, len(tree["bodies"]), len(tree["functions"])) for line in tree.get("lines", [])),
+        lines=tuple(_line(line) for line in tree.get("lines", [])),
         contacts=tuple(contact_from_tree(contact) for contact in tree.get("contacts", [])),
+        surface_contacts=tuple(surface_contact_from_tree(contact) for contact in tree.get("surface_contacts", [])),
         units=require_units(tree.get("units")),
     )
 
@@ -186,14 +197,9 @@ def _curve(tree: Tree) -> Curve:
     return spline(parameters, points, bool(tree["closed"]))
 
 
-def _line(tree: Tree, bodies: int, functions: int) -> Line:
-    name, points, numbers = str(tree["name"]), np.asarray(tree["points"]), np.asarray(tree["numbers"])
-    require_numbers(points, (len(points), 3), f"the points of the line {name!r}")
-    require_numbers(numbers, (6,), f"the numbers of the line {name!r}")
-    kind, body, function = (int(tree[key]) for key in ("kind", "body", "function"))
-    if kind not in (FLOW, WIND) or not 0 <= body < bodies or not -1 <= function < functions:
-        raise UnsoundError(f"the line {name!r} belongs to no body, kind or function that exists")
-    return Line(name, kind, body, points, numbers, function)
+def _line(tree: Tree) -> Line:
+    kind, body, function = (index(tree[key]) for key in ("kind", "body", "function"))
+    return Line(str(tree["name"]), kind, body, np.asarray(tree["points"]), np.asarray(tree["numbers"]), function)
 
 
 def _friction(tree: Tree) -> JointFriction:
@@ -224,23 +230,22 @@ def _group_tree(group: ContactGroup) -> Tree:
     return {
         "name": group.name,
         "markers": np.array(group.markers),
-        "shapes": np.array([(shape.code, *shape.dimensions) for shape in group.shapes], dtype=float),
+        "shapes": np.array([pair_numbers(shape, shape)[0][:4] for shape in group.shapes], dtype=float),
+        "meshes": meshes_tree({k: s for k, s in enumerate(group.shapes) if isinstance(s, TriangleMesh)}),
         "parameters": np.array(group.parameters),
         "labels": list(group.call.labels),
     }
 
 
-def _group(tree: Tree, markers: int) -> ContactGroup:
+def _group(tree: Tree) -> ContactGroup:
     name, shapes, parameters = str(tree["name"]), tree["shapes"], tree["parameters"]
-    own = np.asarray(tree["markers"], dtype=float)
-    require_numbers(own, (len(own),), f"the markers of the contacts {name!r}")
+    own = tuple(index(k) for k in tree["markers"])
     require_numbers(shapes, (len(own), 4), f"the shapes of the contacts {name!r}")
     require_numbers(parameters, (11,), f"the parameters of the contacts {name!r}")
-    if len(own) and not (own.min() >= 0 and own.max() < markers):
-        raise FileError(f"The contacts {name!r} refer to markers that do not exist.")
     labels = tuple(str(label) for label in tree["labels"])
-    made = tuple(shape_of_code(row[0], tuple(row[1:])) for row in shapes.tolist())
-    return ContactGroup(name, tuple(map(int, own.tolist())), made, tuple(parameters.tolist()), GroupCall(name, labels))
+    meshes = meshes_from_tree(tree.get("meshes", []))
+    made = tuple(meshes[k] if k in meshes else shape_of_code(row[0], row[1:]) for k, row in enumerate(shapes.tolist()))
+    return ContactGroup(name, own, made, tuple(parameters.tolist()), GroupCall(name, labels))
 
 
 def _frame_tree(result: Result, force: FrameForce) -> Tree:
@@ -252,6 +257,7 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
         "states": list(law.states),
         "parameters": list(law.parameters),
         "values": np.array(force.parameters),
+        "meshes": meshes_tree(force.meshes),
         "initial": np.array(force.initial),
         "updates": law.updates,
         "seen": relative_motion(result, force),
@@ -275,7 +281,9 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
             _stored_answers(t, seen, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"])
         )
     name = str(tree["name"])
-    return FrameForce(name, FrameLawCall(law, name), tuple(values.tolist()), tuple(initial.tolist()))
+    bound = law(initial=initial.tolist(), **dict(zip(parameters, values.tolist(), strict=True)))
+    meshes = meshes_from_tree(tree.get("meshes", []))
+    return FrameForce(name, FrameLawCall(law, name), bound.parameters, bound.initial, meshes)
 
 
 def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float | None]:

@@ -11,6 +11,7 @@ from flexmb.bodies.body import Body
 from flexmb.drawn.surface import Surface, body_surface
 from flexmb.errors import FileError
 from flexmb.mechanism.compile import compiled
+from flexmb.results.elements.surface_contact import surface_contact_motion
 from flexmb.results.result import Result
 from flexmb.results.stress import nodal_von_mises
 from flexmb.spatial.lie import rotation_from_quaternion
@@ -21,7 +22,8 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
 
     The points are the displaced nodes in the world frame; shapes of rigid bodies, and beams with their sections, are
     written as triangles. Point data: `displacement` (elastic, world axes), `body` (its number in the mechanism) and
-    `von_mises` (at the nodes of the skin and on beams; NaN inside). The collection contains the names of the bodies.
+    `von_mises` (at the nodes of the skin and on beams; NaN inside), and `pressure` on bodies whose flexible surfaces
+    touch. The collection contains the names of the bodies.
 
     Raises `FileError` when no body has a mesh or a shape, `every` is less than 1, or the files cannot be written.
     """
@@ -38,14 +40,14 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
     if every < 1:
         raise FileError(f"every = {every}: expected 1 for all stored times, 2 for every other one, ...")
     directory = Path(directory)
-    starts = compiled(mechanism).q_start
+    starts, films = compiled(mechanism).q_start, _films(result)
     entries = []
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for index in range(0, len(result.t), every):
             for body, surface in drawn.items():
                 name = f"body{body}_{index:06d}.vtu"
-                _write(directory / name, result, body, surface, int(starts[body]), index)
+                _write(directory / name, result, body, surface, int(starts[body]), index, films.get(body))
                 label = quoteattr(mechanism.bodies[body].name)
                 time = float(result.t[index])
                 entries.append(f'<DataSet timestep="{time!r}" part="{body}" name={label} file="{name}"/>')
@@ -73,10 +75,31 @@ def _beside_mesh(body: Body) -> Surface | None:
     return surface.part(surface.node < 0)
 
 
-def _write(path: Path, result: Result, body: int, surface: Surface | None, start: int, index: int) -> None:
+def _films(result: Result) -> dict[int, np.ndarray]:
+    """The pressures (nt, n) at the nodes of the meshes of bodies whose flexible surfaces touch."""
+    films: dict[int, np.ndarray] = {}
+    for contact in result.mechanism.surface_contacts:
+        mesh = result.mechanism.bodies[contact.body].mesh
+        if mesh is not None:
+            over = surface_contact_motion(result, contact.name)
+            film = films.setdefault(contact.body, np.zeros((len(result.t), len(mesh.points))))
+            film[:, over.nodes] += over.pressure
+    return films
+
+
+def _write(
+    path: Path,
+    result: Result,
+    body: int,
+    surface: Surface | None,
+    start: int,
+    index: int,
+    film: np.ndarray | None,
+) -> None:
     """Write the VTU file of one body at one stored time; the coordinates of the body in `q` begin at `start`.
 
-    `surface`: what is written as triangles beside the mesh, or in its place.
+    `surface`: what is written as triangles beside the mesh, or in its place; `film` (nt, n): pressures at the nodes of
+    the mesh.
     """
     record = result.mechanism.bodies[body]
     q = result.q[index]
@@ -96,4 +119,6 @@ def _write(path: Path, result: Result, body: int, surface: Surface | None, start
     data = {"displacement": u @ R.T, "body": np.full(len(X), body)}
     if record.stress is not None:
         data["von_mises"] = np.concatenate(stress)
+    if film is not None:
+        data["pressure"] = np.concatenate([film[index], np.zeros(len(X) - film.shape[1])])
     write_vtk(path, VtkFields(q[start : start + 3] + (X + u) @ R.T, tuple(cells), data, {}))

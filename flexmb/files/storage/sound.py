@@ -26,8 +26,9 @@ from flexmb.kernels.base.data import (
     TRANSLATION,
 )
 from flexmb.mechanism.mechanism import Load, Marker, Mechanism, Row
-from flexmb.mechanism.state import State
+from flexmb.mechanism.state import State, Topology
 from flexmb.results.ledger import Ledger
+from flexmb.results.result import EventRecord, Statistics
 
 UNIT = 1e-6
 """Largest deviation of quaternions and axes from unit length."""
@@ -56,18 +57,18 @@ def require_places(value: Any, shape: tuple[int, ...], low: int, high: int, what
     require(not value.size or (value.min() >= low and value.max() < high), f"{what} go beyond {low} to {high - 1}")
 
 
-def _index(value: Any, low: int, high: int, what: str) -> None:
+def require_index(value: Any, low: int, high: int, what: str) -> None:
     require(
         type(value) is int and low <= value < high,
         f"{what} is {value!r}, expected a whole number from {low} to {high - 1}",
     )
 
 
-def _text(value: Any, what: str) -> None:
+def require_text(value: Any, what: str) -> None:
     require(isinstance(value, str), f"{what} is {value!r}, expected a text")
 
 
-def _number(value: Any, what: str) -> None:
+def require_number(value: Any, what: str) -> None:
     require(
         isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value),
         f"{what} is {value!r}, expected a finite number",
@@ -83,7 +84,7 @@ def require_sound_body(body: Body) -> None:
     Mass integrals are consistent if some distribution of matter has them.
     """
     m, inv = body.modes, body.invariants
-    _text(body.name, "the name of a body")
+    require_text(body.name, "the name of a body")
     for what, value in (("J1", inv.J1), ("J2", inv.J2)):
         require(
             np.abs(value - value.swapaxes(-1, -2)).max(initial=0.0) <= UNIT * np.abs(value).max(initial=0.0),
@@ -148,7 +149,7 @@ def require_sound_mechanism(m: Mechanism) -> None:
 
     Indices must be in range, axes orthonormal, numbers finite, and the rows of the joints the first ones.
     """
-    _text(m.name, "the name of the mechanism")
+    require_text(m.name, "the name of the mechanism")
     require_numbers(m.gravity, (3,), "gravity")
     require(len(m.bodies) > 0, "there is no body")
     for number, marker in enumerate(m.markers):
@@ -161,24 +162,25 @@ def require_sound_mechanism(m: Mechanism) -> None:
         "the rows of the joints are not the first ones",
     )
     for joint in m.joints:
-        _text(joint.name, "the name of a joint")
-        _text(joint.kind, f"the kind of joint {joint.name!r}")
+        require_text(joint.name, "the name of a joint")
+        require_text(joint.kind, f"the kind of joint {joint.name!r}")
         require(len(joint.markers) == 2, f"joint {joint.name!r} has {len(joint.markers)} markers")
         for place in joint.markers:
-            _index(place, 0, len(m.markers), f"a marker of joint {joint.name!r}")
+            require_index(place, 0, len(m.markers), f"a marker of joint {joint.name!r}")
     for name, rows in m.force_elements.items():
+        require(len(rows) > 0, f"{name!r} has no rows")
         for index in rows:
-            _index(index, len(joints), len(m.rows), f"a row of {name!r}")
+            require_index(index, len(joints), len(m.rows), f"a row of {name!r}")
     for load in m.loads:
         _require_load(m, load)
     for _, speed in m.start_rows:
-        _number(speed, "a speed at the start")
+        require_number(speed, "a speed at the start")
     _require_state(m, m.initial, "the initial state")
 
 
 def _require_marker(m: Mechanism, marker: Marker, what: str) -> None:
-    _text(marker.name, f"the name of {what}")
-    _index(marker.body, GROUND, len(m.bodies), f"the body of {what}")
+    require_text(marker.name, f"the name of {what}")
+    require_index(marker.body, GROUND, len(m.bodies), f"the body of {what}")
     require_numbers(marker.point, (3,), f"the point of {what}")
     require_numbers(marker.axes, (3, 3), f"the axes of {what}")
     require(np.abs(marker.axes.T @ marker.axes - np.eye(3)).max() < UNIT, f"the axes of {what} are not orthonormal")
@@ -194,30 +196,30 @@ def _require_row(m: Mechanism, row: Row) -> None:
     for pair, high, what in ((row.markers, len(m.markers), "a marker of a row"), (row.axes, 3, "an axis of a row")):
         require(len(pair) == 2, f"{what}: found {len(pair)}, expected two")
         for index in pair:
-            _index(index, 0, high, what)
+            require_index(index, 0, high, what)
     for term in row.terms:
         require(term.kind in (ANGLE, TRANSLATION, DISTANCE), f"a term of a row is of kind {term.kind!r}")
         require(len(term.markers) == 2, f"a term of a row has {len(term.markers)} markers")
         for index in term.markers:
-            _index(index, 0, len(m.markers), "a marker of a term")
-        _index(term.axis, 0, 3, "the axis of a term")
-        _number(term.factor, "the factor of a term")
-    _index(row.function, -1, len(m.functions), "the function of a row")
-    _index(row.law, -1, len(m.laws), "the law of a row")
-    _index(row.curve, -1, len(m.curves), "the curve of a row")
-    _index(row.command, -1, _commands(m), "the command of a row")
+            require_index(index, 0, len(m.markers), "a marker of a term")
+        require_index(term.axis, 0, 3, "the axis of a term")
+        require_number(term.factor, "the factor of a term")
+    require_index(row.function, -1, len(m.functions), "the function of a row")
+    require_index(row.law, -1, len(m.laws), "the law of a row")
+    require_index(row.curve, -1, len(m.curves), "the curve of a row")
+    require_index(row.command, -1, _commands(m), "the command of a row")
     require((row.curve >= 0) == (row.kind in (CURVE, ALONG)), "a row on a curve has none, or another row has one")
     for name in ("stiffness", "damping", "offset"):
-        _number(getattr(row, name), f"the {name} of a row")
+        require_number(getattr(row, name), f"the {name} of a row")
 
 
 def _require_load(m: Mechanism, load: Load) -> None:
-    _text(load.name, "the name of a load")
-    _index(load.marker, 0, len(m.markers), f"the marker of load {load.name!r}")
+    require_text(load.name, "the name of a load")
+    require_index(load.marker, 0, len(m.markers), f"the marker of load {load.name!r}")
     require_numbers(load.wrench, (6,), f"load {load.name!r}")
     require(isinstance(load.follower, bool), f"load {load.name!r}: follower is true or false; found {load.follower!r}")
-    _index(load.function, -1, len(m.functions), f"the function of load {load.name!r}")
-    _index(load.command, -1, _commands(m), f"the command of load {load.name!r}")
+    require_index(load.function, -1, len(m.functions), f"the function of load {load.name!r}")
+    require_index(load.command, -1, _commands(m), f"the command of load {load.name!r}")
 
 
 def _commands(m: Mechanism) -> int:
@@ -226,8 +228,10 @@ def _commands(m: Mechanism) -> int:
 
 
 def _require_state(m: Mechanism, state: State, what: str) -> None:
-    _number(state.t, f"the time of {what}")
+    require_number(state.t, f"the time of {what}")
     require_configurations(m, state.q[None], state.w[None], what)
+    if len(state.element_states):
+        require_numbers(state.element_states, (len(m._own_states()),), f"the states of elements in {what}")
     if len(state.angles):
         require_numbers(state.angles, (len(m.turning),), f"the angles of {what}")
 
@@ -258,3 +262,24 @@ def require_sound_motion(
     require_numbers(rates["multipliers"], (len(t), m.joint_rows), "the multipliers")
     for key, values in vars(ledger).items():
         require_numbers(values, t.shape, f"the ledger ({key})", finite=False)
+
+
+def require_sound_records(
+    statistics: Statistics, happened: tuple[EventRecord, ...], topologies: tuple[tuple[float, Topology], ...]
+) -> None:
+    """Raise `UnsoundError` unless the numbers of steps, the events and the topologies are what they should be."""
+    for name, value in vars(statistics).items():
+        require_number(value, f"the statistics ({name})")
+    for event in happened:
+        require_text(event.event, "the name of an event")
+        for value in (event.t, event.lost):
+            require_number(value, f"a number of the event {event.event!r}")
+    for t, topology in topologies:
+        require_number(t, "the time of a change of topology")
+        for what in ("locked", "fastest", "sliding"):
+            values = getattr(topology, what)
+            require(isinstance(values, dict), f"{what} of a topology is {values!r}, expected names and numbers")
+            for name, value in values.items():
+                require_number(value, f"{what} {name!r} of a topology")
+        for name in topology.released:
+            require_text(name, "what a topology releases")

@@ -30,9 +30,16 @@ def orifice(drop: float, laminar: float) -> float:
         "leakage": 0.0,
         "tank": 0.0,
         "laminar": None,
+        "vapour": 0.0,
     },
     positive=("area_a", "area_b", "stroke", "bulk_modulus", "dead_volume", "laminar"),
     non_negative=("flow", "leakage"),
+    floors={"pressure a": "vapour", "pressure b": "vapour"},
+    below=(
+        "The fluid evaporates there and the chamber does not pull, which the law does not include: choose a slower "
+        "valve, or a higher pressure of the supply or of the tank. `vapour` is the pressure at which the fluid "
+        "evaporates: zero for absolute pressures, about -1e5 Pa for pressures above the atmosphere."
+    ),
 )
 def hydraulic_cylinder(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """A double-acting cylinder along z, from frame `a` (its bottom) to frame `b` (its rod), and a four-way valve.
@@ -44,7 +51,8 @@ def hydraulic_cylinder(t: Any, relative: Any, states: Any, parameters: Any, wren
 
     `area_a`, `area_b` (length^2), `stroke` and `retracted` (the coordinate z at zero stroke), `target` (length), `gain`
     (1/length), `supply`, `tank`, `laminar` and `bulk_modulus` (pressures), `flow` (volume/time per root of a pressure),
-    `leakage` (volume/time per pressure), `dead_volume` (length^3). A rod beyond its stroke is an error.
+    `leakage` (volume/time per pressure), `dead_volume` (length^3). A rod beyond its stroke is an error. A chamber does
+    not cavitate: a pressure below `vapour` is possible, and ends the simulation with a `LawRangeWarning`.
     """
     area_a, area_b, stroke, bulk = parameters[0], parameters[1], parameters[2], parameters[3]
     supply, flow, target, gain = parameters[4], parameters[5], parameters[6], parameters[7]

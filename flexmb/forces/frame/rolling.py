@@ -5,6 +5,9 @@ from typing import Any
 
 from flexmb.mechanism.frame_law import law
 
+MOST = 10_000
+"""Largest number of rolling elements."""
+
 
 @law(
     states=("cage angle",),
@@ -30,8 +33,8 @@ def rolling_bearing(t: Any, relative: Any, states: Any, parameters: Any, wrench:
     """
     count, stiffness, exponent = int(parameters[0]), parameters[1], parameters[2]
     gap, damping = 0.5 * parameters[3], parameters[5]
-    if count != parameters[0]:
-        raise ValueError("the number of rolling elements must be whole")
+    if count != parameters[0] or count > MOST:
+        raise ValueError("the number of rolling elements must be whole, and at most 10,000")
     x, y, energy = relative.d[0], relative.d[1], 0.0
     wrench[0], wrench[1] = -damping * relative.v[0], -damping * relative.v[1]
     for k in range(count):

@@ -106,7 +106,7 @@ def _energy(text: str | None, values: Mapping[str, float]) -> Expression | None:
     """The formula of a stored energy, a function of `x` alone."""
     if text is None:
         return None
-    names = set(re.findall(r"[A-Za-z_]\w*", text))
+    names = set(re.findall(r"\b[A-Za-z_]\w*", text)) if isinstance(text, str) else set()
     if moving := sorted(names & {"t", "xdot"}):
         raise ExpressionError(
             f"Expression {text!r}: expected a stored energy that depends on x alone; found {moving[0]!r}. What depends "

@@ -226,3 +226,15 @@ def compose(r, p, rho, theta):
     q = quaternion_product(p, quaternion_exp(theta))
     s = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return position, (s * q[0], s * q[1], s * q[2], s * q[3])
+
+
+@njit(cache=True)
+def tangents(n):
+    """Two unit vectors across a unit vector and each other, the first nearest to the axis farthest from it."""
+    x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
+    e = (1.0, 0.0, 0.0) if x <= y and x <= z else ((0.0, 1.0, 0.0) if y <= z else (0.0, 0.0, 1.0))
+    along = dot(e, n)
+    t = (e[0] - along * n[0], e[1] - along * n[1], e[2] - along * n[2])
+    size = 1.0 / math.sqrt(dot(t, t))
+    t = (size * t[0], size * t[1], size * t[2])
+    return t, cross(n, t)

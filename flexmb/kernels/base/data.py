@@ -8,7 +8,7 @@ from flexmb.kernels.base.pointed import pointed
 
 GROUND = -1
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
-NEAR = 16  # room for the contact points of one pair of shapes
+NEAR = 256  # room for the contact points of one pair of shapes
 
 # kinds of scalar rows (relative coordinate `delta` of two markers); see flexmb/kernels/equations/rows.py
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files
@@ -131,6 +131,8 @@ class CompiledModel(NamedTuple):
     load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
     load_function: np.ndarray  # (nl,) -1: constant factor of one
+    velocity_body: np.ndarray  # (ku,) bodies with a velocity matrix; see kernels/loads/velocities.py
+    velocity_matrix: np.ndarray  # (ku, 6 + mmax, 6 + mmax)
     line_kind: np.ndarray  # (nk,) loads along lines of bodies; see kernels/loads/lines.py
     line_body: np.ndarray  # (nk,)
     line_function: np.ndarray  # (nk,) -1: constant factor of one
@@ -148,6 +150,24 @@ class CompiledModel(NamedTuple):
     contact_point: np.ndarray  # (nk+1,) first of the points of each contact
     point_contact: np.ndarray  # (np,) contact of each point
     contact_state: int  # first of the states of contacts: mode and force (3) of each point
+    skin_body: np.ndarray  # (ns,) body of each surface that touches a shape; see kernels/equations/skins.py
+    skin_marker: np.ndarray  # (ns,) marker of the shape
+    skin_shape: np.ndarray  # (ns, 4) code and dimensions of the shape
+    skin_reach: np.ndarray  # (ns,) radius of the ball about the marker that contains the shape, inf for none
+    skin_friction: np.ndarray  # (ns,) coefficient
+    skin_ball: np.ndarray  # (ns, 4) centre and radius of the ball that contains the undeformed nodes, in the body frame
+    skin_swing: np.ndarray  # (ns, mmax) largest displacement of a node per unit of each elastic coordinate
+    skin_bend: np.ndarray  # (ns,) largest displacement of second order per square of the elastic coordinates
+    skin_node: np.ndarray  # (ns+1,) first of the nodes of each surface
+    node_skin: np.ndarray  # (nn,) surface of each node
+    node_place: np.ndarray  # (nn,) its place in the residual compliance of the body
+    node_point: np.ndarray  # (nn, 3)
+    node_rows: np.ndarray  # (nn, 3, mmax)
+    node_second: np.ndarray  # (nn, 3, mmax, mmax), or (0, ...) if no node moves to second order
+    compliance_start: np.ndarray  # (nb,) start in `compliance_entries` of the residual compliance of each body
+    compliance_size: np.ndarray  # (nb,) its number of rows
+    compliance_entries: np.ndarray
+    skin_state: int  # first of the states of these surfaces: the force (3) of each node
     body_group: np.ndarray  # (nb,) number of the group of bodies that rows connect; of a body alone, -1 - b
 
 
@@ -227,6 +247,19 @@ class Workspace(NamedTuple):
     touch_force: np.ndarray  # (np, 3) forces of touching points: along the normal and across it
     touch_rate: np.ndarray  # (np, 3) rates of separation and slip
     touch_G: np.ndarray  # (np, 3, 2, 6+mmax) derivatives of these with respect to the motions of both bodies
+    skin_near: np.ndarray  # (ns,) 1 for surfaces that may touch their shape
+    skin_gap: np.ndarray  # (nn,) distance of each node from its shape
+    skin_bare: np.ndarray  # (nn, 3) position in the body frame, without the residual displacement
+    skin_at: np.ndarray  # (nn, 3) position in the body frame
+    skin_seen: np.ndarray  # (nn, 3) position in the axes of the shape
+    skin_before: np.ndarray  # (nn, 3) the same at the beginning of a step
+    skin_axes: np.ndarray  # (nn, 3, 3) the normal and two directions across it, in rows, in body axes
+    skin_force: np.ndarray  # (nn, 3) forces on the nodes in body axes
+    skin_G: np.ndarray  # (nn, 3, 2, 6+mmax) derivatives along these directions by the motions of both bodies
+    skin_X: np.ndarray  # (nn, 3, nv) responses to unit forces along them: displacements
+    skin_change: np.ndarray  # (nn, 3, nr) and multipliers
+    skin_known: np.ndarray  # (nn,) 1 for nodes whose responses belong to the matrix of the step
+    skin_list: np.ndarray  # (nn,) nodes that carry forces
     near: np.ndarray  # (NEAR, 8) contact points of one pair of shapes; see kernels/contact/shapes.py
     near_d: np.ndarray  # (3,) position and
     near_S: np.ndarray  # (3, 3) rotation of the second shape of a pair
@@ -272,7 +305,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     ne, most = len(flat.element_row), int(np.diff(flat.element_state).max(initial=0))
     ni, nu, nz = len(flat.signal_sort), int(flat.control_command[-1]), int(flat.control_state[-1])
     points = len(flat.point_contact)
-    nz += 4 * points
+    nn, ns = len(flat.node_skin), len(flat.skin_body)
+    nz += 4 * points + 3 * nn
     own = int(np.diff(flat.control_state).max(initial=0))
     returned = own + int(np.diff(flat.control_command).max(initial=0))
     shapes = {
@@ -296,9 +330,13 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
         "energies": 5, "point_gap": points, "touch_friction": points, "touch_force": (points, 3),
         "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax), "near": (NEAR, 8), "near_d": 3,
-        "near_S": (3, 3),
+        "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nn, 3), "skin_at": (nn, 3), "skin_seen": (nn, 3),
+        "skin_before": (nn, 3), "skin_axes": (nn, 3, 3), "skin_force": (nn, 3), "skin_G": (nn, 3, 2, 6 + mmax),
+        "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
+    for name, count in (("skin_near", ns), ("skin_known", nn), ("skin_list", nn)):
+        arrays[name] = np.zeros(count, dtype=np.int64)
     arrays["touch_count"], arrays["touch_point"] = np.zeros(2, dtype=np.int64), np.zeros(points, dtype=np.int64)
     arrays["coupled"][flat.row_place[np.add.outer(flat.element_row, np.arange(6))]] = 1.0
     return pointed(Workspace(**arrays))

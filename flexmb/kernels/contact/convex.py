@@ -1,4 +1,5 @@
-"""Overlap of two convex shapes: capsules, cylinders and boxes.
+"""Overlap of two convex shapes: capsules, cylinders and boxes. Those of meshes are in
+flexmb/kernels/contact/polytope.py.
 
 With the furthest point `s(n)` of a shape along a direction `n`, its core included and its radius of rounding `r` left
 out, `w(n) = s_a(n) - s_b(-n)` and `g(n) = n . w(n)`, the shapes overlap by `g(n) + r_a + r_b` along the unit vector
@@ -19,8 +20,9 @@ import math
 from numba import njit
 
 from flexmb.kernels.base.algebra import add, cross, dot, rotate, rotate_inv, scale, sub
+from flexmb.kernels.contact.mesh import corner_of, furthest_corner
 
-CAPSULE, CYLINDER, BOX = 3, 4, 6
+CAPSULE, CYLINDER, BOX, MESH = 3, 4, 6, 7
 """The codes of flexmb/kernels/contact/shapes.py."""
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 PARALLEL = 1e-9
@@ -40,7 +42,10 @@ ROUNDS = 4
 
 @njit(cache=True)
 def furthest(kind, size, n):
-    """The furthest point along `n` of the core of a shape: the axis of a capsule, or the whole shape."""
+    """The furthest point along `n` of the core of a shape: the axis of a capsule, the hull of a mesh, or the whole
+    shape."""
+    if kind == MESH:
+        return corner_of(size[0], furthest_corner(size[0], n))
     h = math.copysign(0.5 * size[1], n[2])
     if kind == CAPSULE:
         return (0.0, 0.0, h)

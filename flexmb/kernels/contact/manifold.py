@@ -1,4 +1,4 @@
-"""Contact points of two convex shapes: capsules, cylinders and boxes, from the direction of least overlap.
+"""Contact points of two convex shapes: capsules, cylinders, boxes and meshes, from the direction of least overlap.
 
 The kinds of contact, and the shares of the points in the force of the law:
 
@@ -20,7 +20,18 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.algebra import NOTHING, ONE, add, cross, dot, rotate, rotate_inv, scale, sub
-from flexmb.kernels.contact.convex import BOX, CAPSULE, CYLINDER, PARALLEL, axis_of, furthest, least_overlap
+from flexmb.kernels.contact.convex import BOX, CAPSULE, CYLINDER, MESH, PARALLEL, axis_of, furthest, least_overlap
+from flexmb.kernels.contact.mesh import (
+    CORNERS,
+    corner_of,
+    count_of,
+    cut_by_face,
+    face_corner,
+    face_of,
+    flattest_face,
+    furthest_corner,
+)
+from flexmb.kernels.contact.polytope import polytope_overlap
 
 FLAT = 0.9945
 """Cosine of the largest angle between the normal and that of a face on which the contact is."""
@@ -32,7 +43,7 @@ SPLIT = 0.7
 """Cosine of the angle between a direction and the axis of a cylinder beyond which its end is nearest."""
 CLOSE = 1e-2
 """Gap, relative to the least size of two shapes, below which all points of a face are given."""
-MOST_CORNERS = 24
+MOST_CORNERS = 257
 COINCIDENT = 1e-10
 """Distance of corners, relative to the longest edge, below which they are one."""
 
@@ -57,6 +68,11 @@ def _get(polygon, k):
 def _feature(kind, size, d, S, n, polygon):
     """The corners of the face, rim or line of a shape's core that is furthest along `n`; returns their number."""
     m = rotate_inv(S, n)
+    if kind == MESH:
+        _, _, first, end = face_of(size[0], flattest_face(size[0], m)[0])
+        for k in range(first, end):
+            _set(polygon, k - first, _at(S, d, face_corner(size[0], k)))
+        return end - first
     h = math.copysign(0.5 * size[1], m[2])
     if kind == CAPSULE:
         _set(polygon, 0, _at(S, d, (0.0, 0.0, h)))
@@ -104,8 +120,16 @@ def _cut(polygon, count, middle, e, most, out):
 
 @njit(cache=True)
 def _trim(kind, size, d, S, i, polygon, count, spare):
-    """Cut a polygon at the borders of the face of a shape with the normal along its axis `i`; returns what is left, in
-    `polygon`."""
+    """Cut a polygon at the borders of the face of a shape with the normal along its axis `i`, or of face `i` of a mesh;
+    returns what is left, in `polygon`."""
+    if kind == MESH:
+        _, _, first, end = face_of(size[0], i)
+        for k in range(end - first):
+            x, e = cut_by_face(size[0], i, k)
+            count = _cut(polygon, count, _at(S, d, x), rotate(S, e), 0.0, spare)
+            for j in range(count):
+                _set(polygon, j, _get(spare, j))
+        return count
     if kind == BOX:
         for step in range(1, 3):
             j = (i + step) % 3
@@ -141,8 +165,11 @@ def _without_repeated(polygon, count):
 
 
 @njit(cache=True)
-def _flattest(kind, S, n):
-    """The axis of a shape whose face has a normal closest to `n` or its opposite, and the cosine between them."""
+def _flattest(kind, size, S, n):
+    """The axis of a shape whose face has a normal closest to `n` or its opposite, and the cosine between them; of a
+    mesh, the face whose normal is closest to `n`."""
+    if kind == MESH:
+        return flattest_face(size[0], rotate_inv(S, n))
     if kind == CAPSULE:
         return -1, 0.0
     if kind == CYLINDER:
@@ -169,7 +196,10 @@ def _on_face(kind, size, d, S, i, f, other, other_size, e, R, radius, sign, poin
     count = _feature(other, other_size, e, R, scale(-1.0, f), polygon)
     count = _trim(kind, size, d, S, i, polygon, count, spare)
     count = _without_repeated(polygon, count)
-    top = dot(f, d) + 0.5 * (size[i] if kind == BOX else size[1])
+    if kind == MESH:
+        top = dot(f, d) + face_of(size[0], i)[1]
+    else:
+        top = dot(f, d) + 0.5 * (size[i] if kind == BOX else size[1])
     for k in range(count):
         x = _get(polygon, k)
         depth = top - dot(f, x) + radius
@@ -183,10 +213,29 @@ def _on_face(kind, size, d, S, i, f, other, other_size, e, R, radius, sign, poin
 
 
 @njit(cache=True)
+def _support_of_mesh(size, d, S, n, m):
+    """The `_support` of a mesh along `n`, which is `m` in its own axes."""
+    mesh = size[0]
+    best, count, second = furthest_corner(mesh, m), 0, 0
+    x = corner_of(mesh, best)
+    for k in range(count_of(mesh, CORNERS)):
+        if k != best and dot(m, sub(x, corner_of(mesh, k))) < PARALLEL * size[2]:
+            second = k
+            count += 1
+    if count == 1:
+        y = corner_of(mesh, second)
+        e, length = sub(y, x), math.sqrt(dot(sub(y, x), sub(y, x)))
+        return 1, _at(S, d, scale(0.5, add(x, y))), rotate(S, scale(1.0 / length, e)), 0.5 * length
+    return min(count, 2), _at(S, d, x), n, 0.0
+
+
+@njit(cache=True)
 def _support(kind, size, d, S, n):
     """Where the core of a shape is furthest along `n`: the dimension of this set (0: vertex, 1: edge or axis, 2: face),
     a point in its middle, and the direction and half of the length of a line."""
     m = rotate_inv(S, n)
+    if kind == MESH:
+        return _support_of_mesh(size, d, S, n, m)
     s = furthest(kind, size, m)
     if kind == BOX:
         flat = 0
@@ -268,7 +317,28 @@ def _second_end(A, B, d, S, radius_a, radius_b, points):
 
 @njit(cache=True)
 def _least(kind, size):
+    if kind == MESH:
+        return size[1]
     return min(size[0], size[1], size[2]) if kind == BOX else min(size[0], size[1])
+
+
+@njit(cache=True)
+def _outwards(kind, size, S, i, cosine):
+    """The outer normal of the face along axis `i` of a shape, on the side of `cosine`, or of face `i` of a mesh."""
+    if kind == MESH:
+        return rotate(S, face_of(size[0], i)[0])
+    return scale(math.copysign(1.0, cosine), axis_of(kind, i, S))
+
+
+@njit(cache=True)
+def _is_first(a, A, own, b, B, other):
+    """Whether the face of `a`, and not that of `b`, is the one on which the contact is: the flatter one of boxes and
+    meshes, which are before cylinders; the larger one of two cylinders."""
+    if a == CYLINDER and b == CYLINDER:
+        return A[0] >= B[0]
+    if a == CYLINDER or b == CYLINDER:
+        return b == CYLINDER
+    return abs(own) >= abs(other)
 
 
 @njit(cache=True)
@@ -277,28 +347,33 @@ def convex_points(a, A, b, B, d, S, points):
     of `least_overlap`, columns as in flexmb/kernels/contact/shapes.py. Shapes that are farther apart than `CLOSE` have
     one point."""
     radius_a, radius_b = (A[0] if a == CAPSULE else 0.0), (B[0] if b == CAPSULE else 0.0)
-    n, overlap = least_overlap(a, A, b, B, d, S)
+    if a == MESH or b == MESH:
+        n, overlap = polytope_overlap(a, A, b, B, d, S)
+    else:
+        n, overlap = least_overlap(a, A, b, B, d, S)
     depth = overlap + radius_a + radius_b
     if depth > -CLOSE * min(_least(a, A), _least(b, B)):
-        i, own = _flattest(a, ONE, n)
-        j, other = _flattest(b, S, n)
+        i, own = _flattest(a, A, ONE, n)
+        j, other = _flattest(b, B, S, n if b != MESH else scale(-1.0, n))
+        if b == MESH:
+            other = -other
         first, second = abs(own) > FLAT, abs(other) > FLAT
-        if first and second:  # the flatter face of two boxes; a box before a cylinder; the larger of two cylinders
-            first = (abs(own) >= abs(other) if a == BOX else A[0] >= B[0]) if a == b else a == BOX
+        if first and second:
+            first = _is_first(a, A, own, b, B, other)
         count = 0
         if first:
-            f = scale(math.copysign(1.0, own), axis_of(a, i, ONE))
+            f = _outwards(a, A, ONE, i, own)
             count = _on_face(a, A, NOTHING, ONE, i, f, b, B, d, S, radius_b, 1.0, points)
         elif second:
-            f = scale(-math.copysign(1.0, other), axis_of(b, j, S))
+            f = _outwards(b, B, S, j, -other)
             count = _on_face(b, B, d, S, j, f, a, A, NOTHING, ONE, radius_a, -1.0, points)
         if count > 0:
             return count
     count = _single(a, A, b, B, d, S, n, depth, radius_a, radius_b, points)
     if (
         depth > -CLOSE * min(A[0], B[0])
-        and a != BOX
-        and b != BOX
+        and a in (CAPSULE, CYLINDER)
+        and b in (CAPSULE, CYLINDER)
         and abs(n[2]) < ACROSS
         and abs(dot(n, axis_of(b, 2, S))) < ACROSS
     ):

@@ -7,7 +7,8 @@ the overlap, negative for a gap; and its share of the load of a line contact. Al
 A plane is z = 0, with the other shape above; a cylinder, a bore and a capsule have z as their axis; all others are
 centred at the origin. The point of a smooth pair always exists, with a gap if the shapes are apart. Edges that touch a
 plane are represented by points: the corners of a box, and four of each rim of a cylinder, the lowest one among them.
-Other pairs of capsules, cylinders and boxes are those of flexmb/kernels/contact/manifold.py.
+Other pairs of capsules, cylinders, boxes and convex meshes are those of flexmb/kernels/contact/manifold.py. A mesh
+touches a plane with the corners of its hull; spheres at meshes are in flexmb/kernels/contact/mesh.py.
 """
 
 import math
@@ -16,8 +17,9 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.contact.manifold import convex_points
+from flexmb.kernels.contact.mesh import CORNERS, ball_at_mesh, corner_of, count_of, share_of
 
-PLANE, SPHERE, SOCKET, CAPSULE, CYLINDER, BORE, BOX = range(7)
+PLANE, SPHERE, SOCKET, CAPSULE, CYLINDER, BORE, BOX, MESH = range(8)
 PAIRS = (
     (PLANE, SPHERE),
     (PLANE, CAPSULE),
@@ -37,9 +39,17 @@ PAIRS = (
     (CYLINDER, CYLINDER),
     (CYLINDER, BOX),
     (BOX, BOX),
+    (PLANE, MESH),
+    (MESH, SPHERE),
+    (CAPSULE, MESH),
+    (CYLINDER, MESH),
+    (BOX, MESH),
+    (MESH, MESH),
 )
 """The pairs of shapes in the order of `_points`; the other order is the same contact."""
-MOST = 16
+MOST_CORNERS = 128
+"""Most corners of the hull of a mesh."""
+MOST = 2 * MOST_CORNERS
 """Most points of a pair."""
 GAUSS = 0.5 / math.sqrt(3.0)
 """Distance of the two points of a line contact from its middle, relative to its length."""
@@ -94,6 +104,18 @@ def _plane(b, b0, b1, b2, d, S, points):
                 d[2] + x * S[2, 0] + y * S[2, 1] + z * S[2, 2],
             )
         return 8
+    if b == MESH:
+        for k in range(count_of(b0, CORNERS)):
+            x, y, z = corner_of(b0, k)
+            _above(
+                points,
+                k,
+                d[0] + x * S[0, 0] + y * S[0, 1] + z * S[0, 2],
+                d[1] + x * S[1, 0] + y * S[1, 1] + z * S[1, 2],
+                d[2] + x * S[2, 0] + y * S[2, 1] + z * S[2, 2],
+            )
+            points[k, 7] = share_of(b0, k)
+        return count_of(b0, CORNERS)
     # the lowest point of each rim, and the points at quarter turns from it
     ux, uy, uz = S[0, 2], S[1, 2], S[2, 2]
     level = math.sqrt(ux * ux + uy * uy)
@@ -235,6 +257,8 @@ def _points(a, a0, a1, a2, b, b0, b1, b2, d, S, points):
     if b != SPHERE:
         axes = (S[0, 0], S[0, 1], S[0, 2], S[1, 0], S[1, 1], S[1, 2], S[2, 0], S[2, 1], S[2, 2])
         return convex_points(a, (a0, a1, a2), b, (b0, b1, b2), (d[0], d[1], d[2]), axes, points)
+    if a == MESH:
+        return ball_at_mesh(a0, b0, (d[0], d[1], d[2]), points)
     if a == SPHERE:
         _apart(points, d[0], d[1], d[2], 0.0, a0, b0)
     elif a == CAPSULE:

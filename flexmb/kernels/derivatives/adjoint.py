@@ -17,9 +17,12 @@ multipliers if
     h^2 beta T^T Q* + h gamma W* + (1 - alpha_m)/(1 - alpha_f) D* + A = 0,
     G y = -(derivative of the result with respect to the multipliers),
 
-where T is the tangent operator of the increment `xi`. Divided by `h^2 beta T^T`, the matrix of this system is that of a
-Newton step except for the terms which the latter neglects; an iteration with its factors solves the system. The
-costates of the previous step then follow.
+where T is the tangent operator of the increment `xi`. Joint equations for velocities, `G w = 0`, contribute `G^T mu`
+to `W*` instead of `Q*`, and the derivative of `mu . G w` to `Q*`. The states of force elements have costates of their
+own (flexmb/kernels/derivatives/elements.py).
+
+Divided by `h^2 beta T^T`, the matrix of this system is that of a Newton step except for the terms which the latter
+neglects; an iteration with its factors solves the system. The costates of the previous step then follow.
 
 Source of the approach: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems formulated on a Lie
 group" (EUROMECH Colloquium 524, 2012). Here the equations are discretised first, so that the gradient is that of the
@@ -44,10 +47,18 @@ from flexmb.kernels.base.algebra import (
     store_matrix,
     sub,
 )
-from flexmb.kernels.base.data import CompiledModel
+from flexmb.kernels.base.data import VELOCITY_KINDS, CompiledModel
 from flexmb.kernels.base.dense import copy, inner
 from flexmb.kernels.base.pointed import pointed
-from flexmb.kernels.derivatives.transposed import transposed
+from flexmb.kernels.derivatives.controllers import control_slopes, controllers_transposed
+from flexmb.kernels.derivatives.elements import (
+    earlier_costates,
+    element_slopes,
+    element_transposed,
+    scales_of_states,
+    transposed_tangents,
+)
+from flexmb.kernels.derivatives.transposed import add_rates_transposed, transposed
 from flexmb.kernels.equations.displacement import largest
 from flexmb.kernels.equations.residual import balance_body, balance_rows, law_slopes
 from flexmb.kernels.equations.rows import add_row_forces, row_rates
@@ -62,11 +73,14 @@ from flexmb.kernels.joint_coordinates.pivots import (
     pivot_increment,
 )
 from flexmb.kernels.steps.solve import solve_step
-from flexmb.kernels.steps.step import CONVERGED, advance, row_compliances, step_factors
+from flexmb.kernels.steps.step import CONVERGED, advance, predict_states, row_compliances, step_factors
 
 ENOUGH = 1e-9
 """Relative error of the solution, estimated from the last correction and the contraction rate, at which the iteration
 ends."""
+SHARPER = 1e-12
+"""The same with joint equations for velocities. Products with their adjoint variables, which converge later, are not
+updated for the last correction."""
 ROUNDING = 1e-14
 """Correction, relative to the largest solution so far, at which the iteration ends in any case."""
 REMEASURE = 50
@@ -85,6 +99,8 @@ class Track(NamedTuple):
     a: np.ndarray  # (n+1, nv)
     multipliers: np.ndarray  # (n+1, nj)
     angles: np.ndarray  # (n+1, na) angles that select the turns of the next ones
+    states: np.ndarray  # (n+1, nz) states of the force elements between frames
+    state_rates: np.ndarray  # (n+1, nz)
 
 
 class Costates(NamedTuple):
@@ -94,6 +110,8 @@ class Costates(NamedTuple):
     w: np.ndarray
     wdot: np.ndarray
     a: np.ndarray
+    states: np.ndarray  # (nz,)
+    state_rates: np.ndarray  # (nz,)
 
 
 class BackwardPass(NamedTuple):
@@ -118,13 +136,15 @@ class BackwardPass(NamedTuple):
 def make_track(flat: CompiledModel, steps: int) -> Track:
     """A track with space for `steps` steps."""
     nq, nv, n = int(flat.q_start[-1]), int(flat.v_start[-1]), steps + 1
-    widths = (nq, nv, nv, nv, flat.joint_rows, len(flat.angle_driver))
+    nz = int(flat.control_state[-1])
+    widths = (nq, nv, nv, nv, flat.joint_rows, len(flat.angle_driver), nz, nz)
     return pointed(Track(*(np.zeros((n, width)) for width in widths)))
 
 
 def make_costates(flat: CompiledModel) -> Costates:
     """Costates of zero."""
-    return pointed(Costates(*(np.zeros(int(flat.v_start[-1])) for _ in range(4))))
+    nv, nz = int(flat.v_start[-1]), int(flat.control_state[-1])
+    return pointed(Costates(*(np.zeros(n) for n in (nv, nv, nv, nv, nz, nz))))
 
 
 def make_backward_pass(flat: CompiledModel) -> BackwardPass:
@@ -142,6 +162,8 @@ def keep(motion, track, at):
     copy(motion.a, track.a[at])
     copy(motion.multipliers, track.multipliers[at])
     copy(motion.angles, track.angles[at])
+    copy(motion.states, track.states[at])
+    copy(motion.state_rates, track.state_rates[at])
 
 
 @njit(cache=True)
@@ -184,8 +206,9 @@ def increment_of(flat, tree, scheme, h, track, step, out):
 
 
 @njit(cache=True)
-def settled(step, corrected, previous, rate, size, most):
-    """Whether the iteration has converged, and the updated contraction rate (0: unknown).
+def settled(step, corrected, previous, rate, size, most, enough):
+    """Whether the iteration has converged to the relative error `enough`, and the updated contraction rate (0:
+    unknown).
 
     `corrected` and `previous` are the sizes of the last two corrections (0: none), `size` is that of the solution and
     `most` that of the largest solution so far.
@@ -193,11 +216,11 @@ def settled(step, corrected, previous, rate, size, most):
     if previous > 0.0:
         rate = max(FASTEST, corrected / previous)
     believed = rate > 0.0 and (previous > 0.0 or step % REMEASURE != 0)
-    return corrected <= max(ENOUGH * size / rate if believed else 0.0, ROUNDING * most), rate
+    return corrected <= max(enough * size / rate if believed else 0.0, ROUNDING * most), rate
 
 
 @njit(cache=True, inline="always")
-def _follow(flat, workspace, functions, beta, gamma, x, rhs, change, arrays):
+def _follow(flat, workspace, scratch, costates, functions, beta, gamma, x, rhs, change, arrays):
     """Update the products for the last, small correction `x` with the matrix of the step instead of another evaluation.
 
     The terms of `rhs = beta M x + gamma D x + K x + G^T change` are added to the respective products.
@@ -209,12 +232,15 @@ def _follow(flat, workspace, functions, beta, gamma, x, rhs, change, arrays):
     for i in range(len(x)):
         to_q[i] += rest[i]
         rhs[i] -= rest[i]
-    if len(efforts) > flat.joint_rows:
+    if len(efforts) > flat.joint_rows or flat.velocity_rows > 0:
         for r in range(len(efforts)):
             damping = (
                 flat.row_damping[r] + law_slopes(flat, workspace, functions, r)[1] if r >= flat.joint_rows else 0.0
             )
             efforts[r] = change[r] * damping * max(workspace.compliance[r], 0.0)
+            if r < flat.joint_rows and flat.row_kind[r] in VELOCITY_KINDS:
+                efforts[r] = change[r] / gamma
+        _follow_elements(flat, workspace, scratch, costates, x, arrays.powers, efforts)
         rest[:] = 0.0
         add_row_forces(flat, workspace.G, efforts, rest)
         for i in range(len(x)):
@@ -230,6 +256,22 @@ def _follow(flat, workspace, functions, beta, gamma, x, rhs, change, arrays):
             rhs[e + i] -= stiff + gamma * damped
     for i in range(len(x)):
         to_wdot[i] += rhs[i] / beta
+
+
+@njit(cache=True)
+def _follow_elements(flat, workspace, scratch, costates, x, powers, efforts):
+    """Add the effect of the correction `x` to the costates of the states of frame forces at the beginning of the step,
+    and set the part of the `efforts` of their rows that depends on velocities."""
+    if len(flat.element_row) == 0:
+        return
+    row_rates(flat, workspace.G, x, powers)
+    for e in range(len(flat.element_row)):
+        r, first, pulled = flat.element_row[e], flat.element_state[e], scratch.pulled[e]
+        element_transposed(flat, workspace.half[0], e, powers, costates.states, costates.state_rates, scratch, pulled)
+        for k in range(6):
+            efforts[r + k] = pulled[6 + k]
+        for k in range(flat.element_state[e + 1] - first):
+            scratch.base[first + k] += pulled[12 + k]
 
 
 @njit(cache=True)
@@ -266,6 +308,8 @@ def backward_pass(
     seeds,
     y,
     mu,
+    of_states,
+    of_rates,
     kinematics,
     workspace,
     scratch,
@@ -275,10 +319,13 @@ def backward_pass(
 ):
     """Adjoint variables `y` (n, nv) and `mu` (n, nj) of the steps of a track, and the costates of its initial state.
 
+    The costates of states of frame forces and of their rates at the ends of the steps are written to `of_states` and
+    `of_rates` (n, nz).
+
     - `functions` (n, nf, 3): functions of time at the ends of the steps.
     - `seeded` (ns,): increasing positions in the track on which the result depends.
-    - `seeds` (ns, 3 nv + nj): derivatives of the result there with respect to configuration, velocities, accelerations
-      and multipliers.
+    - `seeds` (ns, 3 nv + nj + nz): derivatives of the result there with respect to configuration, velocities,
+      accelerations, multipliers and states of frame forces.
 
     Returns zero, or the number of the step whose iteration fails.
     """
@@ -297,25 +344,60 @@ def backward_pass(
     )
     seed = len(seeded) - 1
     row_rhs[:], most, known, rate = 0.0, 0.0, 0, 0.0
-    was_given = False
+    was_given, coupled, nz, half = False, len(flat.element_row) > 0, len(costates.states), 0.5 * h
+    enough = SHARPER if flat.velocity_rows > 0 else ENOUGH
+    scales_of_states(flat, track.states, half, track.state_rates, scratch.state_scale)
     for step in range(seeded[seed], 0, -1):
         now, here, multipliers = functions[step - 1], y[step - 1], mu[step - 1]
         given = seed >= 0 and seeded[seed] == step
         if given != was_given:
             known, was_given = 0, given
         q, w, wdot, memory = track.q[step], track.w[step], track.wdot[step], track.angles[step]
+        if nz > 0:
+            predict_states(flat, h, track.states[step - 1], track.state_rates[step - 1], workspace)
         balance_rows(flat, q, w, track.multipliers[step], now, memory, kinematics, workspace, x, energies)
         row_compliances(flat, workspace, now, gamma, compliance)
+        if coupled:
+            transposed_tangents(flat, now, kinematics, workspace, gamma)
+            element_slopes(flat, now, kinematics, workspace, scratch)
+        if flat.follows == 1:
+            control_slopes(flat, now, kinematics, workspace, scratch)
+        for k in range(nz):
+            costates.states[k] += seeds[seed, 3 * nv + nj + k] if given else 0.0
+            of_states[step - 1, k], of_rates[step - 1, k] = costates.states[k], costates.state_rates[k]
         increment_of(flat, tree, scheme, h, track, step, increment)
         extrapolate(y, step, known, here)
         extrapolate(mu, step, known, multipliers)
         done, previous, null_rows = False, 0.0, np.zeros((0, 0))
         for iteration in range(ITERATIONS):
             transposed(
-                flat, q, w, wdot, here, now, memory, kinematics, workspace, scratch, displaced, to_q, to_w, to_wdot
+                flat,
+                q,
+                w,
+                wdot,
+                here,
+                now,
+                memory,
+                kinematics,
+                workspace,
+                scratch,
+                displaced,
+                costates,
+                to_q,
+                to_w,
+                to_wdot,
             )
+            if flat.follows == 1:
+                controllers_transposed(
+                    flat, q, w, here, memory, kinematics, workspace, scratch, displaced, costates, to_q, to_w
+                )
+            if flat.velocity_rows > 0:
+                add_rates_transposed(
+                    flat, q, w, multipliers, now, memory, kinematics, workspace, scratch, displaced, to_q, to_w
+                )
             efforts[nj:] = 0.0
-            copy(multipliers, efforts)
+            for r in range(nj):
+                efforts[r] = 0.0 if flat.row_kind[r] in VELOCITY_KINDS else multipliers[r]
             add_row_forces(flat, workspace.G, efforts, to_q)
             if given:
                 _add_seeds(seeds[seed], to_q, to_w, to_wdot)
@@ -330,7 +412,8 @@ def backward_pass(
             row_rates(flat, workspace.G, here, powers)
             for r in range(nj):
                 row_rhs[r] = -powers[r] - (seeds[seed, 3 * nv + r] if given else 0.0)
-                workspace.previous_multipliers[flat.row_place[r]] = multipliers[r]
+                part = gamma if flat.row_kind[r] in VELOCITY_KINDS else 1.0
+                workspace.previous_multipliers[flat.row_place[r]] = part * multipliers[r]
             outcome, null_rows = solve_step(
                 iteration == 0, null_rows, flat, workspace, beta, gamma, compliance, rhs, row_rhs, x, change
             )
@@ -339,17 +422,22 @@ def backward_pass(
             for i in range(nv):
                 here[i] += x[i]
             for r in range(nj):
-                multipliers[r] += change[r]
+                multipliers[r] += change[r] / gamma if flat.row_kind[r] in VELOCITY_KINDS else change[r]
             size = largest(here, flat.weight)
             most = max(most, size)
             corrected = largest(x, flat.weight)
-            done, rate = settled(step, corrected, previous, rate, size, most)
+            done, rate = settled(step, corrected, previous, rate, size, most, enough)
             previous = corrected
             if done:
                 break
         if not done:
             return step
-        _follow(flat, workspace, now, beta, gamma, x, before, change, arrays)
+        costates.states[:], costates.state_rates[:] = 0.0, 0.0  # corrections add to `scratch.base` without them
+        _follow(flat, workspace, scratch, costates, now, beta, gamma, x, before, change, arrays)
+        if flat.follows == 1:
+            controllers_transposed(
+                flat, q, w, x, memory, kinematics, workspace, scratch, displaced, costates, to_q, to_w
+            )
         _at_pivots(flat, tree, q, w, wdot, costates, arrays)
         for b in range(len(flat.modes)):
             vs = flat.v_start[b]
@@ -365,6 +453,8 @@ def backward_pass(
             costates.a[i] += scheme.alpha_m / (1.0 - scheme.alpha_f) * wdot_force[i]
             costates.wdot[i] = -scheme.alpha_f / (1.0 - scheme.alpha_f) * wdot_force[i]
         carried_back(flat, tree, increment, BEFORE, q_force, costates.q)
+        if nz > 0:
+            earlier_costates(flat, half, scratch.base, costates.states, costates.state_rates)
         known += 1
         if given:
             seed -= 1
@@ -408,7 +498,11 @@ def _virtual_power(flat, acting, bodies, functions, track, step, y, mu, kinemati
             out,
             workspace.energies,
         )
-        power += inner(mu, workspace.values, flat.joint_rows) - inner(y, out, len(out))
+        if flat.velocity_rows > 0:
+            row_rates(flat, workspace.G, w, workspace.rates)
+        for r in range(flat.joint_rows):
+            power += mu[r] * (workspace.rates[r] if flat.row_kind[r] in VELOCITY_KINDS else workspace.values[r])
+        power -= inner(y, out, len(out))
     for b in bodies:
         vs, n, p = flat.v_start[b], 6 + flat.modes[b], flat.q_start[b] + 3
         store_matrix(kinematics.attitude, b, rotation_from_quaternion((q[p], q[p + 1], q[p + 2], q[p + 3])))

@@ -11,7 +11,9 @@ derivatives of both along `etadot` and `y_e`, which are computed by differences.
 
 Rows are functions `delta(q)` of the configuration. Their second derivatives are symmetric up to the commutator of the
 frames in which they are taken: `x . d(G y) = (dG along y) x + G ad_x y`. A Jacobian `G` displaced along `y` gives all
-of them.
+of them. Three kinds of rows have rates that are not those of a coordinate: spins, slips and skates. For them a term is
+added, which their covector `n` gives: `(dn along x) y - (dn along y) x + n_w . (omega_x x omega_y)`, with `x` and `y`
+as relative motions in marker `a`. For spins this is the commutator of rotations, since `n` is constant.
 """
 
 from typing import NamedTuple
@@ -19,11 +21,36 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import add, cross, load3, matrix, rotate_inv, scale, store, sub
-from flexmb.kernels.base.data import SECOND_ORDER, CompiledModel, MarkerKinematics, make_marker_kinematics
+from flexmb.kernels.base.algebra import (
+    add,
+    cross,
+    dot,
+    load3,
+    matrix,
+    product,
+    rotate,
+    rotate_inv,
+    rotation_exp,
+    scale,
+    store,
+    sub,
+    vector,
+)
+from flexmb.kernels.base.data import (
+    GROUND,
+    SECOND_ORDER,
+    SKATE,
+    SLIP,
+    SPIN,
+    VELOCITY_KINDS,
+    CompiledModel,
+    MarkerKinematics,
+    make_marker_kinematics,
+)
 from flexmb.kernels.base.dense import FAST, add_coupled, add_transposed, copy, solve6_all
 from flexmb.kernels.base.exponential import commuted_back
 from flexmb.kernels.base.pointed import pointed
+from flexmb.kernels.derivatives.elements import element_transposed
 from flexmb.kernels.equations.bodies import (
     add_elastic_inertia,
     inertia_at,
@@ -33,12 +60,22 @@ from flexmb.kernels.equations.bodies import (
 )
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.residual import law_slopes
-from flexmb.kernels.equations.rows import add_row_forces, add_wrench, add_wrenches, row_rates, rows_from
+from flexmb.kernels.equations.rows import (
+    add_row_forces,
+    add_wrench,
+    add_wrenches,
+    row_geometry,
+    row_rates,
+    rows_from,
+    to_bodies,
+)
 from flexmb.kernels.joint_coordinates.tree import marker_velocity
 
 DIFFERENCE = 3e-8
 """Difference step relative to the length of the mechanism. The errors of the second derivatives by curvature and by
 rounding are about 1e-8."""
+TURNED = 1e-5
+"""Rotation for central differences of the covector of a row."""
 
 
 class Scratch(NamedTuple):
@@ -67,17 +104,37 @@ class Scratch(NamedTuple):
     moved_forces: np.ndarray  # (nv,)
     change: np.ndarray  # (nv,)
     body: np.ndarray  # (6+mmax,)
+    slopes: np.ndarray  # (ne, 6+most, 12+most) derivatives of frame forces; see flexmb/kernels/derivatives/elements.py
+    pulled: np.ndarray  # (ne, 12+most) derivatives of their virtual power
+    settling: np.ndarray  # (most+1, most)
+    states: np.ndarray  # (nz,)
+    state_scale: np.ndarray  # (nz,)
+    base: np.ndarray  # (nz,) costates of the states at the beginning of a step
+    row_G: np.ndarray  # (2, 6+mmax) a row
+    control_slopes: np.ndarray  # (nc, most commands and states, most signals and states)
+    control_settling: np.ndarray  # (most states+1, most states)
+    to_signals: np.ndarray  # (ni,) derivatives with respect to the signals of controllers
+    to_commands: np.ndarray  # (nu,) with respect to their commands
 
 
 def make_scratch(flat: CompiledModel) -> tuple[Scratch, MarkerKinematics]:
     """Work arrays of `transposed`, and marker kinematics for displaced configurations."""
     nt, nr, mmax, nv = len(flat.term_row), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
-    products = SECOND_ORDER * mmax
+    products, ne, nz = SECOND_ORDER * mmax, len(flat.element_row), int(flat.control_state[-1])
+    most = int(np.diff(flat.element_state).max(initial=0))
+    ni, nu, nc = len(flat.signal_sort), int(flat.control_command[-1]), len(flat.control_law)
+    own = int(np.diff(flat.control_state).max(initial=0))
+    given = own + int(np.diff(flat.control_signal).max(initial=0))
+    returned = own + int(np.diff(flat.control_command).max(initial=0))
     shapes = {
         "P": products, "R": products, "Y": products, "A": products, "moved": products, "forms": SECOND_ORDER,
         "eta": mmax, "dJ": (6, mmax), "Mre": (6, mmax), "Mrr": (6, 6), "Lrr": (6, 6), "dJ_moved": (6, mmax),
         "Lrr_moved": (6, 6), "six": (12, 6), "q": int(flat.q_start[-1]), "G": (nt, 2, 6 + mmax), "values": nr,
         "efforts": nr, "rates": nr, "forces": nv, "moved_forces": nv, "change": nv, "body": 6 + mmax,
+        "slopes": (ne, 6 + most, 12 + most), "pulled": (ne, 12 + most), "settling": (most + 1, most), "states": nz,
+        "state_scale": nz, "base": nz, "row_G": (2, 6 + mmax),
+        "control_slopes": (nc, returned, given), "control_settling": (own + 1, own), "to_signals": ni,
+        "to_commands": nu,
     }  # fmt: skip
     return pointed(Scratch(**{name: np.zeros(shape) for name, shape in shapes.items()})), make_marker_kinematics(flat)
 
@@ -280,15 +337,86 @@ def add_turned(flat, x, forces, factor, out):
 
 
 @njit(cache=True)
+def _turned_covector(kind, i, j, given, a, b, kinematics, turn):
+    """The covector of a row if its second marker `b` is turned by `turn`, a rotation vector in world axes."""
+    B = product(rotation_exp(turn), matrix(kinematics.axes, b))
+    _, nv, nw = row_geometry(
+        kind,
+        i,
+        j,
+        given,
+        0.0,
+        0,
+        vector(kinematics.position, a),
+        matrix(kinematics.axes, a),
+        vector(kinematics.position, b),
+        B,
+    )
+    return nv, nw
+
+
+@njit(cache=True)
+def without_coordinate(flat, kind, i, j, given, a, b, along, kinematics):
+    """The covector, for unit effort, of the term that a row of a rate without coordinate adds to the derivative of its
+    power along the motion `along`; its arguments are those of `row_geometry`, with the markers `a` and `b`."""
+    A = matrix(kinematics.axes, a)
+    va, wa = marker_velocity(flat, a, kinematics, along)
+    vb, wb = marker_velocity(flat, b, kinematics, along)
+    apart = sub(vector(kinematics.position, b), vector(kinematics.position, a))
+    omega = rotate_inv(A, sub(wb, wa))
+    _, nw = _turned_covector(kind, i, j, given, a, b, kinematics, (0.0, 0.0, 0.0))
+    linear, angular = (0.0, 0.0, 0.0), cross(omega, nw)
+    if kind == SPIN:
+        return linear, angular
+    v = rotate_inv(A, sub(sub(vb, va), cross(wa, apart)))
+    for k in range(3):
+        axis = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+        before = _turned_covector(kind, i, j, given, a, b, kinematics, scale(-TURNED, rotate(A, axis)))
+        after = _turned_covector(kind, i, j, given, a, b, kinematics, scale(TURNED, rotate(A, axis)))
+        dv, dw = scale(0.5 / TURNED, sub(after[0], before[0])), scale(0.5 / TURNED, sub(after[1], before[1]))
+        angular = add(angular, scale(dot(dv, v) + dot(dw, omega), axis))
+        linear = sub(linear, scale(omega[k], dv))
+        angular = sub(angular, scale(omega[k], dw))
+    return linear, angular
+
+
+@njit(cache=True)
+def add_covector(flat, a, b, linear, angular, factor, kinematics, G, out):
+    """Add `factor` times the covector of a coordinate between markers `a` and `b` to the forces `out` (nv,); `G` (2, 6
+    + mmax) is a work array."""
+    to_bodies(flat, kinematics, a, b, linear, angular, G)
+    for side in range(2):
+        body = flat.marker_body[a] if side == 0 else flat.marker_body[b]
+        if body != GROUND:
+            for i in range(flat.v_start[body], flat.v_start[body + 1]):
+                out[i] += factor * G[side, i - flat.v_start[body]]
+
+
+@njit(cache=True)
+def _add_rates_without_coordinate(flat, first, along, efforts, kinematics, scratch, factor, out):
+    """Add the terms of rows from `first` on whose rates are not those of a coordinate to the derivative of their power
+    along the motion `along`, with constant `efforts`."""
+    for r in range(first, len(flat.row_kind)):
+        kind = flat.row_kind[r]
+        if kind not in (SPIN, SLIP, SKATE) or efforts[r] == 0.0:
+            continue
+        i, j, a, b = flat.row_axes[r, 0], flat.row_axes[r, 1], flat.row_markers[r, 0], flat.row_markers[r, 1]
+        linear, angular = without_coordinate(flat, kind, i, j, flat.row_offset[r], a, b, along, kinematics)
+        add_covector(flat, a, b, linear, angular, factor * efforts[r], kinematics, scratch.row_G, out)
+
+
+@njit(cache=True)
 def _add_change_of_forces(
-    flat, first, q, along, functions, angles, wrenches, efforts, kinematics, scratch, factor, out
+    flat, first, loaded, q, along, functions, angles, wrenches, efforts, placed, kinematics, scratch, factor, out
 ):
     """Add `factor` times the derivative of the power `along . scratch.forces` with respect to the configuration.
 
-    The power is that of rows from `first` on and, for `first` = 0, of loads, with constant efforts and world wrenches.
+    The power is that of rows from `first` on and, if `loaded`, of loads, with constant efforts and world wrenches.
+    `placed` are the markers at `q`; those of the displaced configuration are written to `kinematics`.
     """
     forces, moved, change = scratch.forces, scratch.moved_forces, scratch.change
     add_turned(flat, along, forces, -factor, out)
+    _add_rates_without_coordinate(flat, first, along, efforts, placed, scratch, factor, out)
     epsilon = 0.0
     for i in range(len(along)):
         epsilon = max(epsilon, abs(along[i]) * flat.weight[i])
@@ -300,7 +428,7 @@ def _add_change_of_forces(
     displace(flat, q, change, scratch.q)
     rows_from(flat, first, scratch.q, functions, angles, kinematics, scratch.values, scratch.G)
     moved[:] = 0.0
-    if first == 0:
+    if loaded:
         add_wrenches(flat, wrenches, kinematics, scratch.body, moved)
     add_row_forces(flat, scratch.G, efforts, moved)
     for i in range(len(along)):
@@ -322,25 +450,37 @@ def _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, out):
 
 
 @njit(cache=True, inline="always")
-def _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, scratch, displaced, to_q, to_w):
-    """Add the derivatives of the virtual power of rows and loads."""
+def _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, scratch, displaced, costates, to_q, to_w):
+    """Add the derivatives of the virtual power of rows and loads, and of the states of frame forces."""
     nj, nr = flat.joint_rows, len(flat.row_kind)
     G, efforts, wrenches = workspace.G, workspace.efforts, workspace.wrenches
     forces = scratch.forces
     copy(workspace.loads, forces)
     add_row_forces(flat, G, efforts, forces)
-    _add_change_of_forces(flat, 0, q, y, functions, angles, wrenches, efforts, displaced, scratch, -1.0, to_q)
+    _add_change_of_forces(
+        flat, 0, True, q, y, functions, angles, wrenches, efforts, kinematics, displaced, scratch, -1.0, to_q
+    )
     _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, to_q)
     if nr == nj:
         return
-    powers, damped = scratch.rates, False
+    powers, damped = scratch.rates, len(flat.element_row) > 0
     row_rates(flat, G, y, powers)
+    for e in range(len(flat.element_row)):
+        element_transposed(
+            flat, workspace.half[0], e, powers, costates.states, costates.state_rates, scratch, scratch.pulled[e]
+        )
     scratch.efforts[:nj] = 0.0
     for r in range(nj, nr):
         stiffness, damping = law_slopes(flat, workspace, functions, r)
         scratch.efforts[r] = powers[r] * (flat.row_stiffness[r] + stiffness)
         powers[r] *= flat.row_damping[r] + damping
         damped = damped or powers[r] != 0.0
+    for e in range(len(flat.element_row)):
+        r, first = flat.element_row[e], flat.element_state[e]
+        for k in range(6):
+            scratch.efforts[r + k], powers[r + k] = scratch.pulled[e, k], scratch.pulled[e, 6 + k]
+        for k in range(flat.element_state[e + 1] - first):
+            scratch.base[first + k] += scratch.pulled[e, 12 + k]
     add_row_forces(flat, G, scratch.efforts, to_q)
     if not damped:
         return
@@ -349,20 +489,43 @@ def _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, sc
     add_row_forces(flat, G, scratch.efforts, to_w)
     forces[:] = 0.0
     add_row_forces(flat, G, scratch.efforts, forces)
-    _add_change_of_forces(flat, nj, q, w, functions, angles, wrenches, scratch.efforts, displaced, scratch, 1.0, to_q)
+    _add_change_of_forces(
+        flat, nj, False, q, w, functions, angles, wrenches, scratch.efforts, kinematics, displaced, scratch, 1.0, to_q
+    )
+
+
+@njit(cache=True)
+def add_rates_transposed(flat, q, w, mu, functions, angles, kinematics, workspace, scratch, displaced, to_q, to_w):
+    """Add the derivatives of `mu . G w` for the joint equations for velocities."""
+    efforts, forces = scratch.efforts, scratch.forces
+    efforts[:] = 0.0
+    for r in range(flat.joint_rows):
+        if flat.row_kind[r] in VELOCITY_KINDS:
+            efforts[r] = mu[r]
+    add_row_forces(flat, workspace.G, efforts, to_w)
+    forces[:] = 0.0
+    add_row_forces(flat, workspace.G, efforts, forces)
+    _add_change_of_forces(
+        flat, 0, False, q, w, functions, angles, workspace.wrenches, efforts, kinematics, displaced, scratch, 1.0, to_q
+    )
 
 
 @njit(cache=True, inline="always")
-def transposed(flat, q, w, wdot, y, functions, angles, kinematics, workspace, scratch, displaced, to_q, to_w, to_wdot):
+def transposed(
+    flat, q, w, wdot, y, functions, angles, kinematics, workspace, scratch, displaced, costates, to_q, to_w, to_wdot
+):
     """Derivatives `to_q`, `to_w`, `to_wdot` (nv,) of `y . residual` with respect to the configuration (twists of the
     bodies, elastic increments), velocities and accelerations.
 
-    `balance_rows` must have been evaluated at this state; the mass blocks in `workspace` are updated to it. `scratch`
-    and `displaced` are from `make_scratch`. Cost: two further evaluations of the rows and about five of the inertia.
+    They include those of the states of frame forces at the end of the step, by their `costates`; the derivative with
+    respect to the states at its beginning is written to `scratch.base`. `balance_rows` and `element_slopes` must have
+    been evaluated at this state; the mass blocks in `workspace` are updated to it. `scratch` and `displaced` are from
+    `make_scratch`. Cost: two further evaluations of the rows and about five of the inertia.
     """
     to_q[:] = 0.0
     to_w[:] = 0.0
     to_wdot[:] = 0.0
-    _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, scratch, displaced, to_q, to_w)
+    scratch.base[:] = 0.0
+    _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, scratch, displaced, costates, to_q, to_w)
     for b in range(len(flat.modes)):
         _body_transposed(flat, b, q, w, wdot, y, kinematics, workspace, scratch, to_q, to_w, to_wdot)

@@ -14,16 +14,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.data import CompiledModel
+from flexmb.kernels.base.data import VELOCITY_KINDS, CompiledModel
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.base.pointed import pointed
-from flexmb.kernels.derivatives.adjoint import ITERATIONS, extrapolate, increment_of, settled
+from flexmb.kernels.derivatives.adjoint import ENOUGH, ITERATIONS, extrapolate, increment_of, settled
+from flexmb.kernels.derivatives.elements import scales_of_states
 from flexmb.kernels.equations.displacement import displace, largest
+from flexmb.kernels.equations.elements import element_tangents
 from flexmb.kernels.equations.residual import residual
 from flexmb.kernels.equations.rows import add_row_forces, row_rates
 from flexmb.kernels.joint_coordinates.pivots import add_moved, changes_from_pivots, pivot_increment
 from flexmb.kernels.steps.solve import mass_times, solve_step
-from flexmb.kernels.steps.step import move, row_compliances, step_factors
+from flexmb.kernels.steps.step import move, predict_states, row_compliances, step_factors
 
 KEPT = 5
 """Number of previous steps from which the next derivative is extrapolated."""
@@ -67,18 +69,34 @@ class Variation(NamedTuple):
     joints: np.ndarray  # (nr,) partial derivative of the joint equations
     values: np.ndarray  # (nr,)
     efforts: np.ndarray  # (nr,)
+    rates: np.ndarray  # (nr,) change of the rates of the rows, for joint equations for velocities
+    states: np.ndarray  # (nz,) states of frame forces after the last step
+    state_rates: np.ndarray  # (nz,)
+    base: np.ndarray  # (nz,) of their part that is known at the beginning of the step
+    low_states: np.ndarray  # (2, nz) states and rates of a displaced motion
+    high_states: np.ndarray  # (2, nz)
+    state_scale: np.ndarray  # (nz,)
 
 
 def make_variation(
-    flat: CompiledModel, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, a: np.ndarray, pivot: np.ndarray
+    flat: CompiledModel,
+    q: np.ndarray,
+    w: np.ndarray,
+    wdot: np.ndarray,
+    a: np.ndarray,
+    pivot: np.ndarray,
+    states: np.ndarray,
+    state_rates: np.ndarray,
 ) -> Variation:
     """A variation with the derivatives of the initial state."""
     nq, nv, nr = int(flat.q_start[-1]), len(w), len(flat.row_kind)
     earlier, multipliers = np.zeros((KEPT + 1, nv)), np.zeros((KEPT + 1, flat.joint_rows))
     earlier[0] = a
-    rest = (nv,) * 8 + (nq,) + (nv,) * 4 + (nr,) * 3
+    nz = len(states)
+    rest = (nv,) * 8 + (nq,) + (nv,) * 4 + (nr,) * 4
     state = (q.copy(), w.copy(), wdot.copy(), earlier, multipliers, pivot.copy())
-    return pointed(Variation(*state, *(np.zeros(n) for n in rest)))
+    own = (states.copy(), state_rates.copy(), *(np.zeros(n) for n in (nz, (2, nz), (2, nz), nz)))
+    return pointed(Variation(*state, *(np.zeros(n) for n in rest), *own))
 
 
 @njit(cache=True)
@@ -145,13 +163,23 @@ def _force(flats, size, bends, tables, track, step, couplings, variation, kinema
             v.forced[i] += weight * v.below[i]
         for r in range(nj):
             v.joints[r] += weight * scratch.values[r]
+        if flats[side].velocity_rows > 0:
+            row_rates(flats[side], scratch.G, track.w[step], v.values)
+            for r in range(nj):
+                if flats[side].row_kind[r] in VELOCITY_KINDS:
+                    v.joints[r] += weight * (v.values[r] - scratch.values[r])
 
 
 @njit(cache=True)
-def _moved_residual(flat, functions, size, track, step, variation, kinematics, workspace, out):
+def _moved_residual(flat, functions, size, h, track, step, variation, kinematics, workspace, states, out):
     """The residual for a state displaced by `size` times its derivatives, with unchanged accelerations and
-    multipliers."""
+    multipliers; `size` times the rates of the rows is added to `variation.rates`, and the states of frame forces and
+    their rates are written to `states` (2, nz)."""
     v = variation
+    if len(v.base) > 0:
+        predict_states(flat, h, track.states[step - 1], track.state_rates[step - 1], workspace)
+        for k in range(len(v.base)):
+            workspace.state_base[k] += size * v.base[k]
     for i in range(len(v.w)):
         v.change[i] = size * v.next_q[i]
         v.moved_w[i] = track.w[step, i] + size * v.next_w[i]
@@ -169,6 +197,28 @@ def _moved_residual(flat, functions, size, track, step, variation, kinematics, w
         out,
         workspace.energies,
     )
+    copy(workspace.states[: len(v.base)], states[0])
+    copy(workspace.state_rates[: len(v.base)], states[1])
+    if flat.velocity_rows > 0:
+        row_rates(flat, workspace.G, v.moved_w, v.values)
+        for r in range(len(v.rates)):
+            v.rates[r] += size * v.values[r]
+
+
+@njit(cache=True)
+def _base_of_states(flat, h, v):
+    """Set the derivatives of the part of the states that is known at the beginning of a step of size `h`; returns the
+    largest relative to the scales of the states."""
+    largest_change = 0.0
+    for e in range(len(flat.element_row)):
+        part = 0.5 * h if flat.element_updates[e] == 0 else 0.0
+        for k in range(flat.element_state[e], flat.element_state[e + 1]):
+            v.base[k] = v.states[k] + part * v.state_rates[k]
+    for k in range(flat.control_state[0], len(v.base)):
+        v.base[k] = v.states[k] + 0.5 * h * v.state_rates[k]
+    for k in range(len(v.base)):
+        largest_change = max(largest_change, abs(v.base[k]) / v.state_scale[k])
+    return largest_change
 
 
 @njit(cache=True)
@@ -182,6 +232,8 @@ def vary(
     h,
     tables,
     couplings,
+    of_states,
+    of_rates,
     track,
     first,
     last,
@@ -197,7 +249,10 @@ def vary(
       parameter, the parameter decreased and increased by `size`, and by half of it. The last two are used only if
       residuals are nonlinear in the parameter (`bends`).
     - `speed`: the largest speed of the motion, in lengths of the mechanism per unit of time.
-    - `couplings` (n, nv): derivatives of forces that the compiled models do not contain.
+    - `couplings` (n, nv): derivatives of forces that the compiled models beside the first do not contain: those of
+      frame forces, and between elastic coordinates.
+    - `of_states`, `of_rates` (n, nz): partial derivatives of the states of frame forces, and of their rates, at the
+      ends of the steps.
     - `workspace`, `scratch`: workspaces of the motion and of displaced states.
 
     Returns zero, or the number of the step whose iteration fails.
@@ -213,6 +268,7 @@ def vary(
         workspace.compliance,
     )
     row_rhs[:], most, rate = 0.0, 0.0, 0.0
+    scales_of_states(flat, track.states, 0.5 * h, track.state_rates, v.state_scale)
     for step in range(first + 1, last + 1):
         q, w, wdot, memory, now = (
             track.q[step],
@@ -221,10 +277,15 @@ def vary(
             track.angles[step],
             tables[0][step - 1],
         )
+        if len(v.base) > 0:
+            predict_states(flat, h, track.states[step - 1], track.state_rates[step - 1], workspace)
         residual(
             flat, q, w, wdot, track.multipliers[step], now, memory, kinematics[0], workspace, rhs, workspace.energies
         )
         row_compliances(flat, workspace, now, gamma, compliance)
+        if len(flat.element_row) > 0:
+            element_tangents(flat, now, kinematics[0], workspace, gamma)
+        beside = _base_of_states(flat, h, v)
         _force(flats, size, bends, tables, track, step, couplings, v, kinematics, scratch)
         for k in range(KEPT, 0, -1):
             copy(v.a[k - 1], v.a[k])
@@ -235,10 +296,11 @@ def vary(
         done, previous, null_rows = False, 0.0, np.zeros((0, 0))
         for iteration in range(ITERATIONS):
             _next(flat, tree, scheme, h, track, step, v)
-            aside = largest(v.next_q, flat.weight) + largest(v.next_w, flat.weight) / speed
+            aside = largest(v.next_q, flat.weight) + largest(v.next_w, flat.weight) / speed + beside
             aside = ASIDE / aside if aside > 0.0 else 1.0
-            _moved_residual(flat, now, -aside, track, step, v, kinematics[0], scratch, v.below)
-            _moved_residual(flat, now, aside, track, step, v, kinematics[0], scratch, v.above)
+            v.rates[:] = 0.0
+            _moved_residual(flat, now, -aside, h, track, step, v, kinematics[0], scratch, v.low_states, v.below)
+            _moved_residual(flat, now, aside, h, track, step, v, kinematics[0], scratch, v.high_states, v.above)
             mass_times(flat, workspace, v.next_wdot, rhs)
             v.efforts[:] = 0.0
             copy(v.multipliers[0], v.efforts)
@@ -248,6 +310,8 @@ def vary(
             row_rates(flat, workspace.G, v.next_q, v.values)
             for r in range(nj):
                 row_rhs[r] = -v.values[r] - v.joints[r]
+                if flat.row_kind[r] in VELOCITY_KINDS:
+                    row_rhs[r] = (-v.rates[r] / (2.0 * aside * aside) - v.joints[r]) / gamma
                 workspace.previous_multipliers[flat.row_place[r]] = v.multipliers[0, r]
             outcome, null_rows = solve_step(
                 iteration == 0, null_rows, flat, workspace, beta, gamma, compliance, rhs, row_rhs, x, change
@@ -261,7 +325,7 @@ def vary(
                 v.multipliers[0, r] += change[r]
             magnitude, corrected = largest(v.a[0], flat.weight), to_a * largest(v.end_q, flat.weight)
             most = max(most, magnitude)
-            small, rate = settled(step, corrected, previous, rate, magnitude, most)
+            small, rate = settled(step, corrected, previous, rate, magnitude, most, ENOUGH)
             stalled = 0.0 < 0.5 * previous < corrected and (
                 corrected <= STALLED * magnitude or corrected * aside <= UNCHANGED * to_a
             )
@@ -275,4 +339,7 @@ def vary(
         copy(v.end_q, v.q)
         copy(v.end_w, v.w)
         copy(v.end_wdot, v.wdot)
+        for k in range(len(v.base)):
+            v.states[k] = (v.high_states[0, k] - v.low_states[0, k]) / (2.0 * aside) + of_states[step - 1, k]
+            v.state_rates[k] = (v.high_states[1, k] - v.low_states[1, k]) / (2.0 * aside) + of_rates[step - 1, k]
     return 0

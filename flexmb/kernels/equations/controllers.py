@@ -99,7 +99,7 @@ def signal_change(flat, kinematics, workspace, gamma, i, x):
 
 
 @njit(cache=True)
-def _answer(flat, c, t, signals, states, out):
+def command_answer(flat, c, t, signals, states, out):
     """Call the law of controller `c`: commands and rates of states in `out`."""
     i, k, p = flat.control_signal[c], flat.control_state[c], flat.control_parameter[c]
     call_frame_law(
@@ -115,7 +115,7 @@ def _settle(flat, workspace, c, t, out):
     count = flat.control_command[c + 1] - flat.control_command[c]
     for k in range(first, last):
         states[k] = base[k] + half * workspace.state_rates[k]
-    _answer(flat, c, t, workspace.signals, states, out)
+    command_answer(flat, c, t, workspace.signals, states, out)
     if n == 0 or half == 0.0:
         return
     J = workspace.control_settling
@@ -132,7 +132,7 @@ def _settle(flat, workspace, c, t, out):
             kept = states[first + j]
             shift = SLOPE * max(abs(kept), NEAR * size)
             states[first + j] = kept + shift
-            _answer(flat, c, t, workspace.signals, states, ahead)
+            command_answer(flat, c, t, workspace.signals, states, ahead)
             states[first + j] = kept
             for k in range(n):
                 J[k, j] = (1.0 if j == k else 0.0) - half * (ahead[count + k] - out[count + k]) / shift
@@ -141,7 +141,7 @@ def _settle(flat, workspace, c, t, out):
         for k in range(n):
             states[first + k] -= left[k]
             moved = max(moved, abs(left[k]))
-        _answer(flat, c, t, workspace.signals, states, out)
+        command_answer(flat, c, t, workspace.signals, states, out)
         if moved <= SETTLED * size:
             return
     out[: count + n] = np.nan

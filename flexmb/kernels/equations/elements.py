@@ -27,7 +27,7 @@ ATTEMPTS, SETTLED = 12, 1e-13
 
 
 @njit(cache=True)
-def _answer(flat, e, t, seen, states, out):
+def answer(flat, e, t, seen, states, out):
     """Call the law of element `e`: wrench (6), stored energy and rates of states, or new states, in `out`."""
     k, p = flat.element_state[e], flat.element_parameter[e]
     call_frame_law(flat.element_law[e], flat.element_record[e], t, seen, states[k:], flat.element_parameters[p:], out)
@@ -40,7 +40,7 @@ def _settle(flat, workspace, e, t, seen, states, out):
     half, base, n = workspace.half[0], workspace.state_base, last - first
     for k in range(first, last):
         states[k] = base[k]
-    _answer(flat, e, t, seen, states, out)
+    answer(flat, e, t, seen, states, out)
     if n == 0 or half == 0.0:
         return
     if flat.element_updates[e] == 1:
@@ -51,7 +51,7 @@ def _settle(flat, workspace, e, t, seen, states, out):
         states[first + k] = base[first + k] + half * workspace.state_rates[first + k]
     J, left, ahead = workspace.settling, workspace.settling[len(workspace.settling) - 1, :n], workspace.answer[3]
     for _ in range(ATTEMPTS):
-        _answer(flat, e, t, seen, states, out)
+        answer(flat, e, t, seen, states, out)
         size, error = 0.0, 0.0
         for k in range(n):
             left[k] = states[first + k] - base[first + k] - half * out[7 + k]
@@ -63,7 +63,7 @@ def _settle(flat, workspace, e, t, seen, states, out):
             kept = states[first + j]
             shift = SLOPE * max(abs(kept), NEAR * size)
             states[first + j] = kept + shift
-            _answer(flat, e, t, seen, states, ahead)
+            answer(flat, e, t, seen, states, ahead)
             states[first + j] = kept
             for k in range(n):
                 J[k, j] = (1.0 if j == k else 0.0) - half * (ahead[7 + k] - out[7 + k]) / shift
@@ -73,7 +73,7 @@ def _settle(flat, workspace, e, t, seen, states, out):
             states[first + k] -= left[k]
             moved = max(moved, abs(left[k]))
         if moved <= SETTLED * size:
-            _answer(flat, e, t, seen, states, out)
+            answer(flat, e, t, seen, states, out)
             return
     out[:7] = np.nan
 
@@ -137,7 +137,7 @@ def element_tangents(flat, functions, kinematics, workspace, gamma):
                 seen[j] = kept + shift
                 shift = seen[j] - kept
             else:
-                _turn(seen, j - 3, shift)
+                turn(seen, j - 3, shift)
             seen[12 + j] = velocity + gamma * shift
             _settle(flat, workspace, e, t, seen, workspace.states, out)
             for i in range(6):
@@ -146,13 +146,13 @@ def element_tangents(flat, functions, kinematics, workspace, gamma):
             if j < 3:
                 seen[j] = kept
             else:
-                _turn(seen, j - 3, -shift)
+                turn(seen, j - 3, -shift)
         for k in range(count):
             workspace.states[first + k] = states[k]
 
 
 @njit(cache=True, inline="always")
-def _turn(seen, axis, angle):
+def turn(seen, axis, angle):
     """Turn frame `b` of a relative motion by a small angle (its square is round-off) about an axis of `a`."""
     p, q = 3 + 3 * ((axis + 1) % 3), 3 + 3 * ((axis + 2) % 3)
     for k in range(3):

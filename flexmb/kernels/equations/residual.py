@@ -18,7 +18,9 @@ from flexmb.kernels.equations.rows import (
     load_wrenches,
     row_rates,
 )
+from flexmb.kernels.equations.skins import add_skin_forces
 from flexmb.kernels.loads.lines import add_lines
+from flexmb.kernels.loads.velocities import add_velocity_forces, velocity_heat
 
 KINETIC, ELASTIC, GRAVITY, SPRING, ELEMENT = 0, 1, 2, 3, 4  # entries of the energies; the last of frame forces
 DRIVER, LOAD, MODAL_HEAT, DAMPER_HEAT = 0, 1, 2, 3  # entries of the powers
@@ -57,6 +59,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
     if len(flat.line_kind) > 0:
         add_lines(flat, q, w, functions, kinematics, workspace.loads)
     copy(workspace.loads, out)
+    if len(flat.velocity_body) > 0:
+        add_velocity_forces(flat, w, out)
     nj = flat.joint_rows
     if len(values) > nj:
         row_rates(flat, G, w, rates)
@@ -76,6 +80,8 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
         energies[ELEMENT] += act(flat, functions, kinematics, workspace)
     if len(flat.group_marker) > 0:
         energies[ELEMENT] += add_group_forces(flat, w, kinematics, workspace, out)
+    if len(flat.skin_body) > 0:
+        energies[SPRING] += add_skin_forces(flat, q, kinematics, workspace, out)
     if len(flat.friction_row) > 0:
         add_friction(flat, multipliers, efforts)
     for r in range(nj):
@@ -178,6 +184,8 @@ def powers_of(flat, functions, multipliers, w, workspace, powers):
     for b in range(len(flat.modes)):
         start = flat.v_start[b]
         powers[MODAL_HEAT] += _heat(flat.damping[start - 6 * b :], w[start + 6 :], flat.modes[b])
+    if len(flat.velocity_body) > 0:
+        powers[MODAL_HEAT] += velocity_heat(flat, w)
 
 
 @njit(cache=True)

@@ -126,7 +126,7 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
             copy(motion.multipliers, multipliers)
             predict(order, alpha_m, motion.vdot, motion.a, past, a)
             if flat.contact_state > 0:
-                predict_states(flat, h, motion, workspace)
+                predict_states(flat, h, motion.states, motion.state_rates, workspace)
             outcome, iterations, rate, later, X = newton(
                 flat,
                 tree,

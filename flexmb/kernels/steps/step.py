@@ -16,6 +16,7 @@ from flexmb.kernels.joint_coordinates.pivots import unwind
 from flexmb.kernels.joint_coordinates.tree import joint_velocities, place_bodies
 from flexmb.kernels.steps.commanded import follow_commands, respond_to_commands
 from flexmb.kernels.steps.coupled import COUPLED
+from flexmb.kernels.steps.pressing import begin_skins, press_skins, skin_heat
 from flexmb.kernels.steps.sliding import respond, slide
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
 from flexmb.kernels.steps.touching import add_touch_forces, press, respond_to_touch, touch
@@ -220,7 +221,9 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous, slow, moved, unsettled = np.inf, True, 0.0, False
-    touching, pushed = workspace.touch_count[0] > 0, null_rows
+    touching, pushed, pressing = workspace.touch_count[0] > 0, null_rows, len(flat.skin_body) > 0
+    if pressing:
+        begin_skins(flat, motion, kinematics, workspace)
     least = 1 if len(flat.friction_row) == 0 else 2  # friction depends on the multipliers, whose first change is large
     for iteration in range(1, scheme.iterations + 1):
         move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
@@ -265,6 +268,8 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
                 X, pushed = respond_to_touch(flat, workspace, null_rows, beta, compliance)
             if not press(flat, workspace, X, pushed, gamma, w, x, change):
                 return JAMMED, iteration, rate, later, X
+        if pressing and not press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, slow, x, change):
+            return JAMMED, iteration, rate, later, X
         joint_velocities(flat, tree, kinematics, q, x, correction)
         unwind(tree, increment, correction)
         size = largest_vector(tree, correction, weight)
@@ -375,19 +380,20 @@ def count_turns(flat, h, functions, motion, kinematics, workspace):
 
 
 @njit(cache=True)
-def predict_states(flat, h, motion, workspace):
-    """Set the part of the states at the end of a step of size `h` that is known at its beginning."""
+def predict_states(flat, h, states, rates, workspace):
+    """Set the part of the states at the end of a step of size `h` that is known at its beginning, from the states and
+    their rates there."""
     workspace.half[0] = 0.5 * h
     for e in range(len(flat.element_row)):
-        rate = 0.5 * h if flat.element_updates[e] == 0 else 0.0
+        part = 0.5 * h if flat.element_updates[e] == 0 else 0.0
         for k in range(flat.element_state[e], flat.element_state[e + 1]):
-            workspace.state_base[k] = motion.states[k] + rate * motion.state_rates[k]
-            workspace.state_rates[k] = motion.state_rates[k]
+            workspace.state_base[k] = states[k] + part * rates[k]
+            workspace.state_rates[k] = rates[k]
     for c in range(len(flat.control_law)):
-        rate = 0.5 * h if flat.control_sampled[c] == 0 else 0.0
+        part = 0.5 * h if flat.control_sampled[c] == 0 else 0.0
         for k in range(flat.control_state[c], flat.control_state[c + 1]):
-            workspace.state_base[k] = motion.states[k] + rate * motion.state_rates[k]
-            workspace.state_rates[k] = motion.state_rates[k]
+            workspace.state_base[k] = states[k] + part * rates[k]
+            workspace.state_rates[k] = rates[k]
 
 
 @njit(cache=True)
@@ -429,7 +435,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         copy(motion.multipliers, multipliers)
         predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
         if flat.contact_state > 0:
-            predict_states(flat, h, motion, workspace)
+            predict_states(flat, h, motion.states, motion.state_rates, workspace)
         measured = last[RATE] if last[AGE] < REMEASURE else 0.0
         believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 else SLOW
         outcome, iterations, rate, later, _ = newton(
@@ -459,6 +465,8 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         if not last[ERROR] <= tolerance:
             return TOO_LARGE, step
         integrate_powers(motion, h, powers)
+        if len(flat.skin_body) > 0:
+            motion.work[3] += skin_heat(flat, workspace.q, kinematics, workspace)
         last[ORDER] = best_order(weight, scheme.alpha_m, motion.vdot, a0, past, int(last[KNOWN]), a)
         last[KNOWN] = min(last[KNOWN] + 1.0, DEGREE)
         for k in range(DEGREE - 1, 0, -1):

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import cross, dot, load3, matrix, relative, rotate_inv, sub, vector
+from flexmb.kernels.base.algebra import cross, dot, load3, matrix, relative, rotate_inv, sub, tangents, vector
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER
 from flexmb.kernels.base.dense import copy, inner
 from flexmb.kernels.contact.cone import solve_cones, stick_or_slip
@@ -39,18 +39,6 @@ AT_REST = 1e-10
 """Rate, relative to the change of velocities by gravity and accelerations in a step, below which a point is at rest."""
 BOUNDARY = 1e-9
 """Distance of a force from the boundary of its cone, relative to the cone, within which the point may slide."""
-
-
-@njit(cache=True)
-def tangents(n):
-    """Two unit vectors across a unit vector and each other, the first nearest to the axis farthest from it."""
-    x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
-    e = (1.0, 0.0, 0.0) if x <= y and x <= z else ((0.0, 1.0, 0.0) if y <= z else (0.0, 0.0, 1.0))
-    along = dot(e, n)
-    t = (e[0] - along * n[0], e[1] - along * n[1], e[2] - along * n[2])
-    size = 1.0 / math.sqrt(dot(t, t))
-    t = (size * t[0], size * t[1], size * t[2])
-    return t, cross(n, t)
 
 
 @njit(cache=True)
@@ -167,44 +155,63 @@ def touch_rates(flat, workspace, w):
 
 
 @njit(cache=True)
+def respond_at(flat, workspace, null_rows, beta, compliance, ends, G, sides, X, change):
+    """Write the responses `X` (3, nv) and `change` (3, nr) of displacements and multipliers to unit forces at a point
+    of the bodies `ends` with the derivatives `G` (3, 2, .), in the first `sides` directions, with the factors of the
+    step; `X` and `change` are zeros before."""
+    alone = True
+    for b in ends:
+        alone = alone and (b == GROUND or flat.body_group[b] < 0)
+    for side in range(2):
+        b = ends[side]
+        if b == GROUND:
+            continue
+        s, m = flat.v_start[b], flat.modes[b]
+        for c in range(sides):
+            for i in range(6 + m):
+                X[c, s + i] += G[c, side, i]
+        if alone:
+            solve_body(
+                m,
+                flat.slices[b] == SECOND_ORDER,
+                beta,
+                workspace.Mre[b],
+                flat.rest_Mre[b],
+                workspace.E[s + 6 : s + 6 + m],
+                workspace.chol[b],
+                workspace.chol0[b],
+                np.empty((3, 6)),
+                X[:sides, s : s + 6 + m],
+            )
+    if not alone:
+        none, force = np.zeros(len(flat.row_kind)), np.empty(X.shape[1])
+        workspace.previous_multipliers[:] = 0.0
+        for c in range(sides):
+            copy(X[c], force)
+            solve_again(flat, workspace, null_rows, beta, compliance, force, none, X[c], change[c])
+
+
+@njit(cache=True)
 def respond_to_touch(flat, workspace, null_rows, beta, compliance):
     """The responses (3 n, nv) and (3 n, nr) of displacements and multipliers to unit forces of the `n` touching points,
     with the factors of the step."""
     n, nv, nr = workspace.touch_count[0], flat.v_start[len(flat.modes)], len(flat.row_kind)
     X, change = np.zeros((3 * n, nv)), np.zeros((3 * n, nr))
-    none, force, sixes = np.zeros(nr), np.empty(nv), np.empty((3, 6))
-    workspace.previous_multipliers[:] = 0.0
     for j in range(n):
         k, own = workspace.touch_point[j], 3 * j
-        alone = True
-        for side in range(2):
-            b = _body(flat, k, side)
-            alone = alone and (b == GROUND or flat.body_group[b] < 0)
-        for side in range(2):
-            b = _body(flat, k, side)
-            if b == GROUND:
-                continue
-            s, m = flat.v_start[b], flat.modes[b]
-            for c in range(3):
-                for i in range(6 + m):
-                    X[own + c, s + i] += workspace.touch_G[j, c, side, i]
-            if alone:
-                solve_body(
-                    m,
-                    flat.slices[b] == SECOND_ORDER,
-                    beta,
-                    workspace.Mre[b],
-                    flat.rest_Mre[b],
-                    workspace.E[s + 6 : s + 6 + m],
-                    workspace.chol[b],
-                    workspace.chol0[b],
-                    sixes,
-                    X[own : own + 3, s : s + 6 + m],
-                )
-        if not alone:
-            for c in range(3):
-                copy(X[own + c], force)
-                solve_again(flat, workspace, null_rows, beta, compliance, force, none, X[own + c], change[own + c])
+        ends = (_body(flat, k, 0), _body(flat, k, 1))
+        respond_at(
+            flat,
+            workspace,
+            null_rows,
+            beta,
+            compliance,
+            ends,
+            workspace.touch_G[j],
+            3,
+            X[own : own + 3],
+            change[own : own + 3],
+        )
     return X, change
 
 
@@ -248,7 +255,7 @@ def _meet(ends, j, k):
 
 
 @njit(cache=True)
-def _solve_island(W, b, first, mu, scale, r):
+def solve_island(W, b, first, mu, scale, r):
     """Solve the cone problem of one island for `r` (n,), a guess; returns whether a solution was found."""
     n = len(b)
     if n <= 3 and len(mu) == 1 and (n == 1 or mu[0] > 0.0):
@@ -311,7 +318,7 @@ def press(flat, workspace, X, changes, gamma, w, x, change):
         for k in range(size):
             mu[k] = workspace.touch_friction[members[k]]
         r = old.copy()
-        if scale > 0.0 and not _solve_island(W, b, first[: size + 1], mu, scale, r):
+        if scale > 0.0 and not solve_island(W, b, first[: size + 1], mu, scale, r):
             count[1] = workspace.touch_point[members[0]]
             return False
         for i in range(height):

@@ -11,6 +11,7 @@ from flexmb.errors import JointError, MechanismError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, BodyHandle, rotation_matrix, vector
 from flexmb.mechanism.contacts.exact import ExactContact
+from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.lines.line import Line
@@ -49,6 +50,7 @@ class WithBodies:
         self._frictions: list[JointFriction] = []
         self._curves: list[Curve] = []
         self._contacts: dict[str, ExactContact] = {}
+        self._surface_contacts: dict[str, SurfaceContact] = {}
 
     def add(
         self,
@@ -138,7 +140,8 @@ class WithBodies:
     def _require_free(self, name: str) -> None:
         """Raises `MechanismError` when a joint, force element or load has this name."""
         groups = {group.name for group in self._contact_groups}
-        if name in {*self._joints, *self._forces, *self._loads, *self._lines, *self._contacts, *groups}:
+        taken = {*self._joints, *self._forces, *self._loads, *self._lines, *groups}
+        if name in {*taken, *self._contacts, *self._surface_contacts}:
             raise MechanismError(f"The name {name!r} is taken already by another joint, force element or load.")
 
     def _pair(

@@ -5,13 +5,15 @@ from dataclasses import replace
 
 from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.contact.laws import NormalLaw, TurningFriction
-from flexmb.contact.shapes import Surface
+from flexmb.contact.shape import Surface
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
+from flexmb.mechanism.attachments import FlexibleSurface
 from flexmb.mechanism.construction.elastic import WithElasticRelations
-from flexmb.mechanism.contacts.added import drawn_contact, drawn_exact_contact
+from flexmb.mechanism.contacts.added import drawn_contact, drawn_exact_contact, drawn_surface_contact
 from flexmb.mechanism.contacts.exact import ImpactLaw
 from flexmb.mechanism.contacts.group import group_parameters
+from flexmb.mechanism.contacts.placed import warn_of_distant_shape
 
 
 class WithContacts(WithElasticRelations):
@@ -20,8 +22,8 @@ class WithContacts(WithElasticRelations):
     def contact(
         self,
         name: str,
-        a: Surface,
-        b: Surface,
+        a: Surface | FlexibleSurface,
+        b: Surface | FlexibleSurface,
         *,
         law: NormalLaw | None = None,
         friction: float | tuple[float, float] = 0.0,
@@ -46,10 +48,19 @@ class WithContacts(WithElasticRelations):
           `slip_speed` (length/time) and creeps below it.
         - `turning_friction`: friction of rolling and spinning.
 
+        One of both may be the flexible surface of a reduced body, `body.surface("teeth")`: its nodes do not overlap the
+        rigid shape, with the forces that the elastic body exerts. It has neither a law nor a restitution, because its
+        nodes have no mass that could impact; `friction` is one coefficient.
+
         Raises `LawError` and `MechanismError` when the contact of the shapes is not known, a coefficient is out of
-        range or belongs to the other kind of contact, both shapes belong to one body, or they are drawn inside each
-        other.
+        range or belongs to the other kind of contact, both surfaces are flexible, both shapes belong to
+        one body, or they are drawn inside each other.
         """
+        self._warn_of_distant_shapes(name, (a, b))
+        if isinstance(a, FlexibleSurface) or isinstance(b, FlexibleSurface):
+            others = (law, restitution, impact != "newton", static_friction, slip_speed, turning_friction)
+            self._surface_contact(name, (a, b), friction, others)
+            return
         if law is None:
             if static_friction is not None or slip_speed is not None or turning_friction is not None:
                 raise MechanismError(
@@ -90,6 +101,7 @@ class WithContacts(WithElasticRelations):
         Raises `LawError` and `MechanismError` as `contact`.
         """
         self._require_free(name)
+        self._warn_of_distant_shapes(name, surfaces)
         given = (friction, static_friction, slip_speed, turning_friction)
         parameters, drawn = group_parameters(name, surfaces, law, given, self._frames)
         markers, labels = [], []
@@ -102,6 +114,25 @@ class WithContacts(WithElasticRelations):
         self._contact_groups.append(
             ContactGroup(name, tuple(markers), shapes, parameters, GroupCall(name, tuple(labels)))
         )
+
+    def _surface_contact(
+        self,
+        name: str,
+        surfaces: tuple[Surface | FlexibleSurface, Surface | FlexibleSurface],
+        friction: float | tuple[float, float],
+        others: Sequence[object],
+    ) -> None:
+        self._require_free(name)
+        made, shape, axes = drawn_surface_contact(name, surfaces, friction, others, self._frames)
+        self._surface_contacts[name] = replace(made, marker=self._marker(f"{name}.a", shape.place, axes))
+
+    def _warn_of_distant_shapes(self, name: str, surfaces: Sequence[Surface | FlexibleSurface]) -> None:
+        for surface in surfaces:
+            if isinstance(surface, FlexibleSurface):
+                continue
+            body = getattr(getattr(surface, "place", None), "body", GROUND)
+            if body != GROUND:
+                warn_of_distant_shape(name, surface, self._bodies[body], self._frames[body])
 
     def _exact_contact(
         self, name: str, a: Surface, b: Surface, friction: float | tuple[float, float], restitution: float, impact: str

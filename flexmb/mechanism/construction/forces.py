@@ -156,7 +156,8 @@ class WithForces(WithRelations):
 
     def _frame_force(self, name: str, pair: tuple[int, int], law: BoundLaw) -> None:
         self._forces[name] = [Row(kind, pair, (i, 0)) for kind in (TRANSLATION, SPIN) for i in range(3)]
-        self._frame_forces.append(FrameForce(name, FrameLawCall(law.law, name), law.parameters, law.initial))
+        call = FrameLawCall(law.law, name)
+        self._frame_forces.append(FrameForce(name, call, law.parameters, law.initial, law.meshes))
 
     @renamed(along="dof")
     def joint_spring(

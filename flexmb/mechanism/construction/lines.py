@@ -5,17 +5,10 @@ from numpy.typing import ArrayLike
 
 from flexmb.errors import MechanismError
 from flexmb.kernels.loads.lines import FLOW, WIND
-from flexmb.mechanism.attachments import BodyHandle, number, vector
+from flexmb.mechanism.attachments import BodyHandle, array_of, not_below_zero, number, vector
 from flexmb.mechanism.construction.contacts import WithContacts
 from flexmb.mechanism.lines.line import CORNER, Line, nodes_of
 from flexmb.mechanism.time_functions import TimeFunction
-
-
-def _size(value: float, what: str) -> float:
-    """A number that is not negative."""
-    if (size := number(value, what)) < 0:
-        raise MechanismError(f"{what} must not be negative; found {value!r}.")
-    return size
 
 
 class WithLines(WithContacts):
@@ -44,7 +37,7 @@ class WithLines(WithContacts):
         Raises `MechanismError` when the line has fewer than two points or a corner, or leaves the nodes of a flexible
         body, or a number is not finite.
         """
-        mass = _size(mass_per_length, f"Pipe flow {name!r}: mass_per_length")
+        mass = not_below_zero(mass_per_length, f"Pipe flow {name!r}: mass_per_length")
         numbers = [mass, number(speed, f"Pipe flow {name!r}: speed"), 0.0, 0.0, 0.0, 0.0]
         self._line(f"Pipe flow {name!r}", name, FLOW, body, points, numbers, factor)
 
@@ -75,9 +68,9 @@ class WithLines(WithContacts):
         Raises `MechanismError` as `pipe_flow`.
         """
         what = f"Wind {name!r}"
-        pressure = 0.5 * _size(density, f"{what}: density") * _size(diameter, f"{what}: diameter")
-        across = pressure * _size(coefficient, f"{what}: coefficient")
-        axial = np.pi * pressure * _size(along, f"{what}: along")
+        pressure = 0.5 * not_below_zero(density, f"{what}: density") * not_below_zero(diameter, f"{what}: diameter")
+        across = pressure * not_below_zero(coefficient, f"{what}: coefficient")
+        axial = np.pi * pressure * not_below_zero(along, f"{what}: along")
         numbers = [across, axial, 0.0, *vector(velocity, f"{what}: velocity")]
         self._line(what, name, WIND, body, points, numbers, factor)
 
@@ -93,7 +86,7 @@ class WithLines(WithContacts):
     ) -> None:
         if not isinstance(body, BodyHandle) or body.index < 0:
             raise MechanismError(f"{what} runs along a body of the system; found {body!r}.")
-        line = np.array(points, dtype=float)
+        line = array_of(points)
         if line.ndim != 2 or line.shape[1:] != (3,) or len(line) < 2 or not np.isfinite(line).all():
             raise MechanismError(f"{what} needs a line of at least two points (k, 3); found an array {line.shape}.")
         pieces = np.diff(line, axis=0)

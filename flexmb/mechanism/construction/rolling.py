@@ -38,7 +38,7 @@ class WithRolling(WithJoints):
 
         The contact also pulls: check that the force along the normal, `Result.reaction`, is not negative. The reaction
         is that at the centre of the wheel, its moment included. The two equations for velocities restrict no position:
-        periodic motions, inverse dynamics, the adjoint and the energy-momentum scheme refuse the joint by name.
+        periodic motions, inverse dynamics and the energy-momentum scheme refuse the joint by name.
 
         Raises `JointError` when the radius is not positive, or the wheel is drawn flat on the plane.
         """

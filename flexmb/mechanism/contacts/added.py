@@ -5,12 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmb.contact.laws import NormalLaw, TurningFriction
-from flexmb.contact.shapes import Surface, require_pair
+from flexmb.contact.shape import Surface
+from flexmb.contact.shapes import addressed, pair_numbers, require_pair
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
-from flexmb.mechanism.attachments import Attachment, vector
+from flexmb.mechanism.attachments import Attachment, FlexibleSurface, vector
 from flexmb.mechanism.contacts.element import bound_contact, require_apart
 from flexmb.mechanism.contacts.exact import ExactContact, coefficients, points_of_pair, require_exact
+from flexmb.mechanism.contacts.surface import SurfaceContact, surface_contact
 from flexmb.mechanism.frame_law import BoundLaw
 from flexmb.spatial.lie import frame_with_axis
 
@@ -28,7 +30,8 @@ def drawn_contact(
     law = bound_contact(name, (surfaces[0].shape, surfaces[1].shape), normal, *friction)
     (a, A), (b, B) = (drawn_shape(name, surface, frames) for surface in surfaces)
     if surfaces[0].place.body != surfaces[1].place.body:
-        require_apart(name, law.parameters, A.T @ (b - a), A.T @ B)
+        pair = (surfaces[0].shape, surfaces[1].shape)
+        require_apart(name, addressed(law.parameters, law.meshes), pair, A.T @ (b - a), A.T @ B)
     return law, (A, B)
 
 
@@ -45,12 +48,42 @@ def drawn_exact_contact(
     pair = (surfaces[0].shape, surfaces[1].shape)
     require_pair(*pair, name)
     require_exact(*pair, name)
-    a, b = ((float(shape.code), *shape.dimensions) for shape in pair)
+    numbers, meshes = pair_numbers(*pair)
     made = ExactContact(
-        name, (-1, -1), (*a, *b), *coefficients(name, friction), restitution, impact, points_of_pair(*pair)
+        name, (-1, -1), numbers, *coefficients(name, friction), restitution, impact, points_of_pair(*pair), meshes
     )
     drawn = [drawn_shape(name, surface, frames) for surface in surfaces]
     return made, (drawn[0][1], drawn[1][1])
+
+
+def drawn_surface_contact(
+    name: str,
+    surfaces: tuple[Surface | FlexibleSurface, Surface | FlexibleSurface],
+    friction: float | tuple[float, float],
+    others: Sequence[object],
+    frames: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> tuple[SurfaceContact, Surface, np.ndarray]:
+    """A contact of a flexible surface, still without its marker, with its shape and the world axes (3, 3) of it;
+    `others` are the arguments that it does not have."""
+    flexible = [surface for surface in surfaces if isinstance(surface, FlexibleSurface)]
+    rigid = [surface for surface in surfaces if not isinstance(surface, FlexibleSurface)]
+    if not rigid:
+        raise MechanismError(
+            f"Contact {name!r}: two flexible surfaces, {flexible[0].name!r} and {flexible[1].name!r}, cannot touch "
+            "each other yet; one of both is a rigid shape, such as flexmb.contact.Plane().on(...)."
+        )
+    if any(others):
+        raise MechanismError(
+            f"Contact {name!r}: a flexible surface has no law=, restitution=, impact=, static_friction=, slip_speed= "
+            "and turning_friction=. Its elasticity is that of the reduced body, and its nodes have no mass that could "
+            "impact; give friction= alone."
+        )
+    own, shape = flexible[0], rigid[0]
+    _, axes = drawn_shape(name, shape, frames)
+    made = surface_contact(name, own.body, own.index, own.name, shape.shape, friction)
+    if shape.place.body == own.index:
+        raise MechanismError(f"Contact {name!r}: the body {own.body.name!r} cannot touch a shape of its own.")
+    return made, shape, axes
 
 
 def _require_places(name: str, surfaces: tuple[Surface, Surface]) -> None:

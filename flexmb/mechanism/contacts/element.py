@@ -6,20 +6,22 @@ without states, one that remembers the speed of approach of each impact, one tha
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 from jaxtyping import Float
 
 from flexmb.contact.laws import NormalLaw, TurningFriction
-from flexmb.contact.shapes import ContactShape, require_pair, shape_of_code
+from flexmb.contact.shape import ContactShape
+from flexmb.contact.shapes import pair_numbers, pair_of, require_pair
+from flexmb.contact.triangle_mesh import TriangleMesh
 from flexmb.errors import MechanismError
 from flexmb.kernels.calls import shape_points
 from flexmb.kernels.contact import forces, shapes
 from flexmb.kernels.contact.forces import DAMPING, DEEPEST, EXPONENT, SHAPE_A, SHAPE_B, STIFFNESS
 from flexmb.kernels.contact.shapes import MOST
-from flexmb.mechanism.attachments import non_negative
+from flexmb.mechanism.attachments import not_below_zero
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, law
 from flexmb.mechanism.mechanism import FrameForce
 
@@ -145,20 +147,21 @@ def bound_contact(
             f"Contact {name!r}: a line contact is that of a cylinder in a bore; found {' and '.join(titles)}."
         )
     memory = "permanent indentation" if normal.restitution is not None else "each_impact" if normal.each_impact else ""
-    if memory and "sphere" not in titles:
+    single = "sphere" in titles and all(shape.convex for shape in pair if isinstance(shape, TriangleMesh))
+    if memory and not single:
         raise MechanismError(
             f"Contact {name!r} of {pair[0].title} and {pair[1].title} has several points, and {memory} has the "
             "memory of one. Give a law without memory, power_law(..., speed=...), or compose the shape of spheres."
         )
-    a, b = ((float(shape.code), *shape.dimensions) for shape in pair)
+    shapes, meshes = pair_numbers(*pair)
     deepest = DEEP * min(shape.size for shape in pair)
     numbers = law_numbers(name, normal, friction, static, slip_speed, turning, deepest)
-    values = (*a, *b, *numbers)
+    values = (*shapes, *numbers)
     if normal.each_impact:
-        return BoundLaw(contact_of_each_impact, (*values, normal.speed), (0.0,))
+        return BoundLaw(contact_of_each_impact, (*values, normal.speed), (0.0,), meshes)
     if normal.restitution is not None:
-        return BoundLaw(contact_with_indentation, (*values, normal.restitution), (0.0,))
-    return BoundLaw(contact, values, ())
+        return BoundLaw(contact_with_indentation, (*values, normal.restitution), (0.0,), meshes)
+    return BoundLaw(contact, values, (), meshes)
 
 
 def law_numbers(
@@ -182,8 +185,8 @@ def law_numbers(
 
 
 def _coefficients(name: str, friction: float, static: float | None, slip_speed: float | None) -> tuple[float, float]:
-    mu = non_negative(friction, f"friction of the contact {name}")
-    stick = mu if static is None else non_negative(static, f"static friction of the contact {name}")
+    mu = not_below_zero(friction, f"Contact {name!r}: friction")
+    stick = mu if static is None else not_below_zero(static, f"Contact {name!r}: static_friction")
     if stick < mu:
         raise MechanismError(
             f"Contact {name!r}: static_friction={stick} must be at least the coefficient of sliding, {mu}."
@@ -197,21 +200,14 @@ def _coefficients(name: str, friction: float, static: float | None, slip_speed: 
     return mu, stick
 
 
-class ContactShapes(NamedTuple):
+def contact_shapes(force: FrameForce | BoundLaw) -> tuple[ContactShape, ContactShape]:
     """The shapes of a contact in the order of its places."""
-
-    a: ContactShape
-    b: ContactShape
-
-
-def contact_shapes(parameters: tuple[float, ...]) -> ContactShapes:
-    """The shapes in the parameters of a contact."""
-    return ContactShapes(*(shape_of_code(parameters[k], parameters[k + 1 : k + 4]) for k in (SHAPE_A, SHAPE_B)))
+    return pair_of(force.parameters, force.meshes)
 
 
 def points_of(parameters: tuple[float, ...], d: np.ndarray, S: np.ndarray) -> Float[np.ndarray, "n 8"]:
-    """The contact points of a contact for the position `d` (3,) and the rotation `S` (3, 3) of `b`; see
-    flexmb/kernels/contact/shapes.py for their columns.
+    """The contact points of a contact, whose `parameters` have the addresses of its meshes, for the position `d` (3,)
+    and the rotation `S` (3, 3) of `b`; see flexmb/kernels/contact/shapes.py for their columns.
 
     Raises `MechanismError` when the centres of round shapes coincide.
     """
@@ -227,12 +223,14 @@ def points_of(parameters: tuple[float, ...], d: np.ndarray, S: np.ndarray) -> Fl
     return points[:count]
 
 
-def require_apart(name: str, parameters: tuple[float, ...], d: np.ndarray, S: np.ndarray) -> None:
-    """Raises `MechanismError` when the bodies of a contact are drawn inside each other."""
+def require_apart(
+    name: str, parameters: tuple[float, ...], pair: tuple[ContactShape, ContactShape], d: np.ndarray, S: np.ndarray
+) -> None:
+    """Raises `MechanismError` when the bodies of a contact of a `pair` of shapes are drawn inside each other."""
     found = points_of(parameters, d, S)
     depth, size = float(found[:, 6].max(initial=-np.inf)), parameters[DEEPEST] / DEEP
     if depth > DRAWN_DEEP * size:
-        a, b = contact_shapes(parameters)
+        a, b = pair
         raise MechanismError(
             f"Contact {name!r}: the {a.title} and the {b.title} are drawn inside each other, {depth:.6g} deep (length; "
             f"at most {DRAWN_DEEP * size:.6g}, a tenth of the smaller one). Move them apart, or turn the axis of a "

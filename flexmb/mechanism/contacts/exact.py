@@ -1,15 +1,17 @@
 """Exact contacts: bodies that do not overlap, with Coulomb friction, and impacts with restitution."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from operator import index
 from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.contact.shapes import ContactShape, shape_of_code
+from flexmb.contact.shape import ContactShape
+from flexmb.contact.shapes import Meshes, addressed, pair_of
+from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
 from flexmb.errors import MechanismError
-from flexmb.kernels.contact.shapes import MOST
 
 ImpactLaw = Literal["newton", "poisson", "stronge", "algebraic"]
 IMPACT_LAWS: tuple[str, ...] = get_args(ImpactLaw)
@@ -17,7 +19,7 @@ STATES = 4
 """States of each point of an exact contact: its mode, and its force along the normal and in two directions across."""
 OPEN, SLIDES, STICKS = 0, 1, 2
 """Modes of a point: apart, or touching with or without slip."""
-CONVEX = ("capsule", "cylinder", "box")
+CONVEX = ("capsule", "cylinder", "box", "mesh")
 """Shapes that touch each other with the corners of a common area."""
 CORNERS = 8
 """Most points at which a shape touches a plane."""
@@ -28,7 +30,7 @@ POINTS = {
     frozenset(("bore", "cylinder")): 2,
     frozenset(("bore", "capsule")): 2,
 }
-"""The most points of other pairs, where they are fewer than those of a pair of boxes."""
+"""The most points of other pairs, where they are fewer than those of a plane and a box."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class ExactContact:
     - `restitution`: of impacts, by the law `impact`: of velocities (Newton), impulses (Poisson), energies (Stronge), or
       the algebraic law of Pereira and Nikravesh (flexmb/contact/impacts.py).
     - `points`: the most points at which the shapes touch.
+    - `meshes`: the shapes that are meshes, by the places of their dimensions in `shapes`.
 
     Raises `MechanismError` when a coefficient is out of range or the law is unknown.
     """
@@ -53,6 +56,7 @@ class ExactContact:
     restitution: float
     impact: str
     points: int
+    meshes: Meshes = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         for what in ("friction", "static", "restitution"):
@@ -76,8 +80,12 @@ class ExactContact:
     @property
     def pair(self) -> tuple[ContactShape, ContactShape]:
         """Both shapes, in the order of the places."""
-        a, b = self.shapes[:4], self.shapes[4:]
-        return shape_of_code(a[0], a[1:]), shape_of_code(b[0], b[1:])
+        return pair_of(self.shapes, self.meshes)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The shapes for compiled code, with the addresses of the meshes."""
+        return addressed(self.shapes, self.meshes)
 
     @property
     def reach(self) -> tuple[float, float]:
@@ -94,6 +102,8 @@ def _reach(shape: ContactShape) -> float:
     title = shape.title
     if title == "sphere":
         return shape.dimensions[0]
+    if title == "mesh":
+        return shape.reach
     if title == "capsule":
         return shape.dimensions[0] + 0.5 * shape.dimensions[1]
     if title == "cylinder":
@@ -111,13 +121,23 @@ def require_exact(a: ContactShape, b: ContactShape, name: str) -> None:
             "their common area come and go as they move. Give the contact a law= of the normal force, or compose one "
             "of the shapes of spheres."
         )
+    for mesh in (a, b):
+        if isinstance(mesh, TriangleMesh) and "sphere" in (a.title, b.title) and not mesh.convex:
+            raise MechanismError(
+                f"Contact {name!r}: there is no exact contact of a sphere with the mesh {mesh.name!r}, which is not "
+                "convex, because the points of a sphere in a hollow come and go. Give the contact a law= of the normal "
+                "force, divide the mesh into convex ones, or take its hull (flexmb.contact.hull)."
+            )
 
 
 def points_of_pair(a: ContactShape, b: ContactShape) -> int:
     """The most points at which two shapes touch."""
     if a.title in SINGLE or b.title in SINGLE:
         return 1
-    return POINTS.get(frozenset((a.title, b.title)), CORNERS if "plane" in (a.title, b.title) else MOST)
+    for mesh in (a, b):
+        if isinstance(mesh, TriangleMesh):
+            return len(mesh.hull.corners)
+    return POINTS.get(frozenset((a.title, b.title)), CORNERS)
 
 
 def coefficients(name: str, friction: float | tuple[float, float]) -> tuple[float, float]:
@@ -137,7 +157,7 @@ def contact_arrays(contacts: tuple[ExactContact, ...], first_state: int) -> dict
     counts = [contact.points for contact in contacts]
     return {
         "contact_markers": np.array([c.markers for c in contacts], dtype=np.int64).reshape(-1, 2),
-        "contact_shapes": np.array([c.shapes for c in contacts], dtype=float).reshape(-1, 8),
+        "contact_shapes": np.array([c.numbers for c in contacts], dtype=float).reshape(-1, 8),
         "contact_friction": np.array([(c.friction, c.static) for c in contacts], dtype=float).reshape(-1, 2),
         "contact_reach": np.array([c.reach for c in contacts], dtype=float).reshape(-1, 2),
         "contact_point": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
@@ -148,13 +168,14 @@ def contact_arrays(contacts: tuple[ExactContact, ...], first_state: int) -> dict
 
 def contact_tree(contact: ExactContact) -> dict[str, Any]:
     """A contact for a result file, which `contact_from_tree` reads."""
-    return {field.name: getattr(contact, field.name) for field in fields(ExactContact)}
+    return {f.name: getattr(contact, f.name) for f in fields(ExactContact)} | {"meshes": meshes_tree(contact.meshes)}
 
 
 def contact_from_tree(tree: Mapping[str, Any]) -> ExactContact:
     """A contact of a result file. Raises `MechanismError` when its values cannot be."""
-    whole = {**tree, "markers": tuple(int(k) for k in tree["markers"]), "points": int(tree["points"])}
+    whole = {**tree, "markers": tuple(index(k) for k in tree["markers"]), "points": index(tree["points"])}
     whole["shapes"] = tuple(float(x) for x in tree["shapes"])
+    whole["meshes"] = meshes_from_tree(tree.get("meshes", []))
     return ExactContact(**whole)
 
 

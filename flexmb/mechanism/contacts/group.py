@@ -9,7 +9,8 @@ import scipy
 
 from flexmb.contact.group import ContactGroup
 from flexmb.contact.laws import NormalLaw, TurningFriction
-from flexmb.contact.shapes import ContactShape, Plane, Surface, require_pair
+from flexmb.contact.shape import ContactShape, Surface
+from flexmb.contact.shapes import Plane, require_pair
 from flexmb.errors import MechanismError
 from flexmb.kernels.contact.forces import DEEPEST, STIFFNESS
 from flexmb.mechanism.contacts.added import drawn_shape
@@ -47,8 +48,7 @@ def group_parameters(
             f"Contacts of the group {name!r} have laws without memory: power_law(..., speed=...) without each_impact; "
             f"found {normal.title}. Give the pairs that need another law to System.contact, one by one."
         )
-    for a, b in _kinds_that_meet(surfaces):
-        require_pair(a, b, name)
+    require_kinds([(surface.shape, surface.place.body) for surface in surfaces], name)
     parameters = law_numbers(name, normal, *friction, DEEP)
     for i, j in _near(surfaces, drawn):
         (x, A), (y, B) = drawn[i], drawn[j]
@@ -56,15 +56,21 @@ def group_parameters(
         own = ((float(s.code), *s.dimensions) for s in (a, b))
         numbers = [*(x for side in own for x in side), *parameters]
         numbers[DEEPEST] = DEEP * min(a.size, b.size)
-        require_apart(name, tuple(numbers), A.T @ (y - x), A.T @ B)
+        require_apart(name, tuple(numbers), (a, b), A.T @ (y - x), A.T @ B)
     return parameters, drawn
 
 
-def _kinds_that_meet(surfaces: Sequence[Surface]) -> Iterator[tuple[ContactShape, ContactShape]]:
+def require_kinds(shapes: Sequence[tuple[ContactShape, int]], name: str) -> None:
+    """Raises `MechanismError` when the contact of two `shapes`, each with its body, that may meet is not known."""
+    for a, b in _kinds_that_meet(shapes):
+        require_pair(a, b, name)
+
+
+def _kinds_that_meet(shapes: Sequence[tuple[ContactShape, int]]) -> Iterator[tuple[ContactShape, ContactShape]]:
     """A pair of shapes of each two kinds that are on different bodies."""
     bodies: dict[type, dict[int, ContactShape]] = {}
-    for surface in surfaces:
-        bodies.setdefault(type(surface.shape), {})[surface.place.body] = surface.shape
+    for shape, body in shapes:
+        bodies.setdefault(type(shape), {})[body] = shape
     for own in bodies.values():
         if len(own) > 1 and Plane not in map(type, own.values()):
             yield tuple(own.values())[:2]  # type: ignore[misc]

@@ -12,6 +12,7 @@ import numpy as np
 from flexmb.errors import MechanismError
 from flexmb.forces.scalar.expression import Expression, expression
 from flexmb.kernels.base.data import DISTANCE
+from flexmb.mechanism.attachments import array_of, not_below_zero
 from flexmb.mechanism.mechanism import Row, Term
 
 
@@ -34,8 +35,7 @@ def belt_law(name: str, radius: float, stiffness: float, damping: float, preload
     Raises `MechanismError` when a number is negative or not finite.
     """
     for what, value in (("stiffness", stiffness), ("damping", damping), ("preload", preload)):
-        if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
-            raise MechanismError(f"Belt {name!r}: its {what} must be a number that is not negative; found {value!r}.")
+        not_below_zero(value, f"Belt {name!r}: its {what}")
     if stiffness == 0:
         raise MechanismError(f"Belt {name!r}: its strands need a positive stiffness; a rigid belt is a gear.")
     given = {"r": abs(float(radius)), "k": float(stiffness), "T": float(preload)} | (
@@ -51,7 +51,7 @@ def belt_law(name: str, radius: float, stiffness: float, damping: float, preload
 
 def belt_factors(name: str, first: str, second: str, radii: Sequence[float], crossed: bool) -> dict[str, float]:
     """The relation between two wheels that a belt without elasticity would hold."""
-    sizes = np.asarray(radii, dtype=float)
+    sizes = array_of(radii)
     if sizes.shape != (2,) or not (np.isfinite(sizes) & (sizes > 0)).all():
         raise MechanismError(f"Belt {name!r}: radii are two positive lengths; found {radii!r}.")
     return {f"{first}:rotation": 1.0, f"{second}:rotation": float(sizes[1] / sizes[0]) * (1.0 if crossed else -1.0)}

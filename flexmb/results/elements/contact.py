@@ -9,10 +9,12 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import MechanismError
 from flexmb.mechanism.contacts.element import is_contact, points_of
+from flexmb.mechanism.contacts.exact import ExactContact
 from flexmb.mechanism.mechanism import FrameForce, Mechanism
-from flexmb.results.elements.exact import exact_contact_of, exact_contact_over_time
+from flexmb.results.elements.exact import exact_contact_of, points_over_time
 from flexmb.results.elements.frame import frame_answers, relative_motion
 from flexmb.results.elements.motion import marker_motion
+from flexmb.results.elements.surface_contact import surface_contact_motion, surface_contact_of
 from flexmb.results.motion import Motion
 from flexmb.results.table import Column
 
@@ -36,7 +38,9 @@ class ContactMotion:
     - `wear_power` (nt,): power that friction dissipates at `point` under the whole load, `friction_force * slip`.
     - `shut`: the gap below which the surfaces touch; 0, but positive for exact contacts, whose gaps close to round-off.
 
-    In an exact contact, `point` is that of the largest normal force while it transmits any.
+    In an exact contact, and in that of a flexible surface, `point` is that of the largest normal force while it
+    transmits any. The second body is then that of the flexible surface; `moment` is about the place of the shape, and
+    the slip that of the node at `point`.
     """
 
     name: str
@@ -92,7 +96,8 @@ class ContactMotion:
 def contacts_of(mechanism: Mechanism) -> list[str]:
     """The names of the contacts."""
     continuous = [force.name for force in mechanism.frame_forces if is_contact(force)]
-    return [*continuous, *(contact.name for contact in mechanism.contacts)]
+    surfaces = [contact.name for contact in mechanism.surface_contacts]
+    return [*continuous, *(contact.name for contact in mechanism.contacts), *surfaces]
 
 
 def one_of(mechanism: Mechanism, name: str | None, *, single: bool = False) -> list[str]:
@@ -112,40 +117,82 @@ def contact_motion(motion: Motion, name: str) -> ContactMotion:
     """What the contact `name` does over a motion. Raises `MechanismError` when there is none of this name."""
     mechanism = motion.mechanism
     if (exact := exact_contact_of(mechanism, name)) is not None:
-        over_time = exact_contact_over_time(motion, exact)
-        return ContactMotion(name, np.asarray(motion.t), *over_time, shut=SHUT * mechanism.length)
-    found: FrameForce | None = None
+        return _of_exact(motion, exact)
+    if surface_contact_of(mechanism, name) is not None:
+        return _of_surface(motion, name)
     for force in mechanism.frame_forces:
         if force.name == name and is_contact(force):
-            found = force
-    if found is None:
-        raise MechanismError(unknown_name("contact", name, contacts_of(mechanism)))
-    seen, answers, nt = relative_motion(motion, found), frame_answers(motion, found), len(motion.t)
-    first = mechanism.rows[mechanism.force_elements[name][0]]
-    a = marker_motion(motion, first.markers[0])
-    gap, slip = np.full(nt, np.inf), np.zeros(nt)
-    point, normal = np.full((nt, 3), np.nan), np.zeros((nt, 3))
+            return _of_continuous(motion, force)
+    raise MechanismError(unknown_name("contact", name, contacts_of(mechanism)))
+
+
+def _of_exact(motion: Motion, contact: ExactContact) -> ContactMotion:
+    """An exact contact at its point of the largest normal force or, without force, of the least gap."""
+    p, each = points_over_time(motion, contact), np.arange(len(motion.t))
+    push = (p.force * p.normal).sum(axis=2)
+    at = np.where(push.max(axis=1) > 0, push.argmax(axis=1), p.gap.argmin(axis=1))
+    normal = p.normal[each, at]
+    return ContactMotion(
+        contact.name,
+        np.asarray(motion.t),
+        gap=p.gap.min(axis=1),
+        point=p.point[each, at],
+        normal=normal,
+        force=p.force.sum(axis=1),
+        moment=p.moment,
+        slip=np.where(p.touches[each, at], _slip(p.velocity[each, at], normal), 0.0),
+        shut=SHUT * motion.mechanism.length,
+    )
+
+
+def _of_continuous(motion: Motion, force: FrameForce) -> ContactMotion:
+    mechanism, nt = motion.mechanism, len(motion.t)
+    seen, answers = relative_motion(motion, force), frame_answers(motion, force)
+    a = marker_motion(motion, mechanism.rows[mechanism.force_elements[force.name][0]].markers[0])
+    gap, point, normal, velocity = np.full(nt, np.inf), np.full((nt, 3), np.nan), np.zeros((nt, 3)), np.zeros((nt, 3))
+    numbers = force.numbers
     for k in range(nt):
         d, S = seen[k, :3], seen[k, 3:12].reshape(3, 3)
-        points = points_of(found.parameters, d, S)
+        points = points_of(numbers, d, S)
         if not len(points):
             continue
         deepest = points[points[:, 6].argmax()]
         gap[k], point[k], normal[k] = -deepest[6], deepest[:3], deepest[3:6]
-        if answers[k, :3].any():
-            velocity = seen[k, 12:15] + np.cross(seen[k, 15:18], deepest[:3] - d)
-            slip[k] = np.linalg.norm(velocity - (velocity @ deepest[3:6]) * deepest[3:6])
+        velocity[k] = seen[k, 12:15] + np.cross(seen[k, 15:18], deepest[:3] - d)
 
     def world(x: np.ndarray) -> np.ndarray:
         return np.einsum("tij,tj->ti", a.axes, x)
 
     return ContactMotion(
-        name,
+        force.name,
         np.asarray(motion.t),
-        gap,
-        a.position + world(point),
-        world(normal),
-        world(answers[:, :3]),
-        world(answers[:, 3:6]),
-        slip,
+        gap=gap,
+        point=a.position + world(point),
+        normal=world(normal),
+        force=world(answers[:, :3]),
+        moment=world(answers[:, 3:6]),
+        slip=np.where(answers[:, :3].any(axis=1), _slip(velocity, normal), 0.0),
     )
+
+
+def _of_surface(motion: Motion, name: str) -> ContactMotion:
+    """What the contact of a flexible surface does at the node of the largest force."""
+    over, each = surface_contact_motion(motion, name), np.arange(len(motion.t))
+    push = over.normal_force
+    at = np.where(push.max(axis=1) > 0, push.argmax(axis=1), over.gap.argmin(axis=1))
+    return ContactMotion(
+        name,
+        over.t,
+        over.gap.min(axis=1),
+        over.point[each, at],
+        over.normal[each, at],
+        over.total,
+        over.moment,
+        over.slip[each, at],
+        shut=SHUT * motion.mechanism.length,
+    )
+
+
+def _slip(velocity: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """The size (nt,) of velocities (nt, 3) across unit vectors (nt, 3)."""
+    return np.asarray(np.linalg.norm(velocity - (velocity * normal).sum(axis=1)[:, None] * normal, axis=1))

@@ -22,6 +22,7 @@ from flexmb.results.elements.forces import RowEffort, driver_power, load_power, 
 from flexmb.results.elements.frame import frame_answers, frame_force_of, relative_motion
 from flexmb.results.elements.friction import friction_of
 from flexmb.results.elements.lines import line_power
+from flexmb.results.elements.surface_contact import surface_contact_motion
 from flexmb.results.ledger import Ledger
 from flexmb.results.motion import Motion
 from flexmb.results.table import Column
@@ -39,7 +40,8 @@ class ElementEnergy:
 
     - `name`, `kind`: "spring", "cable", "bushing", "joint force" (joint springs and motors), "elastic relation",
       "friction", "actuator" (commands of controllers), "frame force", "contact", "contacts" (of a group), "exact
-      contact" (its friction; what impacts lose is `Ledger.impacts`), "load", "pipe flow", "wind", "driver" or "body".
+      contact" (its friction; what impacts lose is `Ledger.impacts`), "surface contact" (its friction, and the strain
+      energy of the residual displacements), "load", "pipe flow", "wind", "driver" or "body".
     - `stored`: the energy of its springs, that which its law tells, or the strain energy of a body.
     - `heat_power`: dissipated by its dampers or friction, or by a law that tells its stored energy
       (negative where such a law supplies energy); `work_power`: delivered by its function of time, its law, a load or
@@ -117,6 +119,10 @@ def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], l
     for contact in mechanism.contacts:
         heat = -exact_contact_power(motion, contact)
         found.append(_made(motion, contact.name, "exact contact", none, heat, none))
+    for surface in mechanism.surface_contacts:
+        over_time = surface_contact_motion(motion, surface.name)
+        heat = over_time.wear_power.sum(axis=1)
+        found.append(_made(motion, surface.name, "surface contact", over_time.stored, heat, none))
     for load in mechanism.loads:
         made = _made(motion, load.name, "load", none, none, load_power(motion, load))
         if is_held(mechanism, load.command):
@@ -250,5 +256,8 @@ def _bodies(motion: Motion) -> list[ElementEnergy]:
             eta = motion.q[:, qs[k] + 7 : qs[k] + 7 + body.modes]
             rate = motion.w[:, vs[k] + 6 : vs[k] + 6 + body.modes]
             stored, heat = 0.5 * eta**2 @ body.stiffness, rate**2 @ body.damping
+            if body.velocity_matrix is not None:
+                own = motion.w[:, vs[k] : vs[k] + 6 + body.modes]
+                heat = heat + np.einsum("ti,ij,tj->t", own, body.velocity_matrix, own)
             found.append(_made(motion, body.name, "body", stored, heat, none))
     return found

@@ -1,4 +1,4 @@
-"""Exact contacts over a stored motion: the points at which bodies touch, with their forces and slip."""
+"""Exact contacts over a stored motion: the points at which bodies touch, with their forces."""
 
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ class PointsOverTime(NamedTuple):
     - `gap` (nt, n): infinite where a shape has fewer points. `touches` (nt, n): whether the point is closed.
     - `point`, `normal` (nt, n, 3), `force` (nt, n, 3) on the second body, `velocity` (nt, n, 3) of the second surface
       relative to the first.
+    - `b`: the motion of the place of the second shape.
     """
 
     gap: Float[np.ndarray, "nt n"]
@@ -28,6 +29,13 @@ class PointsOverTime(NamedTuple):
     force: Float[np.ndarray, "nt n 3"]
     velocity: Float[np.ndarray, "nt n 3"]
     b: MarkerMotion
+
+    @property
+    def moment(self) -> Float[np.ndarray, "nt 3"]:
+        """The moment of all forces about the place of the second shape."""
+        place = self.b.position[:, None]
+        arm = np.where(np.isfinite(self.point), self.point, place) - place
+        return np.asarray(np.cross(arm, self.force).sum(axis=1))
 
 
 def exact_contact_of(mechanism: Mechanism, name: str) -> ExactContact | None:
@@ -51,9 +59,10 @@ def points_over_time(motion: Motion, contact: ExactContact) -> PointsOverTime:
     shape = (nt, contact.points, 3)
     gap, point, normal = np.full(shape[:2], np.inf), np.full(shape, np.nan), np.zeros(shape)
     force, velocity = np.zeros(shape), np.zeros(shape)
+    numbers = contact.numbers
     for k in range(nt):
         A = a.axes[k]
-        found = points_of(contact.shapes, A.T @ (b.position[k] - a.position[k]), A.T @ b.axes[k])
+        found = points_of(numbers, A.T @ (b.position[k] - a.position[k]), A.T @ b.axes[k])
         n = min(len(found), contact.points)
         if not n:
             continue
@@ -79,41 +88,10 @@ def tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def exact_contact_wrench(motion: Motion, contact: ExactContact) -> Float[np.ndarray, "nt 6"]:
     """Force and moment (nt, 6) of an exact contact on its second body, about its place, in world axes."""
     p = points_over_time(motion, contact)
-    return np.hstack([p.force.sum(axis=1), _moment(p)])
+    return np.hstack([p.force.sum(axis=1), p.moment])
 
 
 def exact_contact_power(motion: Motion, contact: ExactContact) -> Float[np.ndarray, "nt"]:
     """The power (nt,) that an exact contact delivers to the bodies; that of friction is negative."""
     p = points_over_time(motion, contact)
     return np.asarray((p.force * p.velocity).sum(axis=(1, 2)))
-
-
-def _moment(p: PointsOverTime) -> np.ndarray:
-    arm = np.where(np.isfinite(p.point), p.point, p.b.position[:, None]) - p.b.position[:, None]
-    return np.asarray(np.cross(arm, p.force).sum(axis=1))
-
-
-class ContactOverTime(NamedTuple):
-    """The fields of `ContactMotion` after its times, and the wear power of all points."""
-
-    gap: Float[np.ndarray, "nt"]
-    point: Float[np.ndarray, "nt 3"]
-    normal: Float[np.ndarray, "nt 3"]
-    force: Float[np.ndarray, "nt 3"]
-    moment: Float[np.ndarray, "nt 3"]
-    slip: Float[np.ndarray, "nt"]
-
-
-def exact_contact_over_time(motion: Motion, contact: ExactContact) -> ContactOverTime:
-    """What an exact contact does over a motion: at its point of the largest normal force or, without force, of the
-    least gap."""
-    p = points_over_time(motion, contact)
-    each = np.arange(len(motion.t))
-    push = (p.force * p.normal).sum(axis=2)
-    at = np.where(push.max(axis=1) > 0, push.argmax(axis=1), p.gap.argmin(axis=1))
-    normal, velocity = p.normal[each, at], p.velocity[each, at]
-    slip = np.linalg.norm(velocity - (velocity * normal).sum(axis=1)[:, None] * normal, axis=1)
-    touches = p.touches[each, at]
-    return ContactOverTime(
-        p.gap.min(axis=1), p.point[each, at], normal, p.force.sum(axis=1), _moment(p), np.where(touches, slip, 0.0)
-    )

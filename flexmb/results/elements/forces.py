@@ -7,13 +7,18 @@ from jaxtyping import Float
 
 from fem.errors import unknown_name
 from flexmb.errors import MechanismError
-from flexmb.mechanism.mechanism import Load, Mechanism
+from flexmb.mechanism.mechanism import Load
 from flexmb.results.elements.control import command_over
 from flexmb.results.elements.exact import exact_contact_of, exact_contact_power, exact_contact_wrench
 from flexmb.results.elements.frame import frame_answers, frame_force_of
 from flexmb.results.elements.friction import friction_effort, friction_of
 from flexmb.results.elements.lines import line_power, line_wrench
-from flexmb.results.elements.motion import MarkerMotion, RowMotion, element_rows, marker_motion, row_motion
+from flexmb.results.elements.motion import MarkerMotion, RowMotion, acting, element_rows, marker_motion, row_motion
+from flexmb.results.elements.surface_contact import (
+    surface_contact_of,
+    surface_contact_power,
+    surface_contact_wrench,
+)
 from flexmb.results.motion import Motion
 
 
@@ -53,8 +58,8 @@ def row_effort(motion: Motion, index: int) -> RowEffort:
 
 
 def element_force(motion: Motion, name: str) -> Float[np.ndarray, "nt 6"]:
-    """Force and moment (nt, 6) that a force element exerts on its second body at its marker, or a load on its body at
-    its place, in world axes; of a fluid or wind, its resultant at the frame of the body.
+    """Force and moment (nt, 6) that a force element or an exact contact exerts on its second body at its marker, or a
+    load on its body at its place, in world axes; of a fluid or wind, its resultant at the frame of the body.
 
     Raises `MechanismError` when there is neither of this name, and `LawError` when a law fails.
     """
@@ -67,6 +72,8 @@ def element_force(motion: Motion, name: str) -> Float[np.ndarray, "nt 6"]:
             return load_wrench(motion, load, marker_motion(motion, load.marker))
     if (contact := exact_contact_of(mechanism, name)) is not None:
         return exact_contact_wrench(motion, contact)
+    if (surface := surface_contact_of(mechanism, name)) is not None:
+        return surface_contact_wrench(motion, surface)
     wrench = np.zeros((len(motion.t), 6))
     for r in element_rows(mechanism, name):
         effort = row_effort(motion, r)
@@ -105,7 +112,7 @@ def driver_power(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], joint:
 
 
 def power_of(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], name: str) -> Float[np.ndarray, "nt"]:
-    """Power (nt,) that a force element, a load or the drivers of a joint deliver to the bodies.
+    """Power (nt,) that a force element, an exact contact, a load or the drivers of a joint deliver to the bodies.
 
     That of a spring is positive while it gives back energy, that of a damper is negative. Raises `MechanismError` when
     there is nothing of this name, and `LawError` when a law fails.
@@ -119,15 +126,12 @@ def power_of(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], name: str)
             return load_power(motion, load)
     if (contact := exact_contact_of(mechanism, name)) is not None:
         return exact_contact_power(motion, contact)
+    if (surface := surface_contact_of(mechanism, name)) is not None:
+        return surface_contact_power(motion, surface)
     if name in mechanism.force_elements:
         efforts = [row_effort(motion, r) for r in element_rows(mechanism, name)]
         return np.asarray(sum(effort.total * effort.motion.rate for effort in efforts))
-    if name in [joint.name for joint in mechanism.joints]:
+    joints = [joint.name for joint in mechanism.joints]
+    if name in joints:
         return driver_power(motion, multipliers, name)
-    raise MechanismError(unknown_name("force element, load or joint", name, _named(mechanism)))
-
-
-def _named(mechanism: Mechanism) -> list[str]:
-    loads, joints = [load.name for load in mechanism.loads], [joint.name for joint in mechanism.joints]
-    lines, contacts = [line.name for line in mechanism.lines], [contact.name for contact in mechanism.contacts]
-    return [*mechanism.force_elements, *contacts, *loads, *lines, *joints]
+    raise MechanismError(unknown_name("force element, load or joint", name, [*acting(mechanism), *joints]))

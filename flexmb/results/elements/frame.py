@@ -53,7 +53,7 @@ def frame_answers(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 7"
         raise MechanismError(
             f"The motion does not have the states of {force.name!r}; only simulated motions have them."
         )
-    parameters, found = np.array(force.parameters), np.zeros((len(motion.t), 7 + count))
+    parameters, found = np.array(force.numbers), np.zeros((len(motion.t), 7 + count))
     force.call.forget()
     for k, t in enumerate(motion.t):
         own = states[k, begin : begin + count] if count else np.zeros(0)

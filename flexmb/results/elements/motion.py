@@ -53,6 +53,14 @@ def element_rows(mechanism: Mechanism, name: str) -> tuple[int, ...]:
     return mechanism.force_elements[name]
 
 
+def acting(mechanism: Mechanism) -> list[str]:
+    """The names of what exerts forces: force elements, exact contacts, contacts of flexible surfaces, loads, and loads
+    along lines."""
+    contacts, loads = [contact.name for contact in mechanism.contacts], [load.name for load in mechanism.loads]
+    contacts += [contact.name for contact in mechanism.surface_contacts]
+    return [*mechanism.force_elements, *contacts, *loads, *(line.name for line in mechanism.lines)]
+
+
 def element_dofs(mechanism: Mechanism, name: str) -> tuple[str, ...]:
     """The names of the coordinates of a force element: "length" of a spring between places, else "translation x" to
     "rotation z" in the axes of its first marker. Raises `MechanismError` when there is none of this name."""

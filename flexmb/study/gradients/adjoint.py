@@ -12,13 +12,12 @@ from flexmb.kernels.calls import backward_pass
 from flexmb.kernels.derivatives.adjoint import make_backward_pass, make_costates
 from flexmb.kernels.derivatives.transposed import make_scratch
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import refuse_velocity_rows
 from flexmb.simulation.recorded import Recording, record
 from flexmb.spatial.configuration import difference
 from flexmb.study.gradients.aligned import Aligned
 from flexmb.study.gradients.begun import start_of, starts_apart
 from flexmb.study.gradients.dependence import Work
-from flexmb.study.gradients.model import Model, mechanism_of, refuse_frame_forces
+from flexmb.study.gradients.model import Model, mechanism_of, refuse_without_derivatives
 from flexmb.study.gradients.rates import rates_of
 from flexmb.study.gradients.seeds import Over, Scalar, Series, scalar, seeds
 from flexmb.study.gradients.sensitivity import Gradient
@@ -72,8 +71,7 @@ def adjoint_gradient(
 
     def ask(step: float, progress: Progress) -> tuple[float, np.ndarray, _Swept]:
         base = mechanism_of(model, values)
-        refuse_frame_forces(base)
-        refuse_velocity_rows(base, "The direct and the adjoint method")
+        refuse_without_derivatives(base)
         recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(0.4 * x))
         wanted = scalar(series, over, recording.result)
         derivatives, swept = _derivatives(model, values, recording, wanted, relative_step, progress)
@@ -130,18 +128,20 @@ class _Swept:
     wdot: np.ndarray
     a: np.ndarray
     pivot: np.ndarray  # (nb, 3)
-    first: np.ndarray  # (3 nv + nj,)
+    first: np.ndarray  # (3 nv + nj + nz,)
+    states: np.ndarray  # (nz,) the same with respect to the states of frame forces
+    state_rates: np.ndarray  # (nz,)
     growth: np.ndarray  # (n,) magnitudes of the adjoint variables, from the last step backward
 
     def of_start(self, low: Aligned, high: Aligned) -> float:
         """The difference of the scalar that results from the initial states, and from the pivots, of two mechanisms."""
         (a, x), (b, y) = (start_of(mechanism, self.recording) for mechanism in (low, high))
         flat, tree = compiled(low.mechanism), self.recording.run.tree
-        by = (self.q, self.w, self.wdot, self.a, self.pivot)
+        by = (self.q, self.w, self.wdot, self.a, self.pivot, self.states, self.state_rates)
         change = sum(np.vdot(slope, apart) for slope, apart in zip(by, starts_apart(flat, tree, x, y), strict=True))
         if self.first.any():
             stored = (difference(flat, a.q, b.q), b.w - a.w, b.wdot - a.wdot)
-            change += self.first @ np.concatenate([*stored, b.multipliers - a.multipliers])
+            change += self.first @ np.concatenate([*stored, b.multipliers - a.multipliers, b.states - a.states])
         return float(change)
 
 
@@ -152,9 +152,10 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
     given = seeds(wanted, e, recording.result)
     seeded = recording.stored[wanted.places]
     last = int(seeded[-1])
-    y, mu = np.zeros((last, nv)), np.zeros((last, flat.joint_rows))
+    nz = len(recording.run.motion.states)
+    y, mu, of_states, of_rates = (np.zeros((last, n)) for n in (nv, flat.joint_rows, nz, nz))
     costates, arrays = make_costates(flat), make_backward_pass(flat)
-    first = np.zeros(3 * nv + flat.joint_rows)
+    first = np.zeros(3 * nv + flat.joint_rows + nz)
     if seeded[0] == 0:
         first, seeded, given = given[0], seeded[1:], given[1:]
     if len(seeded):
@@ -170,6 +171,8 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
             given,
             y,
             mu,
+            of_states,
+            of_rates,
             make_marker_kinematics(flat),
             make_workspace(flat),
             scratch,
@@ -183,6 +186,18 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
                 f"The adjoint pass of {recording.result.mechanism.name!r} does not converge at t = {t:.6g}: the step "
                 f"{recording.h:.3g} is too long for the motion. Reduce `step`."
             )
-    work = Work(recording, y, mu, arrays.gravity)
+    work = Work(recording, y, mu, arrays.gravity, (of_states, of_rates))
     growth = np.abs(y[::-1] * flat.weight).max(axis=1, initial=0.0)
-    return _Swept(work, recording, costates.q, costates.w, costates.wdot, costates.a, arrays.pivot, first, growth)
+    return _Swept(
+        work,
+        recording,
+        costates.q,
+        costates.w,
+        costates.wdot,
+        costates.a,
+        arrays.pivot,
+        first,
+        costates.states,
+        costates.state_rates,
+        growth,
+    )

@@ -1,17 +1,18 @@
 """The effect of a parameter along a recorded motion: the virtual work of the parts of a mechanism that depend on it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
-from flexmb.kernels.base.pointed import pointed
-from flexmb.kernels.calls import difference_of_work, rigid_slopes
+from flexmb.kernels.base.data import CompiledModel, make_marker_kinematics, make_workspace
+from flexmb.kernels.base.pointed import fields_of, pointed
+from flexmb.kernels.calls import difference_of_work, element_forces, rigid_slopes
 from flexmb.kernels.derivatives.adjoint import Track
 from flexmb.mechanism.compile import compiled, part_of
 from flexmb.simulation.recorded import Recording
 from flexmb.spatial.layout import elastic_places
-from flexmb.study.gradients.rates import Rates
+from flexmb.study.gradients.rates import BENDING, Rates
 
 BODY = ("mass", "s0", "J0", "rest_Mrr", "rest_Mre")
 ROW = ("row_stiffness", "row_damping", "row_offset")
@@ -19,17 +20,96 @@ MOVED = 4e-3
 """Change of a number to both sides, relative to its size. It must be large against the rounding of positions, which
 affects multipliers divided by the square of the step.
 """
+MOVED_LAWS = 1e-5
+"""The same for force elements between frames and controllers, which may be nonlinear over lengths of a thousandth, and
+whose forces do not depend on multipliers.
+"""
+OF_LAWS = ("element_parameters", "control_parameters", "signal_given")
 MARKER = ("marker_point", "marker_axes", "marker_rows")
+
+
+@dataclass(frozen=True, eq=False)
+class EffectsOfLaws:
+    """Derivatives of frame forces and of commands of controllers with respect to a parameter, along a recorded motion.
+
+    - `forces` (n, nv): of their part of the residuals of the steps.
+    - `states`, `state_rates` (n, nz): of their states and of the rates of these at the ends of the steps, with the same
+      states at the beginnings.
+    """
+
+    forces: np.ndarray
+    states: np.ndarray
+    state_rates: np.ndarray
+
+
+def effects_of_laws(recording: Recording, rates: Rates, steps: int) -> EffectsOfLaws | None:
+    """The derivatives of frame forces and commands in the first `steps` steps; None if the parameter does not change
+    them."""
+    mechanism, d = recording.result.mechanism, rates.arrays
+    flat = compiled(mechanism)
+    elements = (flat.element_row[:, None] + np.arange(6)).ravel()
+    rows = np.union1d(elements, np.flatnonzero(flat.row_command >= 0)).astype(np.int64)
+    loads = np.flatnonzero(flat.load_command >= 0)
+    places = [flat.row_markers[rows].ravel(), flat.signal_markers.ravel(), flat.load_marker[loads]]
+    markers = np.concatenate(places)
+    moved = _moved_markers(flat, d)[markers[markers >= 0]].any() or (bool(rates.functions) and flat.follows == 1)
+    given = any(name in d for name in (*OF_LAWS, *(("load_wrench",) if len(loads) else ())))
+    if not (moved or given or rates.own_laws):
+        return None
+    table, nv, nz = recording.functions[:steps], len(flat.weight), len(recording.run.motion.states)
+
+    def at(size: float) -> np.ndarray:
+        changed, functions = rates.moved(mechanism, table, size)
+        own, found = part_of(by_laws(changed), rows, loads), [np.zeros((steps, n)) for n in (nv, nz, nz)]
+        workspace = make_workspace(own)
+        element_forces(own, recording.track, recording.h, functions, make_marker_kinematics(own), workspace, *found)
+        return np.hstack(found)
+
+    def central(size: float) -> np.ndarray:
+        return np.asarray((at(size) - at(-size)) / (2 * size))
+
+    if rates.own_laws:  # known at both sides only
+        slopes = central(0.5 * rates.distance)
+    else:
+        size = rates.size(mechanism, MOVED_LAWS, (*BENDING, *OF_LAWS))
+        slopes = (4 * central(0.5 * size) - central(size)) / 3
+    return EffectsOfLaws(slopes[:, :nv], slopes[:, nv : nv + nz], slopes[:, nv + nz :])
+
+
+def by_laws(flat: CompiledModel) -> CompiledModel:
+    """The arrays of a mechanism whose rows exert nothing but frame forces and commands."""
+    none = {
+        name: np.zeros_like(getattr(flat, name)) for name in ("row_stiffness", "row_damping", "row_law", "row_store")
+    }
+    return pointed(CompiledModel(**{**fields_of(flat), **none, "row_function": np.full_like(flat.row_function, -1)}))
+
+
+def without_laws(flat: CompiledModel) -> CompiledModel:
+    """The arrays of a mechanism whose frame forces and controllers do not act."""
+    changed = {"element_row": flat.element_row[:0], "control_law": flat.control_law[:0], "follows": 0}
+    changed["row_command"] = np.full_like(flat.row_command, -1)
+    changed["load_command"] = np.full_like(flat.load_command, -1)
+    changed["load_wrench"] = np.where(flat.load_command[:, None] >= 0, 0.0, flat.load_wrench)
+    return pointed(CompiledModel(**{**fields_of(flat), **changed}))
 
 
 class Work:
     """The sum `y . residual + mu . g` over the steps of a recorded motion, and its derivatives.
 
-    `y` (n, nv), `mu` (n, nj): adjoint variables; `by_gravity` (3,): the derivative with respect to gravity.
+    `y` (n, nv), `mu` (n, nj): adjoint variables; `by_gravity` (3,): the derivative with respect to gravity;
+    `of_states`: the costates (n, nz) of the states of force elements and of their rates.
     """
 
-    def __init__(self, recording: Recording, y: np.ndarray, mu: np.ndarray, by_gravity: np.ndarray) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        y: np.ndarray,
+        mu: np.ndarray,
+        by_gravity: np.ndarray,
+        of_states: tuple[np.ndarray, np.ndarray],
+    ) -> None:
         self._recording, self._y, self._mu, self._by_gravity = recording, y, mu, by_gravity
+        self._of_states = of_states
         self._by_inertia: dict[int, np.ndarray] = {}
         self._mechanism, self._flat = recording.result.mechanism, compiled(recording.result.mechanism)
         rates, coordinates = elastic_places(self._flat)
@@ -60,7 +140,7 @@ class Work:
                 np.ravel(d[name][k]) if name in d else np.zeros(n) for name, n in (("mass", 1), ("s0", 3), ("J0", 9))
             ]
             slope += self._slopes(int(k)) @ np.concatenate(own)
-        slope += self._coupled(rates)
+        slope += self._coupled(rates) + self._laws(rates)
         rows, loads = self._rows(rates), self._loads(rates)
         if len(bodies) or len(rows) or len(loads):
             slope += self._difference(rates, bodies, rows, loads)
@@ -76,6 +156,15 @@ class Work:
             slope += np.einsum("ti,ij,tj->", y, stiffness, track.q[1 : n + 1, self._coordinates[own]])
             slope += np.einsum("ti,ij,tj->", y, damping, track.w[1 : n + 1, self._rates[own]])
         return float(slope)
+
+    def _laws(self, rates: Rates) -> float:
+        """The part of the derivative due to frame forces and controllers."""
+        effects = effects_of_laws(self._recording, rates, len(self._y))
+        if effects is None:
+            return 0.0
+        to_states, to_rates = self._of_states
+        states = np.vdot(to_states, effects.states) + np.vdot(to_rates, effects.state_rates)
+        return float(np.vdot(self._y, effects.forces) + states)
 
     def _slopes(self, body: int) -> np.ndarray:
         """Derivatives (13,) with respect to the mass, first moments and inertia of a rigid body."""
@@ -93,13 +182,9 @@ class Work:
                 change[k] |= name in d and bool(d[name][start : start + count].any())
         return np.flatnonzero(change)
 
-    def _markers(self, d: Mapping[str, np.ndarray]) -> np.ndarray:
-        change = _changing(d, MARKER, len(self._flat.marker_body))
-        return change | (self._flat.marker_second_of >= 0) if "marker_second" in d else change
-
     def _rows(self, rates: Rates) -> np.ndarray:
         flat, d = self._flat, rates.arrays
-        nr, moved = len(flat.row_kind), self._markers(d)[flat.term_markers].any(axis=1)
+        nr, moved = len(flat.row_kind), _moved_markers(flat, d)[flat.term_markers].any(axis=1)
         change = _changing(d, ROW, nr)
         moved[nr:] |= _changing(d, ("term_factor",), len(moved) - nr)
         change[flat.term_row[moved]] = True
@@ -111,7 +196,7 @@ class Work:
 
     def _loads(self, rates: Rates) -> np.ndarray:
         flat, d = self._flat, rates.arrays
-        change = _changing(d, ("load_wrench",), len(flat.load_marker)) | self._markers(d)[flat.load_marker]
+        change = _changing(d, ("load_wrench",), len(flat.load_marker)) | _moved_markers(flat, d)[flat.load_marker]
         return np.flatnonzero(change | np.isin(flat.load_function, list(rates.functions)))
 
     def _difference(self, rates: Rates, bodies: np.ndarray, rows: np.ndarray, loads: np.ndarray) -> float:
@@ -130,6 +215,8 @@ class Work:
                 a=track.a,
                 multipliers=multipliers,
                 angles=track.angles,
+                states=track.states,
+                state_rates=track.state_rates,
             )
         )
         mu, out = np.ascontiguousarray(self._mu[:, joint]), np.zeros(len(self._flat.weight))
@@ -138,7 +225,7 @@ class Work:
         def central(size: float) -> float:
             table = self._recording.functions[: len(self._y)]
             (a, functions), (b, others) = (rates.moved(self._mechanism, table, sign * size) for sign in (-1.0, 1.0))
-            low, high = (part_of(flat, rows, loads) for flat in (a, b))
+            low, high = (part_of(without_laws(flat), rows, loads) for flat in (a, b))
             change: float = difference_of_work(
                 low,
                 high,
@@ -160,6 +247,12 @@ class Work:
         if not rates.bends:
             return central(size)
         return (4 * central(0.5 * size) - central(size)) / 3
+
+
+def _moved_markers(flat: CompiledModel, d: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Which markers the parameter moves in their bodies."""
+    change = _changing(d, MARKER, len(flat.marker_body))
+    return change | (flat.marker_second_of >= 0) if "marker_second" in d else change
 
 
 def _changing(d: Mapping[str, np.ndarray], names: tuple[str, ...], count: int) -> np.ndarray:

@@ -9,11 +9,11 @@ from flexmb.kernels.base.announce import announced
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import vary
 from flexmb.kernels.derivatives.variation import make_variation
-from flexmb.mechanism.mechanism import refuse_velocity_rows
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.simulation.recorded import Recording, record
 from flexmb.study.gradients.begun import start_of, starts_apart
-from flexmb.study.gradients.model import Model, mechanism_of, refuse_frame_forces
+from flexmb.study.gradients.dependence import effects_of_laws, without_laws
+from flexmb.study.gradients.model import Model, mechanism_of, refuse_without_derivatives
 from flexmb.study.gradients.rates import Rates, rates_of
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.gradients.trust import error_of, other_step, suspicious, warn_of_errors
@@ -64,8 +64,7 @@ def direct_gradient(
     def ask(step: float, progress: Progress) -> tuple[Recording, dict[str, float], dict[str, np.ndarray], bool]:
         whole = 1.0 + 2.5 * len(values)
         base = mechanism_of(model, values)
-        refuse_frame_forces(base)
-        refuse_velocity_rows(base, "The direct and the adjoint method")
+        refuse_without_derivatives(base)
         recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(x / whole))
         outcome, doubted = dict(measure(recording.result)), False
         derivatives = {name: np.zeros(len(values)) for name in outcome}
@@ -101,14 +100,19 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
     variation = make_variation(e.flat, *(x / distance for x in change))
     size = rates.size(result.mechanism, MOVED)
     neighbouring = [rates.moved(result.mechanism, recording.functions, part * size) for part in (-1.0, 1.0, -0.5, 0.5)]
+    neighbouring = [(without_laws(flat), table) for flat, table in neighbouring]
     flats, tables = (tuple(x) for x in zip((e.flat, recording.functions), *neighbouring, strict=True))
     kinematics = tuple(make_marker_kinematics(flat) for flat in flats)
     workspace, scratch = make_workspace(e.flat), make_workspace(e.flat)
     couplings, speed = _couplings(recording, rates), _speed(recording)
-    names = ("w", "wdot", "multipliers")
-    sides = [[result.q.copy()] + [getattr(result, name).copy() for name in names] for _ in range(2)]
+    own = np.zeros((2, len(couplings), len(recording.run.motion.states)))
+    if (effects := effects_of_laws(recording, rates, len(couplings))) is not None:
+        couplings, own = couplings + effects.forces, np.array([effects.states, effects.state_rates])
+    names = ("q", "w", "wdot", "multipliers", "element_states")
+    sides = [[getattr(result, name).copy() for name in names] for _ in range(2)]
     for states, begin in zip(sides, (first, second), strict=True):
-        for table, value in zip(states, (begin.q, begin.w, begin.wdot, begin.multipliers), strict=True):
+        begun = (begin.q, begin.w, begin.wdot, begin.multipliers, begin.states)
+        for table, value in zip(states, begun, strict=True):
             table[0] = value
     growth = np.zeros(len(result.t))
     for k in range(1, len(result.t)):
@@ -122,6 +126,8 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
             recording.h,
             tables,
             couplings,
+            own[0],
+            own[1],
             recording.track,
             int(recording.stored[k - 1]),
             int(recording.stored[k]),
@@ -143,8 +149,15 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
             states[1][k] += part * variation.next_w
             states[2][k] += part * variation.next_wdot
             states[3][k] += part * variation.multipliers[0]
+            states[4][k] += part * variation.states
     one, other = (
-        result_of_states(m, result.t, *states, angles=followed_angles(m, states[0], result.angles))
+        result_of_states(
+            m,
+            result.t,
+            *states[:4],
+            angles=followed_angles(m, states[0], result.angles),
+            element_states=states[4],
+        )
         for m, states in zip((rates.low, rates.high), sides, strict=True)
     )
     return one, other, growth

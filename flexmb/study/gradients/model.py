@@ -12,6 +12,7 @@ from flexmb.mechanism.mechanism import (
     refuse_controllers,
     refuse_friction,
     refuse_lines,
+    refuse_velocity_matrices,
 )
 from flexmb.mechanism.system import System
 
@@ -26,25 +27,41 @@ def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
     return made.build() if isinstance(made, System) else made
 
 
-def refuse_frame_forces(mechanism: Mechanism) -> None:
-    """Raise `StudyError` when a mechanism has force elements between frames, whose derivatives are unknown."""
-    if mechanism.frame_forces:
-        raise StudyError(
-            f"The adjoint and the direct method do not include the derivatives of force elements between frames: "
-            f"{', '.join(repr(force.name) for force in mechanism.frame_forces)} of {mechanism.name!r}. Use "
-            "flexmb.study.gradient, which takes differences."
-        )
+def refuse_without_derivatives(mechanism: Mechanism) -> None:
+    """Raise `MechanismError` or `ControllerError` when parts of a mechanism have no derivatives in the direct and the
+    adjoint method."""
     refuse_lines(mechanism, "The adjoint or direct method")
+    refuse_velocity_matrices(mechanism, "The adjoint or direct method")
     refuse_friction(mechanism, "The adjoint or direct method")
     refuse_contact_groups(mechanism, "The adjoint or direct method")
-    refuse_controllers(mechanism, "The adjoint or direct method")
+    refuse_controllers(mechanism, "The adjoint or direct method", only="sampled")
 
 
 def require_alike(a: Mechanism, b: Mechanism) -> None:
     """Raise `StudyError` when two mechanisms differ in more than numbers."""
     x, y = compiled(a), compiled(b)
     structure = ("modes", "slices", "marker_body", "row_kind", "row_markers", "row_axes", "row_function")
-    further = ("term_row", "term_markers", "term_kind", "load_marker", "load_function")
+    further = (
+        "term_row",
+        "term_markers",
+        "term_kind",
+        "load_marker",
+        "load_function",
+        "element_row",
+        "element_state",
+        "element_parameter",
+        "element_updates",
+        "control_signal",
+        "control_command",
+        "control_state",
+        "control_parameter",
+        "signal_sort",
+        "signal_kind",
+        "signal_markers",
+        "signal_index",
+        "row_command",
+        "load_command",
+    )
     for name in (*structure, *further):
         if not np.array_equal(getattr(x, name), getattr(y, name)):
             raise StudyError(

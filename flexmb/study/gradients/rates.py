@@ -20,7 +20,8 @@ from flexmb.study.gradients.scales import scale_of
 NUMBERS = (
     "gravity", "mass", "s0", "J0", "rest_Mrr", "rest_Mre", "rest_moments", "rest_chol", "linear", "quadratic",
     "stiffness", "damping", "marker_point", "marker_axes", "marker_rows", "marker_second",
-    "row_stiffness", "row_damping", "row_offset", "term_factor", "load_wrench",
+    "row_stiffness", "row_damping", "row_offset", "term_factor", "load_wrench", "element_parameters",
+    "control_parameters", "signal_given",
 )  # fmt: skip
 """Arrays of `CompiledModel` that parameters may change."""
 DERIVED = ("rest_Mrr", "rest_Mre", "rest_moments", "rest_chol")
@@ -44,7 +45,7 @@ class Rates:
     - `arrays`: derivatives of arrays of `CompiledModel`, by name.
     - `functions`: derivatives (n, 3) of functions of time, by number.
     - `couplings`: derivatives of the off-diagonal parts (m, m) of stiffness and damping, by body.
-    - `laws`: rows whose force law changes.
+    - `laws`: rows whose force law changes; `own_laws`: whether the law of a frame force or of a controller changes.
     """
 
     below: Aligned
@@ -54,6 +55,7 @@ class Rates:
     functions: Mapping[int, np.ndarray]
     couplings: Mapping[int, tuple[np.ndarray, np.ndarray]]
     laws: np.ndarray
+    own_laws: bool
 
     @property
     def low(self) -> Mechanism:
@@ -68,12 +70,13 @@ class Rates:
         """Whether residuals depend nonlinearly on the parameter, other than through force laws."""
         return not len(self.laws) and (bool(self.functions) or any(name in self.arrays for name in BENDING))
 
-    def size(self, base: Mechanism, part: float) -> float:
-        """Largest change of the parameter to both sides that changes numbers of nonlinear effect at most by `part`."""
+    def size(self, base: Mechanism, part: float, names: tuple[str, ...] = BENDING) -> float:
+        """Largest change of the parameter to both sides that changes the numbers `names` at most by `part`; by default
+        those of nonlinear effect."""
         if len(self.laws):
             return 0.5 * self.distance
         sizes = []
-        for name in BENDING:
+        for name in names:
             if name in self.arrays:
                 rate, scale = np.abs(self.arrays[name]), scale_of(name, base)
                 moving = (rate > 0) & (scale > 0)
@@ -93,6 +96,10 @@ class Rates:
         if len(self.laws):
             changed = compiled(self.high if size > 0 else self.low)
             fields["row_law"], fields["row_store"] = changed.row_law, changed.row_store
+        if self.own_laws:
+            changed = compiled(self.high if size > 0 else self.low)
+            for name in ("element_law", "element_record", "control_law", "control_record"):
+                fields[name] = getattr(changed, name)
         if self.functions:
             table = table.copy()
             for k, rate in self.functions.items():
@@ -129,9 +136,10 @@ def rates_of(
             functions[k] = (8.0 * (c - b) - (d - a)) / (6.0 * builds.step)
     differing = [a != b for a, b in zip(builds.laws[-0.5], builds.laws[0.5], strict=True)]
     laws = [r for r, row in enumerate(base.rows) if row.law >= 0 and differing[row.law]]
+    frames = any(differing[len(base.laws) :])
     builds.require_own_values()
     couplings = _couplings(low, high, builds.step)
-    return Rates(low, high, builds.step, arrays, functions, couplings, np.array(laws, dtype=np.int64))
+    return Rates(low, high, builds.step, arrays, functions, couplings, np.array(laws, dtype=np.int64), frames)
 
 
 class _Builds:
@@ -171,7 +179,11 @@ class _Builds:
             functions, laws = _held(built)
             for now, then, owners in (
                 (functions, self.functions[part], [f.description for f in built.functions]),
-                (laws, self.laws[part], [law.name for law in built.laws]),
+                (
+                    laws,
+                    self.laws[part],
+                    [x.name for several in (built.laws, built.frame_forces, built.controllers) for x in several],
+                ),
             ):
                 changed = [owner for a, b, owner in zip(now, then, owners, strict=True) if a != b]
                 if changed:
@@ -184,10 +196,12 @@ class _Builds:
 
 
 def _held(mechanism: Mechanism) -> tuple[list[Any], list[Any]]:
-    """Representations of the functions of time, and of the force laws."""
-    return [held_by((f.value, f.rate, f.acceleration)) for f in mechanism.functions], [
-        held_by(law.function) for law in mechanism.laws
-    ]
+    """Representations of the functions of time, and of the laws of rows, of frame forces and of controllers."""
+    functions = [held_by((f.value, f.rate, f.acceleration)) for f in mechanism.functions]
+    laws = [law.function for law in mechanism.laws]
+    laws += [force.call.law.function for force in mechanism.frame_forces]
+    laws += [controller.call.law.function for controller in mechanism.controllers]
+    return functions, [held_by(function) for function in laws]
 
 
 def _slopes(low: Mechanism, high: Mechanism, base: Mechanism, builds: _Builds) -> dict[str, np.ndarray]:

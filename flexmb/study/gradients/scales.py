@@ -5,7 +5,17 @@ import numpy as np
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 
-OWN = ("mass", "stiffness", "damping", "row_stiffness", "row_damping", "term_factor")
+OWN = (
+    "mass",
+    "stiffness",
+    "damping",
+    "row_stiffness",
+    "row_damping",
+    "term_factor",
+    "element_parameters",
+    "control_parameters",
+    "signal_given",
+)
 """Numbers whose scale is their own size, independently of their neighbours."""
 
 

@@ -38,7 +38,9 @@ class Scalar:
         """The sum `weights . series` at the same states, for another mechanism."""
         chosen = [x[self.places] for x in (result.t, result.q, result.w, result.wdot, result.multipliers)]
         angles = followed_angles(mechanism, chosen[1], result.angles[self.places])
-        return float(self.weights @ _values(self.series, result_of_states(mechanism, *chosen, angles=angles)))
+        states = result.element_states[self.places]
+        moved = result_of_states(mechanism, *chosen, angles=angles, element_states=states)
+        return float(self.weights @ _values(self.series, moved))
 
 
 def scalar(series: Series, over: Over, result: Result) -> Scalar:
@@ -73,10 +75,10 @@ def _values(series: Series, result: Result) -> np.ndarray:
 
 
 def seeds(chosen: Scalar, e: Equations, result: Result) -> np.ndarray:
-    """Derivatives (ns, 3 nv + nj) of a scalar with respect to the states at its places.
+    """Derivatives (ns, 3 nv + nj + nz) of a scalar with respect to the states at its places.
 
-    The columns are those of configurations, velocities, accelerations and multipliers. Central differences are used,
-    with one call of the series for each instant.
+    The columns are those of configurations, velocities, accelerations, multipliers and states of frame forces. Central
+    differences are used, with one call of the series for each instant.
     """
     flat, nv, nj = e.flat, len(e.flat.weight), e.flat.joint_rows
     names = ("q", "w", "wdot", "multipliers")
@@ -88,12 +90,18 @@ def seeds(chosen: Scalar, e: Equations, result: Result) -> np.ndarray:
             names[1:], units[1:], (rate, rate**2, flat.mass.sum() * length * rate**2), strict=True
         )
     ]
-    sizes = DIFFERENCE * np.concatenate([scale * unit for scale, unit in zip(scales, units, strict=True)])
-    found = np.zeros((len(chosen.places), 3 * nv + nj))
-    count = 2 * (3 * nv + nj)
+    own = np.abs(result.element_states).max(axis=0, initial=0.0)
+    own = np.where(own > 0, own, 1.0)
+    sizes = DIFFERENCE * np.concatenate([*(scale * unit for scale, unit in zip(scales, units, strict=True)), own])
+    found = np.zeros((len(chosen.places), len(sizes)))
+    count = 2 * len(sizes)
     for k, place in enumerate(chosen.places):
         states = {name: np.repeat(getattr(result, name)[place : place + 1], count, axis=0) for name in names}
+        inner = np.repeat(result.element_states[place : place + 1], count, axis=0)
         for i, size in enumerate(sizes):
+            if i >= 3 * nv + nj:
+                inner[[2 * i, 2 * i + 1], i - 3 * nv - nj] += np.array([size, -size])
+                continue
             part, entry = min(i // nv, 3), i if i < nv else (i - 3 * nv if i >= 3 * nv else i % nv)
             for row, sign in ((2 * i, 1.0), (2 * i + 1, -1.0)):
                 if part == 0:
@@ -101,7 +109,13 @@ def seeds(chosen: Scalar, e: Equations, result: Result) -> np.ndarray:
                 else:
                     states[names[part]][row, entry] += sign * size
         angles = followed_angles(result.mechanism, states["q"], result.angles[place])
-        moved = result_of_states(result.mechanism, np.full(count, result.t[place]), *states.values(), angles=angles)
+        moved = result_of_states(
+            result.mechanism,
+            np.full(count, result.t[place]),
+            *states.values(),
+            angles=angles,
+            element_states=inner,
+        )
         values = _values(chosen.series, moved)
         found[k] = chosen.weights[k] * (values[::2] - values[1::2]) / (2 * sizes)
     return found

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from model_files import model_of
 from scipy.integrate import quad, solve_ivp
 from typer.testing import CliRunner
 
@@ -320,6 +321,11 @@ def test_hertz_stiffness_of_materials():
     assert hertz_stiffness(modulus, 0.02, -0.04) == pytest.approx(hertz_stiffness(modulus, 0.04))
     with pytest.raises(LawError, match=r"does not fit into a socket of radius 0.02"):
         hertz_stiffness(modulus, 0.03, -0.02)
+    with pytest.raises(LawError, match=r"radius of the other surface is positive.* found 0.0"):
+        hertz_stiffness(modulus, 0.03, 0.0)
+    with pytest.raises(LawError, match=r"Poisson's ratio of a contact is above -1 and at most 1/2; found 2.0"):
+        effective_modulus(207e9, 2.0)
+    assert hertz_stiffness(np.float32(3.0), np.int64(4)) == 8.0
 
 
 def test_a_result_file_keeps_the_contact(tmp_path):
@@ -376,9 +382,7 @@ def test_a_contact_with_a_dent_continues_from_a_stored_state():
 
 
 MODEL = """
-[simulation]
-duration = 3.0
-step = 1e-2
+simulation = { duration = 3.0, step = 1e-2 }
 
 [bodies.ball]
 kind = "rigid"
@@ -395,14 +399,8 @@ law = { kind = "power-law", stiffness = 1.0, restitution = 0.5, speed = 1.0 }
 """
 
 
-def model(folder, old="", new=""):
-    assert old in MODEL
-    (folder / "model.toml").write_text(MODEL.replace(old, new))
-    return flexmb.files.load_model(folder / "model.toml")
-
-
 def test_a_model_file_makes_the_same_contact(tmp_path):
-    read = model(tmp_path)
+    read = model_of(tmp_path, MODEL)
     here = flexmb.simulate(falling(power_law(1.0, restitution=0.5, speed=1.0)), 3.0, step=1e-2)
     np.testing.assert_array_equal(flexmb.simulate(read.system, read.duration, **read.options).q, here.q)
 
@@ -419,7 +417,7 @@ def test_a_model_file_makes_the_same_contact(tmp_path):
 )
 def test_a_model_file_names_what_is_wrong(old, new, said, tmp_path):
     with pytest.raises(ModelFileError, match=said):
-        model(tmp_path, old, new)
+        model_of(tmp_path, MODEL, old, new)
 
 
 def test_contacts_that_cannot_be_are_refused():
@@ -437,6 +435,8 @@ def test_contacts_that_cannot_be_are_refused():
         system.contact("c", Plane().on(system.ground.at((0, 0, -0.5))), here, law=law)
     with pytest.raises(MechanismError, match="needs slip_speed"):
         system.contact("c", floor, here, law=law, friction=0.3)
+    with pytest.raises(MechanismError, match="Contact 'c': friction must not be negative; found -1"):
+        system.contact("c", floor, here, law=law, friction=-1)
     with pytest.raises(MechanismError, match=r"static_friction=0.1 must be at least .* 0.3"):
         system.contact("c", floor, here, law=law, friction=0.3, static_friction=0.1, slip_speed=1e-3)
     memory = power_law(1.0, restitution=0.5, speed=1e-3, each_impact=True)

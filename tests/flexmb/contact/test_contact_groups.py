@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from model_files import model_of
 from typer.testing import CliRunner
 
 import flexmb
@@ -122,22 +123,11 @@ def test_a_result_file_and_the_command_keep_the_group(together, tmp_path, monkey
 
 MODEL = """
 gravity = [0.0, 0.0, -9.81]
-[simulation]
-duration = 0.05
-method = "explicit"
-tolerance = 1e-8
+simulation = { duration = 0.05, method = "explicit", tolerance = 1e-8 }
 
-[bodies.one]
-kind = "rigid"
-mass = 1.0
-inertia = [0.01, 0.01, 0.01]
-position = [0.0, 0.0, 0.1]
-
-[bodies.two]
-kind = "rigid"
-mass = 1.0
-inertia = [0.01, 0.01, 0.01]
-position = [0.0, 0.0, 0.31]
+[bodies]
+one = { kind = "rigid", mass = 1.0, inertia = [0.01, 0.01, 0.01], position = [0.0, 0.0, 0.1] }
+two = { kind = "rigid", mass = 1.0, inertia = [0.01, 0.01, 0.01], position = [0.0, 0.0, 0.31] }
 
 [[contact_groups]]
 name = "pile"
@@ -151,8 +141,7 @@ law = { kind = "power-law", stiffness = 1e4, restitution = 0.5, speed = 1.0 }
 
 
 def test_a_model_file_makes_a_group(tmp_path):
-    (tmp_path / "model.toml").write_text(MODEL)
-    model = flexmb.files.load_model(tmp_path / "model.toml")
+    model = model_of(tmp_path, MODEL)
     result = flexmb.simulate(model.system, model.duration, **model.options)
     assert result.contact_group("pile").count.max() > 0
 

@@ -2,30 +2,29 @@
 
 import numpy as np
 import pytest
+from model_files import model_of
 
 import flexmb
-from flexmb.files.models.model_file import load_model
 
 MODEL = """
 name = "elements"
 gravity = [0, 0, -9.81]
+simulation = { duration = 0.1, step = 1e-3 }
 
-[simulation]
-duration = 0.1
-step = 1e-3
+joints = [
+    { name = "guide", kind = "prismatic", a = "ground", b = "load.hook", axis = [0, 0, 1] },
+    { name = "shaft", kind = "revolute", a = "ground", b = "wheel", axis = [0, 0, 1], at = [2, 0, 0] },
+    { name = "wire", kind = "point-on-curve", a = "ground", at = [2.5, 0, 0], b = "bead.centre", curve = { points = [
+        [0, 0], [0.2, -0.03], [0.4, -0.045], [0.6, -0.05], [0.8, -0.03], [1, 0.04],
+    ] }, normal = [0, -1, 0] },
+]
+cables = [
+    { name = "rope", places = [[0, 0, 0], "load.hook", [1, 0, 0]], stiffness = 1e4, damping = 5.0 },
+]
 
-[bodies.load]
-kind = "rigid"
-mass = 3.0
-inertia = [1, 1, 1]
-points = { hook = [0, 0, 0] }
-position = [0, 0, -1]
-
-[bodies.wheel]
-kind = "rigid"
-mass = 1.0
-inertia = [0.1, 0.1, 0.1]
-position = [2, 0, 0]
+[bodies]
+load = { kind = "rigid", mass = 3.0, inertia = [1, 1, 1], position = [0, 0, -1], points = { hook = [0, 0, 0] } }
+wheel = { kind = "rigid", mass = 1.0, inertia = [0.1, 0.1, 0.1], position = [2, 0, 0] }
 
 [bodies.bead]
 kind = "rigid"
@@ -33,36 +32,6 @@ mass = 1.0
 inertia = [0.1, 0.1, 0.1]
 points = { centre = [0, 0, 0] }
 position = [3, 0, -0.05]
-
-[[joints]]
-name = "guide"
-kind = "prismatic"
-a = "ground"
-b = "load.hook"
-axis = [0, 0, 1]
-
-[[joints]]
-name = "shaft"
-kind = "revolute"
-a = "ground"
-b = "wheel"
-axis = [0, 0, 1]
-at = [2, 0, 0]
-
-[[joints]]
-name = "wire"
-kind = "point-on-curve"
-a = "ground"
-at = [2.5, 0, 0]
-b = "bead.centre"
-normal = [0, -1, 0]
-curve = { points = [[0, 0], [0.2, -0.03], [0.4, -0.045], [0.6, -0.05], [0.8, -0.03], [1, 0.04]] }
-
-[[cables]]
-name = "rope"
-places = [[0, 0, 0], "load.hook", [1, 0, 0]]
-stiffness = 1e4
-damping = 5.0
 
 [[elastic_relations]]
 name = "winch"
@@ -74,9 +43,7 @@ parameters = { k = 500.0 }
 
 
 def test_elements_of_a_file_are_those_of_the_same_calls(tmp_path):
-    path = tmp_path / "model.toml"
-    path.write_text(MODEL)
-    found = flexmb.simulate(load_model(path).system, 0.1, step=1e-3)
+    found = flexmb.simulate(model_of(tmp_path, MODEL).system, 0.1, step=1e-3)
     system = flexmb.System(gravity=(0, 0, -9.81), name="elements")
     points = {"hook": (0, 0, 0), "centre": (0, 0, 0)}
     load = system.add(flexmb.rigid_body("load", mass=3.0, inertia=(1, 1, 1), points=points), position=(0, 0, -1))
@@ -103,7 +70,7 @@ def test_elements_of_a_file_are_those_of_the_same_calls(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('kind = "point-on-curve"', 'kind = "slider-on-curve"\noffset = 0.1', "keys of point-on-curve"),
+        ('kind = "point-on-curve"', 'kind = "slider-on-curve", offset = 0.1', "keys of point-on-curve"),
         ("curve = { points", 'curve = { csv = "x.csv", points', "either points"),
         ('"load.hook", [1', '"load", [1', "runs over 'body.interface'"),
         ("damping = 5.0", "slack = 5.0", "unknown key|There is no key"),
@@ -111,8 +78,5 @@ def test_elements_of_a_file_are_those_of_the_same_calls(tmp_path):
     ],
 )
 def test_wrong_elements_are_named_with_their_keys(old, new, message, tmp_path):
-    path = tmp_path / "model.toml"
-    assert old in MODEL
-    path.write_text(MODEL.replace(old, new))
     with pytest.raises(flexmb.ModelFileError, match=message):
-        load_model(path)
+        model_of(tmp_path, MODEL, old, new)

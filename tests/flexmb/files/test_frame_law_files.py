@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from model_files import model_of
 
 import flexmb
 import flexmb.files
 from flexmb.errors import LawError, ModelFileError
-from flexmb.files.models.model_file import load_model
 from flexmb.mechanism.force_law import register_law
 
 MODEL = """
@@ -51,11 +51,6 @@ laminar = 1e4
 """
 
 
-def model(tmp_path, text=MODEL):
-    (tmp_path / "model.toml").write_text(text)
-    return load_model(tmp_path / "model.toml")
-
-
 def built():
     """The same in Python."""
     system = flexmb.System(gravity=(0, 0, -9.81))
@@ -70,7 +65,7 @@ def built():
 
 
 def test_a_law_of_the_library_in_a_model_file_moves_as_in_python_and_again_from_a_result_file(tmp_path):
-    read = model(tmp_path)
+    read = model_of(tmp_path, MODEL)
     result = flexmb.simulate(read.system, read.duration, **read.options)
     expected = flexmb.simulate(built(), 0.1, step=1e-3)
     assert np.array_equal(result.q, expected.q)
@@ -97,7 +92,7 @@ def test_a_law_of_the_library_in_a_model_file_moves_as_in_python_and_again_from_
 )
 def test_mistakes_are_named(tmp_path, old, new, message):
     with pytest.raises(ModelFileError, match=message):
-        model(tmp_path, MODEL.replace(old, new))
+        model_of(tmp_path, MODEL, old, new)
 
 
 def test_a_registered_law_is_found_by_its_name(tmp_path):
@@ -117,9 +112,9 @@ law = "test: weak spring"
 parameters = { k = 3.0 }
 """
     )
-    force = model(tmp_path, text).system.build().frame_forces[0]
+    force = model_of(tmp_path, text).system.build().frame_forces[0]
     assert (force.call.law, force.parameters) == (weak, (3.0,))
     with pytest.raises(ModelFileError, match="weak spring"):  # it is no law of one coordinate
-        model(tmp_path, text.replace("[[forces]]", "[[springs]]").replace("parameters = { k = 3.0 }", ""))
+        model_of(tmp_path, text.replace("[[forces]]", "[[springs]]").replace("parameters = { k = 3.0 }", ""))
     with pytest.raises(LawError, match="already"):
         register_law("test: weak spring")(flexmb.law(lambda t, relative, states, parameters, wrench, rates: None))

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from model_files import model_of
 
 import flexmb
 from flexmb.errors import ModelFileError
-from flexmb.files import load_model
 from flexmb.forces import cable, gap_spring, preloaded_spring
 
 MODEL = """
@@ -51,9 +51,7 @@ def read(folder, element):
     (folder / "points.csv").write_text("s;t;f\nm;s;N\n" + "\n".join(rows))
     lines = [[0.0, *RATES], *([x, y, 2 * y, 4 * y] for x, y in zip(POINTS, EFFORTS, strict=True))]
     (folder / "map.csv").write_text("\n".join(",".join(map(str, line)) for line in lines))
-    path = folder / "model.toml"
-    path.write_text(MODEL.format(element=element))
-    return load_model(path)
+    return model_of(folder, MODEL.format(element=element))
 
 
 @pytest.mark.parametrize("law", LAWS)

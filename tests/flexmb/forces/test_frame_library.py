@@ -309,3 +309,39 @@ def test_numbers_without_a_meaning_are_refused_by_name(name):
 def test_a_bearing_has_a_whole_number_of_elements():
     with pytest.raises(LawError, match="whole"):
         flexmb.simulate(guided(flexmb.forces.rolling_bearing(elements=7.9, stiffness=1e6)), 0.01, step=1e-3)
+
+
+def lowered(**changed):
+    """A heavy load on a cylinder whose valve lets it down faster than it fills the upper chamber."""
+    given = {
+        "area_a": 2e-3, "area_b": 1.2e-3, "stroke": 0.5, "bulk_modulus": 1e9, "supply": 5e5, "tank": 1e5, "flow": 1e-7,
+        "target": 0.1, "gain": 20.0, "dead_volume": 2e-4, "laminar": 1e4,
+    }  # fmt: skip
+    begin = {"pressure a": 1.5e7, "pressure b": 1e6}
+    law = flexmb.forces.hydraulic_cylinder(**given | changed, initial=begin)
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    load = system.add(flexmb.rigid_body("load", mass=3000.0, inertia=(1, 1, 1)), position=(0, 0, 0.4))
+    system.prismatic("guide", system.ground, load, axis=(0, 0, 1), at=(0, 0, 0))
+    system.force("boom", system.ground.at((0, 0, 0)), load.at((0, 0, 0)), law)
+    return system
+
+
+def test_a_chamber_that_cavitates_is_named_with_the_remedy(tmp_path):
+    with pytest.warns(
+        flexmb.LawRangeWarning, match=r"pressure b of 'boom'.*vapour = 0.*evaporates.*slower valve"
+    ) as told:
+        result = flexmb.simulate(lowered(), 0.1, step=1e-4, output_step=1e-3)
+    assert len([one for one in told if one.category is flexmb.LawRangeWarning]) == 1
+    least = result.element_states[:, 1].min()
+    assert least < 0
+    assert not result.verdict.sound
+    assert f"{least:.4g}" in str(told[0].message)
+    enough = flexmb.simulate(lowered(vapour=1.01 * least), 0.1, step=1e-4, output_step=1e-3)
+    assert enough.verdict.sound
+
+
+def test_limits_of_states_are_checked():
+    with pytest.raises(flexmb.LawError, match="'pressures'"):
+        flexmb.law(
+            lambda t, relative, states, parameters, wrench, rates: None, states=("p",), floors={"pressures": "k"}
+        )

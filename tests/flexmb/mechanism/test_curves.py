@@ -113,6 +113,8 @@ def test_what_is_no_curve_is_refused():
     through = flexmb.curves.through
     with pytest.raises(flexmb.CurveError, match="at least six points"):
         through([(0, 0), (1, 0)])
+    with pytest.raises(flexmb.CurveError, match="at least six points"):
+        through([(0, 0), (1, 0), (2,), (3, 0), (4, 0), (5, 0)])
     with pytest.raises(flexmb.CurveError, match=r"found \[2\. 0\.\] twice, as points 3 and 4"):
         through([(0, 0), (1, 0), (2, 0), (2, 0), (3, 0), (4, 0)])
     eight = [(np.sin(s), np.sin(2 * s)) for s in np.linspace(0, 2 * np.pi, 40, endpoint=False)]

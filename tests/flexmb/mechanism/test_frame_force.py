@@ -335,14 +335,6 @@ def test_the_linearised_film_is_its_own_law():
     assert linear.D.toarray()[:3, :3] == pytest.approx(c * np.eye(3), abs=1e-6)
 
 
-def test_derivatives_by_the_adjoint_are_refused_by_name():
-    def model(k):
-        return mass_on(film(k=k))
-
-    with pytest.raises(flexmb.StudyError, match="'element'"):
-        flexmb.study.adjoint_gradient(model, {"k": 100.0}, 0.1, lambda result: result.q[:, 0], step=1e-3)
-
-
 def test_what_an_element_does_adds_up_to_the_ledger():
     result = flexmb.simulate(mass_on(film(k=1e4, swirl=8e3, c=3.0)), 0.05, step=1e-4, output_step=1e-4)
     d, v = result.q[:, :3], result.w[:, :3]

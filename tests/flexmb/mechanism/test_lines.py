@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import scipy.integrate
+from model_files import model_of
 
 import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import line
 from flexmb.errors import MechanismError
-from flexmb.files.models.model_file import load_model
 from flexmb.files.results.result_file import load_result, save_result
 from flexmb.linear import linearise
 
@@ -162,21 +162,14 @@ def test_a_result_keeps_its_lines(tmp_path):
 
 MODEL = """
 gravity = [0, -9.81, 0]
-[simulation]
-duration = 0.2
-step = 0.01
+simulation = { duration = 0.2, step = 0.01 }
+joints = [{ name = "pivot", kind = "revolute", a = "ground", b = "tube.start", axis = [0, 0, 1] }]
 [bodies.tube]
 kind = "rigid"
 mass = 1.0
 inertia = [0.01, 0.05, 0.05]
 centre = [0.4, 0, 0]
 points = { start = [0, 0, 0] }
-[[joints]]
-kind = "revolute"
-name = "pivot"
-a = "ground"
-b = "tube.start"
-axis = [0, 0, 1]
 [[pipe_flows]]
 name = "water"
 body = "tube"
@@ -195,8 +188,7 @@ velocity = [5.0, 0, 1.0]
 
 
 def test_lines_in_a_model_file(tmp_path):
-    (tmp_path / "model.toml").write_text(MODEL)
-    found = load_model(tmp_path / "model.toml")
+    found = model_of(tmp_path, MODEL)
     system = flexmb.System(gravity=(0, -9.81, 0))
     body = {"mass": 1.0, "inertia": (0.01, 0.05, 0.05), "centre": (0.4, 0, 0), "points": {"start": (0, 0, 0)}}
     tube = system.add(flexmb.rigid_body("tube", **body))
@@ -218,6 +210,7 @@ def test_what_cannot_be_is_refused_by_name():
     fine = {"mass_per_length": 1.0, "speed": 1.0}
     for points, options, message in (
         ([(0, 0, 0)], fine, "at least two points"),
+        ([(0, 0, 0), (1,)], fine, "at least two points"),
         ([(0, 0, 0), (0, 0, 0)], fine, "coincide"),
         ([(0, 0, 0), (1, 0, 0), (1, 1, 0)], fine, "corner at point 2"),
         ([(0, 0, 0), (1, 0, 0)], {"mass_per_length": -1.0, "speed": 1.0}, "must not be negative"),

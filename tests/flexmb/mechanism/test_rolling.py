@@ -8,7 +8,6 @@ from flexmb.analyses.mobility import mobility
 from flexmb.errors import JointError, MechanismError
 from flexmb.files.results.result_file import load_result, save_result
 from flexmb.linear import steady_motion
-from flexmb.study import adjoint_gradient, direct_gradient
 
 G, RADIUS = 9.81, 0.5
 ACROSS, ABOUT = 0.25 * RADIUS**2, 0.5 * RADIUS**2
@@ -143,14 +142,6 @@ def test_analyses_that_need_positions_refuse_rolling_by_name():
     for analysis in (steady_motion, lambda s: flexmb.simulate(s, 0.1, method="energy-momentum", step=1e-2)):
         with pytest.raises(MechanismError, match=r"'contact'.*restrict velocities"):
             analysis(system)
-
-    def model(p):
-        return disc(1.1, p, -2.0)
-
-    with pytest.raises(MechanismError, match="'contact'"):
-        adjoint_gradient(model, {"p": 3.0}, 0.1, lambda r: tilt(r), over="final", step=1e-2)
-    with pytest.raises(MechanismError, match="'contact'"):
-        direct_gradient(model, {"p": 3.0}, 0.1, measure=lambda r: {"x": tilt(r)[-1]}, step=1e-2)
 
 
 def test_wrong_wheels_are_refused_by_name():

@@ -1,0 +1,1 @@
+"""Parts to and from other programs, beyond files of meshes."""

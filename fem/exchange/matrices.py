@@ -1,0 +1,124 @@
+"""Matrices of a part, to and from files: `write_matrices`, `read_matrices`."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fem.errors import MatrixError
+from fem.files.matrix_archive import read_archive
+from fem.files.matrix_record import ImportedMatrices
+from fem.files.matrix_writers import write_matrix_files
+from fem.model import Model
+
+
+def matrices_of(model: Model) -> ImportedMatrices:
+    """The matrices of a model, its rows node by node, with the maps of its interfaces.
+
+    `B` (ndof, 6 k): loads of unit wrenches on the k interfaces, in their order; `C = B^T`: the motion of the
+    interfaces.
+
+    Raises `MatrixError` for a part with constraints between nodes, which files of matrices cannot hold.
+    """
+    dofs = model.dof_map
+    if len(dofs.link_nodes) or dofs.holding or (dofs.T is not None and dofs.T.nnz != dofs.size):
+        raise MatrixError(
+            f"Model {model.name!r}: expected a part without constraints between its nodes, since files of matrices "
+            "hold dofs of nodes; found some. Write the reduced matrices (reduction.write_reduced), or the part before "
+            "with_constraints."
+        )
+    n = len(model.points)
+    node = np.concatenate([np.repeat(np.arange(n), 3), np.repeat(model.rotation_nodes, 3)])
+    component = np.concatenate([np.tile([0, 1, 2], n), np.tile([3, 4, 5], len(model.rotation_nodes))])
+    at = np.column_stack([node, component])[dofs.independent]
+    order = np.lexsort((at[:, 1], at[:, 0]))
+    M, K = (sp.csr_matrix(A[order][:, order]) for A in (model.M, model.K))
+    D = None if model.D is None else sp.csr_matrix(model.D[order][:, order])
+    ids = None if model.mesh is None else model.mesh.node_ids
+    maps = [i.interface_matrix(model)[order] for i in model.interfaces.values()]
+    B = sp.csr_matrix(sp.hstack(maps)) if maps else None
+    nodes = np.arange(1, n + 1) if ids is None else np.asarray(ids)
+    return ImportedMatrices(M, K, nodes, model.name, at[order], D, B, None if B is None else B.T.tocsr(), model.points)
+
+
+def write_matrices(model: Model, path: str | Path, format: str | None = None) -> list[Path]:
+    """Write the matrices of a part for another program; return the paths of the files.
+
+        fem.write_matrices(part, "part.mat")                      # M, K, D, B, C, points, nodes, dofs
+        fem.write_matrices(part, "part", format="abaqus")         # part_STIF1.mtx, part_MASS1.mtx
+
+    | `format` | ending | files |
+    |---|---|---|
+    | "numpy" | `.npz` | all in one; sparse ones as `M.data`, `M.indices`, `M.indptr`, `M.shape` (compressed rows) |
+    | "matlab" | `.mat` | all in one, of version 5 |
+    | "matrix-market" | `.mtx` | `part.M.mtx`, `part.K.mtx`, ... |
+    | "dmig" | `.pch` | DMIG cards of Nastran, ten digits |
+    | "op4" | `.op4` | OUTPUT4 of Nastran, text, six dofs a node |
+    | "abaqus" | | `part_STIF1.mtx`, `part_MASS1.mtx`, `part_DMPV1.mtx` |
+    | "calculix" | `.sti` | `part.sti`, `part.mas`, `part.dof` |
+    | "ansys" | `.mapping` | `part.stiff`, `part.mass`, `part.damp`, `part.mapping` as HBMAT writes them |
+
+    Rows are sorted by node and component; `B` has the loads of unit wrenches on the interfaces, six a column block in
+    their order, `C` their motions. Formats of other programs hold M, K and D only.
+
+    Raises `MatrixError` for an unknown format, a part with constraints between nodes, and damping in a format without.
+    """
+    return write_matrix_files(path, matrices_of(model), format)
+
+
+def read_matrices(path: str | Path) -> ImportedMatrices:
+    """Matrices of numpy (`.npz`), MATLAB (`.mat`, version 5) or Matrix Market (`part.mtx` stands for `part.M.mtx`,
+    `part.K.mtx`, ...), of `write_matrices` or of your own.
+
+    Needed are `M` and `K`, sparse or dense. Optional: `D` or `E` (damping), `B`, `C`, `points` (n, 3), `nodes` (n,),
+    and `dofs` (ndof, 2) with the node (from 0) and component of each row; by default rows are `3 * node + component`,
+    or `6 * node + component` where `points` or `nodes` say so.
+
+        given = fem.read_matrices("part.mat")
+        part = fem.Model.from_matrices(given.M, given.K, given.points, dofs=given.dofs, damping=given.D)
+
+    Raises `MatrixError` for a file without M and K, shapes that do not go together, and one that cannot be read.
+    """
+    found, path = read_archive(path), Path(path)
+    missing = [name for name in "MK" if name not in found]
+    if missing:
+        raise MatrixError(
+            f"{path}: expected matrices named M and K; {' and '.join(missing)} missing among {', '.join(found)}."
+        )
+    M, K, D = (None if (A := found.get(name)) is None else sp.csr_matrix(A) for name in ("M", "K", "D"))
+    assert M is not None
+    assert K is not None
+    if D is None and "E" in found:
+        D = sp.csr_matrix(found["E"])
+    size = M.shape[0]
+    points = _shaped(found, "points", 3, path)
+    nodes = found.get("nodes")
+    nodes = None if nodes is None else np.asarray(nodes).ravel().astype(np.int64)
+    count = len(points) if points is not None else len(nodes) if nodes is not None else size // 3
+    if "dofs" in found:
+        dofs = np.asarray(_shaped(found, "dofs", 2, path), dtype=np.int64)
+    elif count and size in (3 * count, 6 * count):
+        dofs = np.argwhere(np.ones((count, size // count)))
+    else:
+        raise MatrixError(f"{path}: M has {size} rows for {count} nodes; expected 3 or 6 a node, or dofs (ndof, 2).")
+    nodes = np.arange(1, count + 1) if nodes is None else nodes
+    expected = {"M": (size, size), "K": (size, size), "D": (size, size), "dofs": (size, 2), "nodes": (count,)}
+    for name, value in (("M", M), ("K", K), ("D", D), ("dofs", dofs), ("nodes", nodes)):
+        if value is not None and value.shape != expected[name]:
+            raise MatrixError(f"{path}: {name} has shape {value.shape}, expected {expected[name]}.")
+    B, C = found.get("B"), found.get("C")
+    for name, value, axis in (("B", B, 0), ("C", C, 1)):
+        if value is not None and (value.ndim != 2 or value.shape[axis] != size):
+            raise MatrixError(f"{path}: {name} has shape {value.shape}; M has {size} rows.")
+    return ImportedMatrices(M, K, nodes, path.with_suffix("").name, dofs, D, B, C, points)
+
+
+def _shaped(found: dict[str, Any], name: str, columns: int, path: Path) -> Any:
+    value = found.get(name)
+    if value is None:
+        return None
+    value = np.asarray(value)
+    if value.ndim != 2 or value.shape[1] != columns:
+        raise MatrixError(f"{path}: {name} has shape {value.shape}, expected (n, {columns}).")
+    return value

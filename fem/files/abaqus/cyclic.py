@@ -1,0 +1,76 @@
+"""Cyclic symmetry of decks: `*CYCLIC SYMMETRY MODEL` with `*TIE, CYCLIC SYMMETRY`, for steps with
+`*SELECT CYCLIC SYMMETRY MODES`.
+
+Nodes of the one side, turned by the angle of the sector, follow the nodes of the other side, or its faces where the
+meshes do not match.
+"""
+
+import numpy as np
+
+from fem.errors import MeshError
+from fem.files.abaqus.constraints import Constraints
+from fem.files.abaqus.lines import fields, number
+from fem.files.abaqus.ties import closest_points
+from fem.mesh.steps import CyclicSymmetry
+
+MATCHING = 1e-3
+"""Largest distance of matching nodes, relative to that of neighbouring nodes of a side."""
+
+
+def read_cyclic(c: Constraints) -> CyclicSymmetry | None:
+    """The symmetry of a deck; None for a deck without.
+
+    Raises `MeshError` for more than one, and for sides that are apart.
+    """
+    models = c.numbers.deck.cyclic
+    ties = [s for s in c.numbers.deck.statements if s.keyword == "TIE" and "CYCLICSYMMETRY" in s.options]
+    if not models:
+        return None
+    if len(models) != 1 or len(ties) != 1:
+        raise MeshError(f"{len(models)} cyclic symmetries and {len(ties)} ties of them; one of each is read")
+    values = [number(f) for f in fields(models[0].rows[0][1])[:6]]
+    sectors = int(number(models[0].options.get("N", "0")))
+    a, b = np.array(values[:3]), np.array(values[3:6])
+    if sectors < 2 or len(values) < 6 or not np.linalg.norm(b - a) > 0:
+        raise MeshError(f"{sectors} sectors about the line through {values}; two points and at least two sectors")
+    slaves, masters = (np.array(c._surface_nodes(name)) for name in fields(ties[0].rows[0][1])[:2])
+    axis = (b - a) / np.linalg.norm(b - a)
+    turned, angle = min(
+        ((_turned(c.points[slaves], a, axis, angle), angle) for angle in (2 * np.pi / sectors, -2 * np.pi / sectors)),
+        key=lambda choice: float(_apart(choice[0], c.points[masters]).min(axis=1).mean()),
+    )
+    apart = _apart(turned, c.points[masters])
+    gaps = _apart(c.points[slaves], c.points[slaves])
+    spacing = float(np.where(gaps > 0, gaps, np.inf).min())
+    if apart.min(axis=1).max() <= MATCHING * spacing:
+        followed = tuple((masters[[k]], np.ones(1)) for k in apart.argmin(axis=1))
+    else:
+        followed = _interpolated(c, turned, set(masters.tolist()), spacing)
+    return CyclicSymmetry(sectors, axis, angle, slaves, followed)
+
+
+def _interpolated(
+    c: Constraints, turned: np.ndarray, masters: set[int], spacing: float
+) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """Nodes and shape functions of the faces of the masters at the places of the slaves."""
+    numbers = c.numbers
+    skin = [(b, r, f) for b, r in numbers.cells(numbers.element_of) for f in numbers._outer(b, r)]
+    faces = np.array([face for face in skin if set(numbers.face_nodes(*face)) <= masters]).reshape(-1, 3)
+    if not len(faces):
+        raise MeshError("its sides do not match, and the nodes of the master are those of no faces")
+    points = np.vstack([c.points, turned])
+    found, _, distances, _ = closest_points(points, numbers.blocks, faces, len(c.points) + np.arange(len(turned)))
+    if distances.max() > spacing:
+        raise MeshError(f"nodes of its slave are up to {distances.max():.3g} away from the faces of its master")
+    return tuple(found)
+
+
+def _apart(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.asarray(np.linalg.norm(x[:, None] - y[None], axis=2))
+
+
+def _turned(x: np.ndarray, a: np.ndarray, axis: np.ndarray, angle: float) -> np.ndarray:
+    """Points turned about the axis through `a`."""
+    r = x - a
+    along = np.outer(r @ axis, axis)
+    return np.asarray(a + along + np.cos(angle) * (r - along) + np.sin(angle) * np.cross(axis, r))

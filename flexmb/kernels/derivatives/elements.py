@@ -1,0 +1,174 @@
+"""Derivatives of force elements between frames, for the derivatives of steps.
+
+A law gives the wrench `F` and the rates `f` of its states `z` from the relative motion `s` (displacement, rotation,
+velocity, angular velocity). At the end of a step the states are `z = base + half f(s, z)`, with `base` from the end of
+the step before (flexmb/kernels/equations/elements.py). A law with updates gives `F` and new states from `base`.
+
+Let `p` be the virtual velocities `G y` of the rows of an element, so that its part of the virtual power is `-p . F`,
+and let `Z` and `R` be the costates of the states and of their rates at the end of the step. With
+
+    (1 - half df/dz)^T nu = Z + (df/dz)^T R - (dF/dz)^T p
+
+the derivative with respect to `base` is `nu`, and that with respect to `s` is
+`(df/ds)^T (half nu + R) - (dF/ds)^T p`. The derivatives of the law are central differences, of the law alone: the
+states are not determined anew, so that the accuracy of their iteration does not limit that of the derivatives.
+"""
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.dense import copy, solve_small
+from flexmb.kernels.equations.elements import answer, element_tangents, see, turn
+from flexmb.kernels.equations.residual import balance_rows
+from flexmb.kernels.steps.step import predict_states
+
+SLOPE, NEAR = 1e-7, 1e-3
+"""Step of differences relative to a displacement, velocity or state, and the lower bound of the latter relative to the
+length of the mechanism (times its rate for velocities), or to the largest state of the element in the motion. The
+errors of central differences by curvature over lengths of a thousandth, and by rounding, are about 1e-8."""
+
+
+@njit(cache=True)
+def scales_of_states(flat, states, half, rates, scale):
+    """Set the `scale` (nz,) of each state: its largest magnitude in a motion, or a part of the largest of its element,
+    from `states` and `rates` (n, nz)."""
+    for k in range(len(scale)):
+        scale[k] = 0.0
+        for step in range(len(states)):
+            scale[k] = max(scale[k], abs(states[step, k]), abs(half * rates[step, k]))
+    elements = len(flat.element_row)
+    for e in range(elements + len(flat.control_law)):
+        starts, k = (flat.element_state, e) if e < elements else (flat.control_state, e - elements)
+        first, last, most = starts[k], starts[k + 1], 0.0
+        for k in range(first, last):
+            most = max(most, scale[k])
+        for k in range(first, last):
+            scale[k] = max(scale[k], NEAR * most) if most > 0.0 else 1.0
+
+
+@njit(cache=True)
+def element_slopes(flat, functions, kinematics, workspace, scratch):
+    """Set the derivatives `scratch.slopes` (ne, 6 + most, 12 + most) of wrenches, then of rates or new states, with
+    respect to the relative displacement, rotation, velocity and angular velocity, then to the states.
+
+    The rows must have been evaluated in `workspace`.
+    """
+    t, seen, low, high = functions[len(functions) - 1, 0], workspace.seen, workspace.answer[1], workspace.answer[2]
+    states = scratch.states
+    for e in range(len(flat.element_row)):
+        see(flat, kinematics, workspace, e, seen)
+        first, n, slopes = flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e], scratch.slopes[e]
+        for k in range(first, first + n):
+            states[k] = workspace.state_base[k] if flat.element_updates[e] == 1 else workspace.states[k]
+        distance = NEAR * flat.scales[0] + np.sqrt(seen[0] ** 2 + seen[1] ** 2 + seen[2] ** 2)
+        speed = NEAR * flat.scales[0] * flat.scales[1] + np.sqrt(seen[12] ** 2 + seen[13] ** 2 + seen[14] ** 2)
+        turning = NEAR * flat.scales[1] + np.sqrt(seen[15] ** 2 + seen[16] ** 2 + seen[17] ** 2)
+        for j in range(12 + n):
+            if 3 <= j < 6:
+                shift = 2.0 * SLOPE
+                turn(seen, j - 3, -SLOPE)
+                answer(flat, e, t, seen, states, low)
+                turn(seen, j - 3, shift)
+                answer(flat, e, t, seen, states, high)
+                turn(seen, j - 3, -SLOPE)
+            elif j < 12:
+                k = j if j < 3 else j + 6
+                kept, size = seen[k], SLOPE * (distance if j < 3 else speed if j < 9 else turning)
+                seen[k] = kept - size
+                answer(flat, e, t, seen, states, low)
+                shift = kept + size - seen[k]
+                seen[k] = kept + size
+                answer(flat, e, t, seen, states, high)
+                seen[k] = kept
+            else:
+                k = first + j - 12
+                kept, size = states[k], SLOPE * scratch.state_scale[k]
+                states[k] = kept - size
+                answer(flat, e, t, seen, states, low)
+                shift = kept + size - states[k]
+                states[k] = kept + size
+                answer(flat, e, t, seen, states, high)
+                states[k] = kept
+            for i in range(6):
+                slopes[i, j] = (high[i] - low[i]) / shift
+            for i in range(n):
+                slopes[6 + i, j] = (high[7 + i] - low[7 + i]) / shift
+
+
+@njit(cache=True)
+def transposed_tangents(flat, functions, kinematics, workspace, gamma):
+    """Set the transposed effective stiffnesses of all elements, for the matrix of the adjoint equations."""
+    element_tangents(flat, functions, kinematics, workspace, gamma)
+    for e in range(len(flat.element_row)):
+        K = workspace.tangents[e]
+        for i in range(6):
+            for j in range(i):
+                K[i, j], K[j, i] = K[j, i], K[i, j]
+
+
+@njit(cache=True)
+def element_transposed(flat, half, e, powers, to_states, to_rates, scratch, out):
+    """Derivatives `out` (12 + n,) of the virtual power of element `e`, and of its states with their costates, with
+    respect to the relative motion of its frames and to the `base` of its states.
+
+    `powers` (nr,): the virtual velocities `G y` of all rows; `to_states`, `to_rates` (nz,): the costates `Z` and `R`.
+    """
+    r, first, n = flat.element_row[e], flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e]
+    slopes, J, updates = scratch.slopes[e], scratch.settling, flat.element_updates[e] == 1
+    left = J[len(J) - 1, :n]
+    for j in range(n):
+        left[j] = 0.0 if updates else to_states[first + j]
+        for i in range(6):
+            left[j] -= slopes[i, 12 + j] * powers[r + i]
+        for i in range(n):
+            left[j] += slopes[6 + i, 12 + j] * (to_states[first + i] if updates else to_rates[first + i])
+    if n > 0 and not updates:
+        for j in range(n):
+            for i in range(n):
+                J[j, i] = (1.0 if i == j else 0.0) - half * slopes[6 + i, 12 + j]
+        solve_small(J, left)
+    for j in range(12):
+        out[j] = 0.0
+        for i in range(6):
+            out[j] -= slopes[i, j] * powers[r + i]
+        for i in range(n):
+            weight = to_states[first + i] if updates else half * left[i] + to_rates[first + i]
+            out[j] += slopes[6 + i, j] * weight
+    for j in range(n):
+        out[12 + j] = left[j]
+
+
+@njit(cache=True)
+def earlier_costates(flat, half, base, to_states, to_rates):
+    """Set the costates of states and rates at the beginning of a step from those of the `base` (nz,) of the states."""
+    for e in range(len(flat.element_row)):
+        part = 0.0 if flat.element_updates[e] == 1 else half
+        for k in range(flat.element_state[e], flat.element_state[e + 1]):
+            to_states[k], to_rates[k] = base[k], part * base[k]
+    for k in range(flat.control_state[0], flat.control_state[len(flat.control_law)]):
+        to_states[k], to_rates[k] = base[k], half * base[k]
+
+
+@njit(cache=True)
+def element_forces(flat, track, h, functions, kinematics, workspace, forces, states, rates):
+    """The part of rows and loads in the residuals (n, nv) of the steps of a track, and the states of elements and
+    controllers and their rates (n, nz) at the ends of the steps, with the states at their beginnings from the track."""
+    out = workspace.unbalanced
+    for step in range(len(functions)):
+        predict_states(flat, h, track.states[step], track.state_rates[step], workspace)
+        balance_rows(
+            flat,
+            track.q[step + 1],
+            track.w[step + 1],
+            track.multipliers[step + 1],
+            functions[step],
+            track.angles[step + 1],
+            kinematics,
+            workspace,
+            out,
+            workspace.energies,
+        )
+        for i in range(len(out)):
+            forces[step, i] = -out[i]
+        copy(workspace.states[: states.shape[1]], states[step])
+        copy(workspace.state_rates[: rates.shape[1]], rates[step])

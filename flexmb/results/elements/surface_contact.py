@@ -1,0 +1,174 @@
+"""Contacts of flexible surfaces over a stored motion: pressure, gap and slip of every node."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fem.errors import unknown_name
+from fem.shown import shown
+from flexmb.errors import MechanismError
+from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
+from flexmb.kernels.calls import skins_along
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.contacts.surface import SurfaceContact, node_forces
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.elements.motion import marker_motion
+from flexmb.results.motion import Motion
+from flexmb.results.table import Column
+
+
+@shown
+@dataclass(frozen=True, eq=False)
+class SurfaceContactMotion:
+    """What a flexible surface in contact does at the stored times `t` (nt,), node by node (n).
+
+    - `nodes` (n,): numbers of the nodes in the mesh of the body; `areas` (n,): their shares of the area.
+    - `gap` (nt, n): distance from the rigid shape (length), zero to round-off where a node touches.
+    - `point`, `normal`, `force` (nt, n, 3): position, direction in which the shape pushes, and force on the node, in
+      world axes.
+    - `slip` (nt, n): speed (length/time) across the normal, relative to the shape, of nodes that touch; without the
+      rate of the residual displacement.
+    - `moment` (nt, 3): of all forces about the place of the shape, in world axes.
+    - `stored` (nt,): strain energy of the residual displacements.
+    """
+
+    name: str
+    t: Float[np.ndarray, "nt"]
+    nodes: Int[np.ndarray, " n"]
+    areas: Float[np.ndarray, " n"]
+    gap: Float[np.ndarray, "nt n"]
+    point: Float[np.ndarray, "nt n 3"]
+    normal: Float[np.ndarray, "nt n 3"]
+    force: Float[np.ndarray, "nt n 3"]
+    slip: Float[np.ndarray, "nt n"]
+    moment: Float[np.ndarray, "nt 3"]
+    stored: Float[np.ndarray, "nt"]
+
+    @property
+    def normal_force(self) -> Float[np.ndarray, "nt n"]:
+        """The force of each node along its normal, which pushes."""
+        return np.asarray((self.force * self.normal).sum(axis=2))
+
+    @property
+    def friction_force(self) -> Float[np.ndarray, "nt n"]:
+        """The size of the rest."""
+        return np.asarray(np.linalg.norm(self.force - self.normal_force[..., None] * self.normal, axis=2))
+
+    @property
+    def pressure(self) -> Float[np.ndarray, "nt n"]:
+        """The normal force of each node over its share of the area (force/length^2)."""
+        return self.normal_force / self.areas
+
+    @property
+    def wear_power(self) -> Float[np.ndarray, "nt n"]:
+        """Friction force times slip."""
+        return self.friction_force * self.slip
+
+    @property
+    def area(self) -> Float[np.ndarray, "nt"]:
+        """The area in contact: that of the nodes that carry a force."""
+        return np.asarray((self.areas * (self.normal_force > 0.0)).sum(axis=1))
+
+    @property
+    def total(self) -> Float[np.ndarray, "nt 3"]:
+        """The resultant force on the surface in world axes."""
+        return np.asarray(self.force.sum(axis=1))
+
+    def columns(self) -> dict[str, Column]:
+        """Time, contact area, largest pressure, resultant forces and wear power (nt,) as columns of a table."""
+        return {
+            "t": Column(self.t, "time"),
+            "gap": Column(self.gap.min(axis=1), "length"),
+            "contact area": Column(self.area, "area"),
+            "pressure": Column(self.pressure.max(axis=1), "stress"),
+            "normal force": Column(self.normal_force.sum(axis=1), "force"),
+            "friction force": Column(self.friction_force.sum(axis=1), "force"),
+            "wear power": Column(self.wear_power.sum(axis=1), "power"),
+        }
+
+    def __str__(self) -> str:
+        most = (self.normal_force > 0.0).sum(axis=1).max()
+        return (
+            f"contact {self.name!r}: {len(self.nodes)} nodes, of which at most {most} carry a force; largest contact "
+            f"area {self.area.max():.6g}, pressure {self.pressure.max():.6g}, normal force "
+            f"{self.normal_force.sum(axis=1).max():.6g}"
+        )
+
+
+class _Nodes(NamedTuple):
+    """Gap (nt, nn), point (nt, nn, 3), directions (nt, nn, 3, 3) in rows, and rates along them (nt, nn, 3) of all
+    nodes, and the strain energies (nt, ns) of all contacts."""
+
+    gap: np.ndarray
+    point: np.ndarray
+    axes: np.ndarray
+    rates: np.ndarray
+    stored: np.ndarray
+
+
+def surface_contact_of(mechanism: Mechanism, name: str) -> SurfaceContact | None:
+    """The contact of a flexible surface of a name, or None."""
+    return next((contact for contact in mechanism.surface_contacts if contact.name == name), None)
+
+
+def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
+    """What the flexible surface in the contact `name` does over a motion.
+
+    Raises `MechanismError` when there is none of this name, or the motion does not have its forces, which only
+    simulated motions have.
+    """
+    mechanism = motion.mechanism
+    contact = surface_contact_of(mechanism, name)
+    if contact is None:
+        raise MechanismError(
+            unknown_name("contact of a flexible surface", name, [c.name for c in mechanism.surface_contacts])
+        )
+    states = np.asarray(getattr(motion, "element_states", np.zeros((len(motion.t), 0))))
+    if not states.size:
+        raise MechanismError(
+            f"The motion does not have the forces of the contact {name!r}; only simulated motions have them."
+        )
+    every, flat = _nodes(motion, states), compiled(mechanism)
+    s = mechanism.surface_contacts.index(contact)
+    own = slice(flat.skin_node[s], flat.skin_node[s + 1])
+    forces = node_forces(states, contact, mechanism.contact_state(name))
+    force = np.einsum("tkc,tkci->tki", forces, every.axes[:, own])
+    surface, there = contact.surface_of(mechanism.bodies), marker_motion(motion, contact.marker).position
+    point = every.point[:, own]
+    return SurfaceContactMotion(
+        name,
+        np.asarray(motion.t),
+        surface.nodes,
+        surface.areas,
+        every.gap[:, own],
+        point,
+        every.axes[:, own, 0],
+        force,
+        np.where(forces[..., 0] > 0.0, np.linalg.norm(every.rates[:, own, 1:], axis=2), 0.0),
+        np.cross(point - there[:, None], force).sum(axis=1),
+        every.stored[:, s],
+    )
+
+
+def _nodes(motion: Motion, states: np.ndarray) -> _Nodes:
+    flat, nt = compiled(motion.mechanism), len(motion.t)
+    nn, ns = len(flat.node_skin), len(flat.skin_body)
+    found = _Nodes(
+        np.zeros((nt, nn)), np.zeros((nt, nn, 3)), np.zeros((nt, nn, 3, 3)), np.zeros((nt, nn, 3)), np.zeros((nt, ns))
+    )
+    kinematics, workspace = make_marker_kinematics(flat), make_workspace(flat)
+    skins_along(flat, np.asarray(motion.q), np.asarray(motion.w), states, kinematics, workspace, *found)
+    return found
+
+
+def surface_contact_wrench(motion: Motion, contact: SurfaceContact) -> Float[np.ndarray, "nt 6"]:
+    """Force and moment (nt, 6) of a contact on its flexible body, about the place of the shape, in world axes."""
+    over = surface_contact_motion(motion, contact.name)
+    return np.hstack([over.total, over.moment])
+
+
+def surface_contact_power(motion: Motion, contact: SurfaceContact) -> Float[np.ndarray, "nt"]:
+    """The power (nt,) that the friction of a contact delivers to the bodies, which is not positive."""
+    return -surface_contact_motion(motion, contact.name).wear_power.sum(axis=1)

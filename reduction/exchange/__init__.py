@@ -1,0 +1,1 @@
+"""Reduced parts to other programs."""

@@ -1,0 +1,83 @@
+"""Frequencies of a sector with a nodal diameter are those of the whole ring."""
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+
+import fem
+from fem.errors import MeshError
+
+SECTORS, EACH = 6, 2
+SIDES = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]])
+
+
+def ring(steps, closed):
+    """Nodes and hexahedra of part of a ring about x, three nodes across, with a slope that makes it chiral."""
+    around = steps if closed else steps + 1
+    place = lambda r, k, z: (r * around + k % around) * 2 + z  # noqa: E731
+    angle = 2 * np.pi * np.arange(around) / (SECTORS * EACH)
+    points = np.array(
+        [
+            (0.3 * z + 0.2 * r, (1 + r) * np.cos(a), (1 + r) * np.sin(a))
+            for r in range(3)
+            for a in angle
+            for z in range(2)
+        ]
+    )
+    cells = [[place(r + i, k + j, z) for i, j, z in SIDES] for r in range(2) for k in range(steps)]
+    return points, np.array(cells), place
+
+
+def sector_deck(diameters, sectors=SECTORS):
+    points, cells, place = ring(EACH, False)
+    lines = ["*NODE, NSET=ALL", *(f"{k}, {x!r}, {y!r}, {z!r}" for k, (x, y, z) in enumerate(points.tolist(), 1))]
+    lines += ["*ELEMENT, TYPE=C3D8, ELSET=E", *(", ".join(map(str, [k, *(c + 1)])) for k, c in enumerate(cells, 1))]
+    lines += [
+        "*MATERIAL, NAME=M",
+        "*ELASTIC",
+        "210000., 0.3",
+        "*DENSITY",
+        "7.8e-9",
+        "*SOLID SECTION, ELSET=E, MATERIAL=M",
+    ]
+    for name, k in (("LEFT", 0), ("RIGHT", EACH)):
+        lines += [f"*NSET, NSET={name}", *(f"{place(r, k, z) + 1}," for r in range(3) for z in range(2))]
+        lines += [f"*SURFACE, NAME=S{name}, TYPE=NODE", f"{name},"]
+    lines += ["*NSET, NSET=INNER", *(f"{place(0, k, z) + 1}," for k in range(EACH + 1) for z in range(2))]
+    lines += ["*TIE, CYCLIC SYMMETRY, NAME=T", "SLEFT, SRIGHT", f"*CYCLIC SYMMETRY MODEL, N={sectors}", "0,0,0, 1,0,0"]
+    lines += ["*BOUNDARY", "INNER, 1, 3", "*STEP", "*FREQUENCY", "8"]
+    low, high = diameters
+    return "\n".join([*lines, f"*SELECT CYCLIC SYMMETRY MODES, NMIN={low}, NMAX={high}", "*END STEP\n"])
+
+
+def test_a_ring_of_six_sectors(tmp_path):
+    points, cells, place = ring(SECTORS * EACH, True)
+    model = fem.Model(
+        fem.Mesh(points, (fem.CellBlock("hexahedron-compatible", cells),)),
+        fem.Material.isotropic(210000.0, 0.3, 7.8e-9, "M"),
+    )
+    inner = np.array([place(0, k, z) for k in range(SECTORS * EACH) for z in range(2)])
+    free = np.setdiff1d(np.arange(model.ndof), (3 * inner[:, None] + np.arange(3)).ravel())
+    K, M = (A[free][:, free].toarray() for A in (model.K, model.M))
+    whole = np.sqrt(sl.eigh(K, M, eigvals_only=True)) / (2 * np.pi)
+    (tmp_path / "sector.inp").write_text(sector_deck((0, 3)))
+    mesh, (step,) = fem.read_steps(tmp_path / "sector.inp")
+    found = fem.solve_step(fem.Model(mesh), step).frequencies.reshape(4, 8)
+    np.testing.assert_allclose(found[:, ::2], found[:, 1::2], rtol=1e-6)
+    # diameters 0 and 3 of six sectors stand alone, 1 and 2 for two motions that run round in both directions
+    every = np.sort(np.concatenate([found[0, ::2], found[1], found[2], found[3, ::2]]))
+    np.testing.assert_allclose(every[:12], whole[:12], rtol=1e-6)
+
+
+def test_what_is_not_solved_is_named(tmp_path):
+    path = tmp_path / "sector.inp"
+    path.write_text(sector_deck((1, 1)).replace("*FREQUENCY\n8\n", "*STATIC\n"))
+    mesh, (step,) = fem.read_steps(path)
+    with pytest.raises(MeshError, match="of cyclic symmetry, frequencies of an unloaded sector are"):
+        fem.solve_step(fem.Model(mesh), step)
+    path.write_text(sector_deck((1, 1), sectors=5))
+    mesh, (step,) = fem.read_steps(path)
+    with pytest.raises(MeshError, match=r"CYCLIC SYMMETRY MODEL, line .* away from the faces of its master"):
+        fem.solve_step(fem.Model(mesh), step)
+    with pytest.warns(fem.MeshWarning, match="CYCLIC SYMMETRY MODEL, line"):
+        assert {u.keyword for u in fem.read_mesh(path).unread} >= {"TIE", "CYCLIC SYMMETRY MODEL"}

@@ -1,0 +1,119 @@
+"""Equilibrium and small motions with exact contacts: points that touch and stick are joints, those that could not hold are named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import flexmb
+from flexmb import solids
+from flexmb.contact import Box, Capsule, Plane, Sphere, mesh
+from flexmb.errors import EquilibriumError, MechanismError
+from flexmb.linear import equilibrium, linearise
+
+G, EDGES = 9.81, (0.4, 0.3, 0.2)
+
+
+def standing(tilt=0.0, friction=0.3, push=(0.0, 0.0, 0.0), shape=None):
+    """A box on a slope, and a mass on a spring that a slider guides along z of the box."""
+    normal = np.array([0, np.sin(tilt), np.cos(tilt)])
+    system = flexmb.System(gravity=(0, 0, -G))
+    turn = (-tilt, 0, 0)
+    box = system.add(
+        flexmb.rigid_body("box", mass=2.0, inertia=(0.1, 0.12, 0.15)), position=0.1 * normal, orientation=turn
+    )
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=normal)
+    system.contact("floor", floor, (shape or Box(*EDGES)).on(box.at((0, 0, 0))), friction=friction)
+    top = system.add(flexmb.rigid_body("top", mass=0.5, inertia=(0.01,) * 3), position=0.3 * normal, orientation=turn)
+    system.prismatic("guide", box.at((0, 0, 0.2)), top.at((0, 0, 0)), axis=normal)
+    system.joint_spring("spring", "guide", stiffness=200.0)
+    system.load("push", box.at((0, 0, 0.1)), force=push)
+    return system
+
+
+@pytest.mark.parametrize("shape", [Box(*EDGES), mesh(solids.box(EDGES))], ids=["box", "mesh"])
+def test_a_box_stands_and_what_is_on_it_vibrates(shape):
+    rest = equilibrium(standing(shape=shape))
+    assert rest.stable
+    names = [joint.name for joint in rest.mechanism.joints if joint.name.startswith("floor.")]
+    forces = [rest.result.reaction(name)[0] for name in names]
+    assert len(forces) == 4
+    np.testing.assert_allclose(np.sum(forces, axis=0)[:3], (0, 0, 2.5 * G), atol=1e-9)
+    small = linearise(rest)
+    assert small.degrees_of_freedom == 1
+    np.testing.assert_allclose(small.modes().frequencies, np.sqrt(200.0 / 0.5) / (2 * np.pi), rtol=1e-9)
+
+
+@pytest.mark.parametrize("part", [0.99, 1.01])
+def test_it_slides_above_the_angle_of_friction(part):
+    system = standing(tilt=float(np.arctan(0.3 * part)))
+    if part < 1:
+        assert equilibrium(system).stable
+    else:
+        with pytest.raises(
+            EquilibriumError, match=r"no equilibrium with the contacts that touch: the point 'floor\.\d' slides"
+        ):
+            equilibrium(system)
+
+
+@pytest.mark.parametrize("part", [0.98, 1.02])
+def test_it_tips_when_the_push_has_the_moment_of_its_weight(part):
+    """About the edge at y = 0.15, with the push at the top, 0.2 above it."""
+    push = part * 2.5 * G * 0.15 / 0.2
+    system = standing(friction=2.0, push=(0, push, 0))
+    if part < 1:
+        assert equilibrium(system).stable
+    else:
+        with pytest.raises(EquilibriumError, match=r"the point 'floor\.\d' opens"):
+            equilibrium(system)
+
+
+def test_a_capsule_without_friction_slides_on_springs():
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("rod", mass=2.0, inertia=(0.1, 0.12, 0.05)), position=(0, 0, 0.1))
+    lying = Capsule(0.1, 0.5).on(body.at((0, 0, 0)), axis=(1, 0, 0))
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), lying)
+    system.bushing(
+        "springs", system.ground.at((0, 0, 0.1)), body.at((0, 0, 0)), stiffness=(800.0, 50.0, 0, 3.0, 0, 7.0)
+    )
+    small = linearise(equilibrium(system))
+    expected = np.sqrt([50.0 / 2, 7.0 / 0.05, 3.0 / 0.1, 800.0 / 2]) / (2 * np.pi)
+    np.testing.assert_allclose(small.modes().frequencies, np.sort(expected), rtol=1e-8)
+
+
+def test_a_state_of_a_simulation_keeps_its_contacts():
+    system = standing(tilt=0.1)
+    run = flexmb.simulate(system, 0.01, step=1e-3)
+    small = linearise(system, run.state(-1))
+    assert small.degrees_of_freedom == 1
+    rest = equilibrium(replace(system.build(), initial=run.state(-1), start_rows=()))
+    np.testing.assert_allclose(rest.state.q[:7], run.state(-1).q[:7], atol=1e-9)
+
+
+def ball(friction, other=None):
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("ball", mass=0.5, inertia=(0.002,) * 3), position=(0, 0, 0.1))
+    floor = (other or Plane()).on(system.ground.at((0, 0, 0 if other is None else -0.1)))
+    system.contact("floor", floor, Sphere(0.1).on(body.at((0, 0, 0))), friction=friction)
+    system.bushing("springs", system.ground.at((0, 0, 0.1)), body.at((0, 0, 0)), stiffness=(8.0, 8.0, 8.0, 1, 1, 1))
+    return system
+
+
+def test_what_is_no_joint_is_refused_by_name():
+    with pytest.raises(MechanismError, match=r"'floor' of a plane and a sphere touches, .* it rolls"):
+        equilibrium(ball(0.3))
+    assert equilibrium(ball(0.0)).stable
+    with pytest.raises(MechanismError, match=r"'floor' of a box and a sphere .* moves on both of them.*law="):
+        linearise(ball(0.3, Box(1, 1, 0.2)))
+    sliding = standing(tilt=0.5)
+    run = flexmb.simulate(sliding, 0.01, step=1e-3)
+    with pytest.raises(MechanismError, match="'floor' slides at the state"):
+        linearise(sliding, run.state(-1))
+
+
+def test_contacts_that_are_apart_hold_nothing():
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("ball", mass=0.5, inertia=(0.002,) * 3), position=(0, 0, 0.2))
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(body.at((0, 0, 0))))
+    with pytest.raises(EquilibriumError):
+        equilibrium(system)

@@ -1,0 +1,81 @@
+"""Warnings of contacts: shapes far outside their bodies, and bodies that may pass through each other in a step."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import flexmb
+from flexmb import solids
+from flexmb.contact import Box, Plane, Sphere, power_law
+from flexmb.errors import ContactPlaceWarning, TunnellingWarning
+
+LAW = power_law(1e5)
+
+
+def dropped(point, *, mesh=None, frame=None, position=(0, 0, 5.0)):
+    system = flexmb.System()
+    own = flexmb.rigid_body("ball", mass=1.0, inertia=(0.004,) * 3, mesh=mesh)
+    ball = system.add(own, position=position, orientation=(0, 0, np.pi / 2))
+    return system, Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(ball.at(point, frame=frame))
+
+
+@pytest.mark.parametrize("kind", ["continuous", "exact", "group"])
+@pytest.mark.parametrize("mesh", [None, solids.sphere(0.1)], ids=["inertia", "mesh"])
+def test_a_shape_at_a_point_of_the_world_is_named(kind, mesh):
+    """The ball is at a height of 5, and its sphere 5 above it."""
+    system, floor, ball = dropped((0, 0, 5.0), mesh=mesh)
+    add = {
+        "continuous": lambda: system.contact("floor", floor, ball, law=LAW),
+        "exact": lambda: system.contact("floor", floor, ball),
+        "group": lambda: system.contact_group("floor", [floor, ball], law=LAW),
+    }[kind]
+    with pytest.warns(ContactPlaceWarning, match=r"'floor'.* sphere at .* body 'ball' is 4\.\d+ .*frame='world'"):
+        add()
+
+
+def test_a_shape_that_is_far_from_anything_is_named():
+    system, floor, ball = dropped((0, 30.0, 0))
+    with pytest.warns(ContactPlaceWarning, match="29.77.*whose radius is 0.1342.*mesh="):
+        system.contact("floor", floor, ball, law=LAW)
+
+
+@pytest.mark.parametrize("given", [{"point": (0, 0, 5.0), "frame": "world"}, {"point": (0, 0, 0.5)}], ids=str)
+def test_shapes_at_and_near_their_bodies_are_not_named(given):
+    system, floor, ball = dropped(**given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        system.contact("floor", floor, ball, law=LAW)
+
+
+def shot(group, offset=0.0, thickness=0.02):
+    system = flexmb.System()
+    plate = system.add(flexmb.rigid_body("plate", mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    bullet = system.add(
+        flexmb.rigid_body("bullet", mass=0.01, inertia=(1e-6,) * 3),
+        position=(offset, 0, -0.355),
+        velocity=(0, 0, 100.0),
+    )
+    both = [Box(1.0, 1.0, thickness).on(plate.at((0, 0, 0))), Sphere(0.01).on(bullet.at((0, 0, 0)))]
+    law = power_law(1e9)
+    if group:
+        system.contact_group("hit", both, law=law)
+    else:
+        system.contact("hit", *both, law=law)
+    return system
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["pair", "group"])
+def test_a_bullet_that_passes_through_a_plate_unseen_is_named(group):
+    """A step of 1 ms takes it over 0.1, from 0.055 before the plate of 0.02 to 0.045 behind it."""
+    with pytest.warns(TunnellingWarning, match=r"the (box|sphere) on '\w+' and .* 'hit' .* move by 0.1 .* most 0.0001"):
+        result = flexmb.simulate(shot(group), 0.01, method="generalised-alpha", step=1e-3)
+    assert result.velocity("bullet")[-1, 2] == pytest.approx(100.0)
+
+
+def test_steps_that_resolve_a_contact_or_bodies_far_apart_are_not_named():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TunnellingWarning)
+        result = flexmb.simulate(shot(False), 0.004, step=4e-7, output_step=1e-4)
+        flexmb.simulate(shot(False, offset=30.0), 0.01, step=1e-3)
+    assert result.velocity("bullet")[-1, 2] == pytest.approx(100.0 * (0.01 - 1.0) / 1.01, rel=1e-3)

@@ -1,0 +1,235 @@
+"""Flexible surfaces of reduced bodies that touch rigid shapes: forces, results, files and refusals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import pyvista
+from impact import impact, normal_rows
+
+import fem
+import flexmb
+import flexmb.linear
+import reduction
+from fem.errors import FlexmbError
+from fem.mesh.structured_meshes import block
+from flexmb.contact import Plane, Socket, Sphere, power_law
+from flexmb.errors import IntegratorError, MechanismError
+from flexmb.files import export_vtk, load_model, load_result, save_result
+from flexmb.simulation.events import Event, Terminate
+
+G = 9.81
+
+
+def soft_block(second_order=False, modes=6):
+    """A small block of rubber that touches with its lower face."""
+    material = fem.Material.isotropic(1e7, 0.3, 1000.0)
+    part = fem.Model(block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 1)), material).with_surfaces(below="z0")
+    basis = reduction.contact_basis(part, modes)
+    kind = "second-order" if second_order else "none"
+    return flexmb.flexible_body(part, basis, name="block", modal_damping=0.05, geometric_stiffness=kind)
+
+
+BLOCK = soft_block()
+
+
+def on_a_plane(body=BLOCK, slope=0.0, friction=0.0, height=0.0, velocity=(0, 0, 0), turned=None):
+    """The body on a plane, with gravity inclined by `slope` (rad); all `turned` by a rotation (3, 3)."""
+    R = np.eye(3) if turned is None else turned
+    system = flexmb.System(gravity=R @ (G * np.sin(slope), 0, -G * np.cos(slope)))
+    own = system.add(body, position=R @ (0, 0, height), orientation=R, velocity=R @ velocity)
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=R[:, 2], x_axis=R[:, 0])
+    system.contact("floor", floor, own.surface("below"), friction=friction)
+    return system
+
+
+def test_the_force_is_that_of_a_readable_integration():
+    rows, C, up = normal_rows(BLOCK, "below", np.array([0.0, 0.0, 1.0]))
+    body = replace(BLOCK, damping=np.zeros(BLOCK.modes))
+    gap, step, duration = 1e-3, 2e-5, 4e-3
+    done = impact(rows, C, body.stiffness, np.full(len(rows), gap), up, 1.0, duration, step)
+    system = flexmb.System()
+    own = system.add(body, position=(0, 0, gap), velocity=(0, 0, -1.0))
+    system.contact("floor", own.surface("below"), Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1)))
+    result = flexmb.simulate(system, duration, step=step, output_step=step)
+    assert done.force.max() > 0
+    assert np.abs(result.force("floor")[1:, 2] - done.force).max() < 1e-6 * done.force.max()
+    energy = result.ledger.total
+    assert np.abs(energy[1:] - done.energy).max() < 1e-6 * energy[0]
+
+
+def test_a_body_at_rest_presses_with_its_weight_and_slides_without_friction():
+    slope, weight = 0.1, BLOCK.invariants.mass * G
+    result = flexmb.simulate(on_a_plane(slope=slope), 0.1, step=1e-3)
+    assert result.velocity("block")[-1, 0] == pytest.approx(G * np.sin(slope) * 0.1, rel=1e-9)
+    over = result.surface_contact("floor")
+    assert over.gap.min() > -1e-12
+    np.testing.assert_allclose(over.gap[1:][over.normal_force[1:] > 0], 0.0, atol=1e-12)
+    assert over.normal_force[50:].sum(axis=1).mean() == pytest.approx(weight * np.cos(slope), rel=0.1)
+    np.testing.assert_allclose(over.pressure * over.areas, over.normal_force)
+    np.testing.assert_allclose(over.total, result.force("floor")[:, :3])
+    assert over.area.max() == pytest.approx(0.06)
+    assert over.wear_power.max() == 0
+    contact = result.contact("floor")
+    np.testing.assert_allclose(contact.normal_force, over.normal_force.sum(axis=1), atol=1e-9 * weight)
+    energies = result.energy_by_element()["floor"]
+    np.testing.assert_allclose(energies.stored, over.stored)
+    assert over.stored.max() > 0
+
+
+@pytest.mark.parametrize("slope", [0.25, 0.35])
+def test_friction_holds_below_its_angle_and_lets_slide_beyond(slope):
+    result = flexmb.simulate(on_a_plane(slope=slope, friction=0.3), 0.2, step=1e-3)
+    over = result.surface_contact("floor")
+    excess = over.friction_force - 0.3 * over.normal_force
+    assert excess.max() < 1e-8 * over.normal_force.max()
+    speed = result.velocity("block")[-1, 0]
+    wanted = max(G * (np.sin(slope) - 0.3 * np.cos(slope)) * 0.2, 0.0)
+    assert speed == pytest.approx(wanted, abs=5e-3)
+    heat = result.ledger.damper_heat
+    assert np.diff(heat).min() > -1e-9
+    if wanted:
+        moved = result.position("block")[-1, 0] - result.position("block")[0, 0]
+        weight = BLOCK.invariants.mass * G * np.cos(slope)
+        assert heat[-1] == pytest.approx(0.3 * weight * moved, rel=0.05)
+        assert result.ledger.imbalance < 2e-2
+
+
+def test_forces_do_not_depend_on_the_orientation_in_the_world():
+    body = soft_block(second_order=True)
+    turned = flexmb.spatial.lie.rotation_exp(np.array([0.7, -1.1, 0.4]))
+    runs = [
+        flexmb.simulate(on_a_plane(body, 0.2, 0.3, 1e-4, (0.3, 0.1, -0.5), R), 0.01, step=2e-4)
+        for R in (np.eye(3), turned)
+    ]
+    forces = [run.surface_contact("floor").force for run in runs]
+    assert np.abs(forces[0]).max() > 0
+    np.testing.assert_allclose(forces[1] @ turned, forces[0], atol=1e-6 * np.abs(forces[0]).max())
+
+
+def test_a_body_and_a_moving_shape_keep_their_momenta():
+    """A ball of a free body hits the block: linear momentum, and angular momentum about the origin."""
+    system = flexmb.System()
+    own = system.add(BLOCK)
+    ball = system.add(
+        flexmb.rigid_body("ball", mass=0.5, inertia=(2e-4,) * 3), position=(0.1, 0.08, -0.0502), velocity=(0.4, 0, 2.0)
+    )
+    system.contact("hit", Sphere(0.05).on(ball.at((0, 0, 0))), own.surface("below"), friction=0.2)
+    result = flexmb.simulate(system, 0.02, step=1e-4)
+    assert result.force("hit")[:, 2].max() > 0
+    momentum, spin = result.linear_momentum(), result.angular_momentum(about=(0.0, 0.0, 0.0))
+    assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum[0]).max()
+    assert np.abs(spin - spin[0]).max() < 1e-3 * np.abs(spin[0]).max()
+
+
+def test_energy_and_momenta_are_kept_by_the_energy_momentum_scheme():
+    """Of a turning block that a free ball hits: the ball presses while it rolls over the nodes."""
+    body = replace(soft_block(second_order=True), damping=np.zeros(6))
+    system = flexmb.System()
+    own = system.add(body, angular_velocity=(0.5, -1.0, 0.3))
+    ball = system.add(
+        flexmb.rigid_body("ball", mass=0.5, inertia=(2e-4,) * 3), position=(0.1, 0.08, -0.0502), velocity=(0.4, 0, 2.0)
+    )
+    system.contact("hit", Sphere(0.05).on(ball.at((0, 0, 0))), own.surface("below"))
+    result = flexmb.simulate(system, 0.015, method="energy-momentum", step=5e-4)
+    over, energy = result.surface_contact("hit"), result.ledger.total
+    assert (over.normal_force > 0).any(axis=1).sum() > 3
+    assert not (over.normal_force[-1] > 0).any()
+    assert np.abs(energy - energy[0]).max() < 1e-12 * energy[0]
+    momentum = result.linear_momentum()
+    assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum[0]).max()
+    fine = flexmb.simulate(system, 0.015, step=5e-5)
+    assert np.abs(result.velocity("ball")[-1] - fine.velocity("ball")[-1]).max() < 2e-2
+
+
+def test_results_are_saved_and_simulations_go_on(tmp_path):
+    system = on_a_plane(slope=0.35, friction=0.3)
+    step = {"step": 2.5e-4, "output_step": 1e-3}
+    whole = flexmb.simulate(system, 0.04, **step)
+    first = flexmb.simulate(system, 0.02, **step)
+    save_result(first, tmp_path / "first.h5")
+    loaded = load_result(tmp_path / "first.h5")
+    np.testing.assert_allclose(
+        loaded.surface_contact("floor").pressure, first.surface_contact("floor").pressure, rtol=1e-12
+    )
+    second = flexmb.simulate(system, 0.02, initial_state=loaded, **step)
+    forces = [run.surface_contact("floor").normal_force.sum(axis=1) for run in (whole, second)]
+    assert np.abs(forces[1] - forces[0][20:]).max() < 1e-3 * forces[0].max()  # the method begins anew
+    far = Event("far", lambda r: r.position("block")[:, 0] - 1e-4, Terminate())
+    ended = flexmb.simulate(system, 0.1, step=1e-3, events=[far])
+    assert ended.position("block")[-1, 0] == pytest.approx(1e-4, abs=1e-9)
+
+
+def test_model_files_and_films(tmp_path):
+    mesh = block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 1))
+    fem.write_mesh(mesh, tmp_path / "block.msh")
+    text = (
+        'gravity = [0.0, 0.0, -9.81]\n[bodies.block]\nkind = "flexible"\nmesh = "block.msh"\nmaterial = "steel"\n'
+        'surfaces = { below = "z0" }\nreduction = { method = "contact", modes = 4 }\n'
+        '[[contacts]]\nname = "floor"\na = { place = "ground", shape = "plane", axis = [0.0, 0.0, 1.0] }\n'
+        'b = { place = "block", surface = "below" }\nfriction = 0.3\n[simulation]\nduration = 1e-3\nstep = 1e-5\n'
+    )
+    (tmp_path / "model.toml").write_text(text)
+    model = load_model(tmp_path / "model.toml")
+    contact = model.system.build().surface_contacts[0]
+    assert (contact.name, contact.surface, contact.friction, contact.nodes) == ("floor", "below", 0.3, 12)
+    for wrong, message in (("shape = 'plane', axis", "shape = 'plane', surface = 'a', axis"), ("surface", "rim")):
+        (tmp_path / "wrong.toml").write_text(text.replace(wrong.replace("'", '"'), message.replace("'", '"')))
+        with pytest.raises(FlexmbError):
+            load_model(tmp_path / "wrong.toml")
+    result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
+    export_vtk(result, tmp_path / "film", every=10)
+    film = pyvista.read(tmp_path / "film" / "body0_000020.vtu")["pressure"]
+    over = result.surface_contact("floor")
+    np.testing.assert_allclose(film[over.nodes], over.pressure[20], rtol=1e-6)
+    assert film.max() == pytest.approx(over.pressure[20].max())
+
+
+def test_what_cannot_be_is_refused():
+    system = flexmb.System()
+    own, other = system.add(BLOCK), system.add(BLOCK, name="other", position=(0, 0, 1.0))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    for wrong, message in (
+        ({"law": power_law(1e6)}, "has no law="),
+        ({"restitution": 0.5}, "has no law="),
+        ({"friction": (0.3, 0.2)}, "one number"),
+        ({"friction": -0.1}, "one number"),
+    ):
+        with pytest.raises(MechanismError, match=message):
+            system.contact("floor", floor, own.surface("below"), **wrong)
+    with pytest.raises(MechanismError, match="cannot touch each other yet"):
+        system.contact("floor", own.surface("below"), other.surface("below"))
+    wedge = flexmb.contact.mesh(block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1)))
+    with pytest.raises(MechanismError, match="cannot touch a triangle mesh"):
+        system.contact("floor", wedge.on(system.ground.at((0, 0, 0))), own.surface("below"))
+    with pytest.raises(MechanismError, match="surface"):
+        own.surface("above")
+    with pytest.raises(MechanismError, match="has no flexible surface"):
+        flexmb.simulate(on_a_plane().build().rigid(), 0.01, step=1e-3)
+    for method in ("radau", "bdf", "explicit"):
+        with pytest.raises(MechanismError, match="contacts of flexible surfaces"):
+            flexmb.simulate(on_a_plane(), 0.01, method=method, step=1e-3)
+    with pytest.raises(MechanismError, match="friction of flexible surfaces"):
+        flexmb.simulate(on_a_plane(friction=0.1), 0.01, method="energy-momentum", step=1e-3)
+    with pytest.raises(MechanismError, match="contacts of flexible surfaces"):
+        flexmb.linear.equilibrium(on_a_plane())
+    with pytest.raises(MechanismError, match=r"node 0 .* begins inside the plane, 0.001 deep"):
+        flexmb.simulate(on_a_plane(height=-1e-3), 0.01, step=1e-3)
+    both = on_a_plane()
+    ball = both.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.1,) * 3), position=(0, 0, 5))
+    both.contact("ball", Sphere(0.1).on(ball.at((0, 0, 0))), Plane().on(both.ground.at((0, 0, 0))))
+    with pytest.raises(IntegratorError, match="cannot act in one simulation"):
+        flexmb.simulate(both, 0.01, step=1e-3)
+
+
+def test_bodies_in_a_socket_touch_its_wall():
+    system = flexmb.System(gravity=(0, 0, -G))
+    own = system.add(BLOCK, position=(-0.15, -0.1, -0.0))
+    radius = 0.5
+    drop = np.sqrt(radius**2 - 0.15**2 - 0.1**2)
+    system.contact("bowl", Socket(radius).on(system.ground.at((0, 0, drop))), own.surface("below"))
+    result = flexmb.simulate(system, 0.05, step=5e-4)
+    over = result.surface_contact("bowl")
+    assert over.gap.min() > -1e-9
+    assert (over.normal_force[-1] > 0).sum() == 4  # its corners
+    assert result.force("bowl")[40:, 2].mean() == pytest.approx(BLOCK.invariants.mass * G, rel=0.2)

@@ -1,0 +1,119 @@
+"""Derivatives with continuous controllers: adjoint and direct method agree with differences of the motion."""
+
+import numpy as np
+import pytest
+from mechanisms import random_flexible_body
+
+import flexmb
+from flexmb.study import adjoint_gradient, direct_gradient, gradient
+
+STEP, DURATION = 1e-3, 0.1
+AT = {"kp": 30.0, "ki": 50.0, "gain": 4.0, "lag": 0.02, "mass": 2.0, "length": 0.6, "amplitude": 0.5, "begin": 0.3, "sensor": 0.1}  # fmt: skip
+
+
+@flexmb.control_law(
+    inputs=("seen", "turn", "bend", "speed", "other"), commands=("push", "twist"), states=("slow", "fast"),
+    parameters=("gain", "lag"),
+)  # fmt: skip
+def mixing(t, inputs, states, parameters, commands, rates):
+    """Two commands that depend on everything, not linearly."""
+    gain, lag = parameters
+    rates[0] = (inputs[0] * (1.0 + inputs[3]) - states[0]) / lag
+    rates[1] = (inputs[1] + 20.0 * inputs[2] - np.tanh(states[1])) / lag + 0.3 * states[0] * inputs[3]
+    commands[0] = -gain * (states[0] + inputs[1] * inputs[0]) + 0.1 * inputs[4]
+    commands[1] = gain * (0.2 * states[1] - 0.1 * inputs[3] ** 2)
+
+
+def arm(kp, ki, gain, lag, mass, length, amplitude, begin, sensor):
+    """A spatial arm with a flexible link and two controllers, one of which reads the command of the other."""
+    system = flexmb.System(gravity=(0, 0.3, -9.81))
+    points = {"sensor": (0.5 * length + sensor, 0.1, 0)}
+    link = flexmb.rigid_body("link", mass=mass, inertia=mass * np.diag([0.02, 0.05, 0.06]), points=points)
+    link = system.add(link, position=(0, 0, 0), angular_velocity=(0, 2.0, 0))
+    blade = random_flexible_body(np.random.default_rng(3), name="blade", second_order=True, damping=0.4)
+    blade = system.add(blade, position=(length, 0, 0))
+    system.revolute("shoulder", system.ground.at((0, 0, 0)), link, axis=(0, 1, 0), at=(0, 0, 0))
+    system.universal("elbow", link.at((length, 0, 0)), blade["start"], axis=(0, 1, 0), second_axis=(0, 0, 1))
+    wave = flexmb.time_functions.harmonic(amplitude, 3.0)
+    system.controller(
+        "servo",
+        flexmb.controllers.pid(kp, ki, 2.0, filter=0.01, initial=begin),
+        inputs={"measured": "coordinate:shoulder", "reference": wave},
+        outputs={"command": "effort:shoulder"},
+    )
+    system.controller(
+        "mixer",
+        mixing(gain=gain, lag=lag, initial=(begin, 0.1)),
+        inputs={
+            "seen": "velocity:blade.end:z", "turn": "rotation:blade.end:y", "bend": "elastic:blade:1",
+            "speed": "rate:shoulder", "other": "command:servo:command",
+        },
+        outputs={"push": "force:link.sensor:z", "twist": "moment:blade.end:y"},
+    )  # fmt: skip
+    return system
+
+
+SERIES = {
+    "tip": lambda r: r.position("blade.end")[:, 2],
+    "reaction": lambda r: r.reaction("shoulder")[:, 0],
+    "state": lambda r: r.element_states[:, 2],
+}
+OPTIONS = {"step": STEP, "output_step": STEP, "newton_tolerance": 1e-11}
+
+
+def ends(result):
+    return {name: float(series(result)[-1]) for name, series in SERIES.items()}
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """By extrapolated differences of simulations."""
+    options = OPTIONS | {"newton_tolerance": 1e-13}
+    return gradient(arm, AT, DURATION, measure=ends, relative_step=5e-3, workers=1, **options)
+
+
+def assert_agrees(found, expected, name):
+    """To 1e-6 of the largest of the relative derivatives, beside the uncertainty of the differences."""
+    scale = np.array(list(AT.values()))
+    known, error = expected.of(name) * scale, expected.errors[name] * scale
+    assert (np.abs(found * scale - known) <= 1e-6 * np.abs(known).max() + 2 * error).all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SERIES)
+def test_the_adjoint_of_controllers_gives_the_derivatives_of_the_simulation(expected, name):
+    found = adjoint_gradient(arm, AT, DURATION, SERIES[name], over="final", **OPTIONS)
+    assert_agrees(found.of("result"), expected, name)
+
+
+@pytest.mark.long
+def test_the_direct_method_gives_them_all(expected):
+    found = direct_gradient(arm, AT, DURATION, measure=ends, **OPTIONS)
+    for name in SERIES:
+        assert_agrees(found.of(name), expected, name)
+
+
+def test_adjoint_and_direct_method_agree_on_a_short_motion():
+    at = {name: AT[name] for name in ("kp", "lag", "amplitude", "begin", "sensor")}
+    rest = {name: value for name, value in AT.items() if name not in at}
+
+    def model(**values):
+        return arm(**values, **rest)
+
+    back = adjoint_gradient(model, at, 0.02, SERIES["tip"], over="final", **OPTIONS).of("result")
+    forth = direct_gradient(model, at, 0.02, measure=lambda r: {"x": float(SERIES["tip"](r)[-1])}, **OPTIONS).of("x")
+    scale = np.array(list(at.values()))
+    assert back * scale == pytest.approx(forth * scale, rel=0, abs=1e-6 * np.abs(forth * scale).max())
+
+
+def test_sampled_controllers_are_refused_by_name():
+    def model(kp):
+        system = flexmb.System()
+        rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+        system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+        inputs, outputs = {"measured": "coordinate:hinge"}, {"command": "effort:hinge"}
+        system.controller("servo", flexmb.controllers.pid(kp, 0, 0, sample_time=0.1), inputs=inputs, outputs=outputs)
+        return system
+
+    with pytest.raises(flexmb.ControllerError, match=r"controllers that are sampled, .* 'servo'"):
+        adjoint_gradient(model, {"kp": 1.0}, 0.1, lambda r: r.w[:, 5], step=1e-2)

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial import ConvexHull
+import scipy
 
 import fem
 import flexmb
@@ -38,7 +38,7 @@ def _hull(*circles: tuple[float, float]) -> np.ndarray:
     """The convex outline (n, 2) around circles on the x axis: (x, radius)."""
     angle = np.linspace(0, 2 * np.pi, 96, endpoint=False)
     points = np.concatenate([np.column_stack([x + r * np.cos(angle), r * np.sin(angle)]) for x, r in circles])
-    return points[ConvexHull(points).vertices]
+    return points[scipy.spatial.ConvexHull(points).vertices]
 
 
 def crank_shape() -> Shape:

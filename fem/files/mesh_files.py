@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import meshio
 import numpy as np
 
 from fem.elements import ELEMENTS, file_cell
@@ -25,6 +25,9 @@ from fem.mesh.mesh import Mesh
 from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
 from fem.mesh.steps import Step
 from fem.user_files import written_whole
+
+if TYPE_CHECKING:
+    import meshio  # slow: imported where it is needed
 
 _REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref"}
 """Cell data of meshio that hold a number of a group, and how a group without a name is called."""
@@ -207,8 +210,10 @@ def _read_tetgen(path: Path) -> RawMesh:
     return _read_by_meshio(path)
 
 
-def _meshio_read(path: Path) -> meshio.Mesh:
+def _meshio_read(path: Path) -> "meshio.Mesh":
     """What meshio reads."""
+    import meshio
+
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -228,7 +233,7 @@ def _meshio_read(path: Path) -> meshio.Mesh:
         ) from None
 
 
-def raw_from_meshio(data: meshio.Mesh, first: int = 1) -> RawMesh:
+def raw_from_meshio(data: "meshio.Mesh", first: int = 1) -> RawMesh:
     """Cells, groups and sets of a meshio mesh; `first` is the number of the first node in messages."""
     if np.ndim(data.points) != 2 or not len(data.points):
         raise MeshError("holds no points; it may be damaged or cut off, write it again.")
@@ -250,7 +255,7 @@ def _raw_from_vtk(data: VtkFields) -> RawMesh:
     return RawMesh(data.points, np.arange(len(data.points)), data.blocks, groups, nodes, faces)
 
 
-def _node_rows(block: meshio.CellBlock) -> np.ndarray:
+def _node_rows(block: "meshio.CellBlock") -> np.ndarray:
     if block.type.startswith("polyhedron"):  # lists of faces: counted and reported, not used
         return np.zeros((len(block.data), 0), dtype=np.int64)
     return np.asarray(block.data, dtype=np.int64)
@@ -273,7 +278,7 @@ def _by_number(
         groups[name] = [np.union1d(a, b) for a, b in zip(groups.get(name, rows), rows, strict=True)]
 
 
-def _families(groups: dict[str, list[np.ndarray]], nodes: dict[str, np.ndarray], data: meshio.Mesh) -> None:
+def _families(groups: dict[str, list[np.ndarray]], nodes: dict[str, np.ndarray], data: "meshio.Mesh") -> None:
     """Groups of a MED file: meshio leaves them as a number for each cell and node, and the group names of
     each number."""
     families = getattr(data, "cell_tags", None) or {}
@@ -365,10 +370,14 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
 
 
 def _write_by_meshio(mesh: Mesh, path: Path) -> None:
+    import meshio
+
     meshio.write(path, _to_meshio(mesh, path.suffix.lower()))
 
 
-def _to_meshio(mesh: Mesh, ending: str) -> meshio.Mesh:
+def _to_meshio(mesh: Mesh, ending: str) -> "meshio.Mesh":
+    import meshio
+
     data = meshio.Mesh(mesh.points, [(file_cell(b.kind), b.connectivity) for b in mesh.cells])
     if ending in _FIELDS_IN:
         data.point_data, data.cell_data = _as_fields(mesh)

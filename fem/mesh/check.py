@@ -4,10 +4,10 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from fem.elements import ELEMENTS, LINE, LINES, SHELLS, Element, element
 from fem.errors import MeshError, MeshWarning
@@ -235,7 +235,7 @@ def _mid_sides(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 
 def _duplicates(mesh: Mesh) -> list[Finding]:
     findings = []
-    pairs = cKDTree(mesh.points).query_pairs(COINCIDENT * mesh.size, output_type="ndarray")
+    pairs = scipy.spatial.cKDTree(mesh.points).query_pairs(COINCIDENT * mesh.size, output_type="ndarray")
     if len(pairs):
         some = ", ".join(f"{mesh.node_label(int(a))} and {mesh.node_label(int(b))}" for a, b in pairs[:3])
         text = (
@@ -406,7 +406,7 @@ def _unused(mesh: Mesh) -> list[Finding]:
 
 def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
     """The mesh with coincident nodes merged; `tolerance` is a distance (default: 1e-9 of the box)."""
-    pairs = cKDTree(mesh.points).query_pairs(
+    pairs = scipy.spatial.cKDTree(mesh.points).query_pairs(
         COINCIDENT * mesh.size if tolerance is None else tolerance, output_type="ndarray"
     )
     n = len(mesh.points)

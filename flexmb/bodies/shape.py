@@ -11,11 +11,11 @@ so that the sums over all triangles are exact for the polyhedron: what lies outs
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from fem.errors import MeshError
 from flexmb.spatial.lie import rotation_exp
@@ -145,7 +145,8 @@ def _integrals(points: np.ndarray, triangles: np.ndarray, name: str, instead: st
 
 def welded(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """The triangles (nt, 3) with one number for points that coincide: some files repeat every corner."""
-    near = cKDTree(points).query_pairs(WELDED * float(np.linalg.norm(np.ptp(points, axis=0))), output_type="ndarray")
+    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    near = scipy.spatial.cKDTree(points).query_pairs(WELDED * size, output_type="ndarray")
     joined = sp.coo_array((np.ones(len(near)), (near[:, 0], near[:, 1])), shape=(len(points), len(points)))
     return np.asarray(connected_components(joined, directed=False)[1][triangles], dtype=np.int64)
 

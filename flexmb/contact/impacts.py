@@ -22,10 +22,9 @@ systems with frictional contact using joint coordinates and canonical equations 
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.integrate import solve_ivp
-from scipy.optimize import minimize_scalar
 
 from flexmb.contact.cones import TOLERANCE, Coulomb, solve_contacts
 from flexmb.errors import UnilateralError
@@ -141,7 +140,8 @@ def algebraic_impact(
 
         angles = np.linspace(0.0, 2 * np.pi, DIRECTIONS, endpoint=False)
         best, width = angles[int(np.argmin([gained(x) for x in angles]))], 2 * np.pi / DIRECTIONS
-        least = minimize_scalar(gained, bounds=(best - width, best + width), method="bounded", options={"xatol": 1e-12})
+        bounds = (best - width, best + width)
+        least = scipy.optimize.minimize_scalar(gained, bounds=bounds, method="bounded", options={"xatol": 1e-12})
         found = along(np.array([np.cos(least.x), np.sin(least.x)]))
     if not np.isfinite(found).all():
         raise UnilateralError("Friction along the slip prevents the rebound; the algebraic law has no impulse.")
@@ -182,7 +182,7 @@ class _Path:
 
         end.terminal = rests.terminal = True  # type: ignore[attr-defined]
         end.direction, rests.direction = 1.0, -1.0  # type: ignore[attr-defined]
-        found = solve_ivp(
+        found = scipy.integrate.solve_ivp(
             rates,
             (0.0, LONGEST),
             np.concatenate([self.u, self.impulse, [self.work]]),

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Float, Int
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import ConvexHull
 
 from fem.errors import MeshError
 from flexmb.kernels.contact import mesh as layout
@@ -54,7 +54,7 @@ class Tree(NamedTuple):
 
 def convex_hull(points: Float[np.ndarray, "n 3"]) -> Hull:
     """The convex hull of points that span a volume; triangles in one plane are one face."""
-    found = ConvexHull(points)
+    found = scipy.spatial.ConvexHull(points)
     normals = found.equations[:, :3]
     one, other = np.repeat(np.arange(len(normals)), 3), found.neighbors.ravel()
     flat = np.linalg.norm(normals[one] - normals[other], axis=1) < FLAT

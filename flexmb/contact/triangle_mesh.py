@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from jaxtyping import Float, Int
-from scipy.spatial import ConvexHull, QhullError
 
 from fem.errors import MeshError
 from fem.mesh.mesh import Mesh
@@ -154,7 +154,7 @@ def hull(
     points = shape.scaled(scale).points
     try:
         whole = convex_hull(points)
-    except (QhullError, ValueError) as error:
+    except (scipy.spatial.QhullError, ValueError) as error:
         raise MeshError(
             f"The points of {name!r} span no volume, so that they have no convex hull of one: they are in a plane, or "
             "too few."
@@ -173,9 +173,9 @@ def _most_distant(points: np.ndarray, count: int) -> np.ndarray:
         ends.append(next(k for k in range(len(points)) if k not in ends))
     while len(ends) < count:
         try:
-            sides = ConvexHull(points[ends]).equations
+            sides = scipy.spatial.ConvexHull(points[ends]).equations
             out = (points @ sides[:, :3].T + sides[:, 3]).max(axis=1)
-        except QhullError:
+        except scipy.spatial.QhullError:
             out = np.linalg.norm(points - points[ends].mean(axis=0), axis=1)
         out[ends] = -np.inf
         ends.append(int(out.argmax()))

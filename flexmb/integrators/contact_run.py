@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 import scipy.sparse as sp
-from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
 from fem.errors import ConvergenceError
@@ -226,7 +226,7 @@ class ContactRun(GeneralisedAlphaRun):
             self._part(size, PROBE)
             return float(self.equations.workspace.point_gap[hits].min())
 
-        return float(brentq(least, 0.0, left, xtol=SAME * left, rtol=1e-15))
+        return float(scipy.optimize.brentq(least, 0.0, left, xtol=SAME * left, rtol=1e-15))
 
     def _until_change(self, left: float) -> float:
         """The part of `left` until a point begins or ceases to slide.

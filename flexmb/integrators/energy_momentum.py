@@ -51,6 +51,7 @@ from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.calls import accept_step, balance_step, begin_step, conserve
 from flexmb.kernels.steps.conserving import (
     BALANCED,
+    KEPT,
     MORE,
     MOST_ITERATIONS,
     NO_MASS,
@@ -380,7 +381,8 @@ def _motion(equations: Equations, begin: Start, alone: np.ndarray) -> Conserving
         "moved_q": nq, "moved_values": nr, "moved_G": rows, "back": (nb, 12), "row": (2, 6 + mmax),
         "vectors": (6, 6 + mmax), "eta": mmax, "P": (nb, products), "P_slow": (nb, products), "P_D": products,
         "P_there": products,
-        "gained": nv, "size": 1, "there_Mrr": (6, 6), "there_Mre": (6, mmax), "energies": 5, "iterations": 1,
+        "gained": nv, "size": 1, "corrections": (KEPT, nv + nj), "squares": KEPT,
+        "there_Mrr": (6, 6), "there_Mre": (6, mmax), "energies": 5, "iterations": 1,
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()} | given
     return pointed(ConservingState(**arrays))

@@ -112,7 +112,7 @@ _record(
 )
 _record(
     conserving.ConservingState,
-    d2="flown moment end_moment row vectors there_Mrr there_Mre nodes weights P P_slow back",
+    d2="flown moment end_moment row vectors there_Mrr there_Mre corrections nodes weights P P_slow back",
     d3="Mrr Lrr Mre G moved_G",
 )
 _record(step.IntegratorState, d2="pose next_pose powers past")

@@ -8,8 +8,8 @@ import warnings
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.spatial.transform import Rotation
 
 from flexmb.errors import GimbalLockWarning, MeasureError
 
@@ -40,7 +40,7 @@ def attitude_as(axes: Float[np.ndarray, "nt 3 3"], form: str, what: str = "frame
             f"'ZYX' (about the axes of the frame) or 'zyx' (about those of the world), in which neighbours "
             f"differ; found {form!r}."
         )
-    rotation = Rotation.from_matrix(axes)
+    rotation = scipy.spatial.transform.Rotation.from_matrix(axes)
     if form == "rotation vector":
         return rotation.as_rotvec()
     if form == "quaternion":

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import scipy
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from fem.errors import unknown_name
 from flexmb.bodies.body import Body
@@ -105,7 +105,8 @@ def frame_motion(motion: Motion, name: str, point: ArrayLike | None = None, node
 def attitudes(motion: Motion, body: int) -> Float[np.ndarray, "nt 3 3"]:
     """Rotation matrices (nt, 3, 3), body to world, of a body over time."""
     s = starts_of(np.array([b.modes for b in motion.mechanism.bodies]))[0][body]
-    return Rotation.from_quat(np.asarray(motion.q)[:, [s + 4, s + 5, s + 6, s + 3]]).as_matrix()
+    quaternions = np.asarray(motion.q)[:, [s + 4, s + 5, s + 6, s + 3]]
+    return scipy.spatial.transform.Rotation.from_quat(quaternions).as_matrix()
 
 
 def _at_rest(nt: int, marker: Marker) -> FrameMotion:
@@ -192,7 +193,7 @@ def _in_world(motion: Motion, body: int, local: _Local) -> FrameMotion:
 
     return FrameMotion(
         position=r + world(c),
-        axes=R @ Rotation.from_rotvec(local.theta).as_matrix() @ local.A0,
+        axes=R @ scipy.spatial.transform.Rotation.from_rotvec(local.theta).as_matrix() @ local.A0,
         velocity=world(v + np.cross(omega, c) + cdot),
         angular_velocity=world(omega + turn),
         acceleration=world(acceleration),

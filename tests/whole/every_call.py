@@ -173,7 +173,7 @@ def thrown_rods():
         for k, spin in enumerate((3.0, -3.0))
     ]
     system.revolute("hinge", rods[0]["end"], rods[1], axis=(0, 0, 1))
-    return flexmb.simulate(system, 0.4, method="energy-momentum", step=0.1)
+    return flexmb.simulate(system, 0.6, method="energy-momentum", step=0.3)
 
 
 def every_way():

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from fem.elements import Element, element
 
@@ -25,7 +25,7 @@ def closest_points(
     local = [np.asarray(s.faces[f]) for s, (_, _, f) in zip(shapes, faces, strict=True)]
     centres = np.array([points[n[k]].mean(axis=0) for n, k in zip(of_face, local, strict=True)])
     size = float(np.mean([np.ptp(points[n[k]], axis=0).max() for n, k in zip(of_face, local, strict=True)]))
-    _, near = cKDTree(centres).query(points[nodes], k=min(NEAR, len(faces)))
+    _, near = scipy.spatial.cKDTree(centres).query(points[nodes], k=min(NEAR, len(faces)))
     found, places, distances = [], [], []
     for node, candidates in zip(nodes, near.reshape(len(nodes), -1), strict=True):
         best = min(

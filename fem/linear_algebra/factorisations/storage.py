@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import psutil
-from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from fem.errors import FactorisationError, MatrixError
 from fem.renamed import renamed
@@ -59,6 +58,8 @@ class SolverOptions:
         """Bytes that the process may take. Raises `MatrixError` when `memory` is no size."""
         if self.memory is None:
             return int(ALL_MEMORY * psutil.virtual_memory().total)
+        from pydantic import ByteSize, TypeAdapter, ValidationError  # a fifth of the import of flexmb
+
         try:
             size = int(TypeAdapter(ByteSize).validate_python(self.memory))
         except ValidationError:
@@ -146,6 +147,8 @@ def too_small(solver: SolverOptions, equations: int, there: int, core: int) -> F
 
 def readable(size: float) -> str:
     """A number of bytes as text with a unit."""
+    from pydantic import ByteSize
+
     return ByteSize(int(size)).human_readable()
 
 

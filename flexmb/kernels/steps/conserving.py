@@ -1,7 +1,7 @@
 """Compiled steps of the energy-momentum scheme, whose equations flexmb/integrators/energy_momentum.py describes.
 
-A step is iterated with the matrix of generalised-alpha. Where this converges too slowly, Python continues with Newton's
-method, which evaluates the same equations (`balance_step`).
+A step is iterated by Broyden's method, which begins with the matrix of generalised-alpha. Where this converges too
+slowly, Python continues with Newton's method, which evaluates the same equations (`balance_step`).
 """
 
 import math
@@ -47,8 +47,13 @@ from flexmb.kernels.steps.mean_rows import ENOUGH, FEWEST, MOST, mean_rows
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
 
 MOST_ITERATIONS = 60
-SLOW = 0.5
-"""Contraction rate of the iteration above which its matrix is computed by differences."""
+SLOW, SLOW_ITERATIONS = 0.5, 12
+"""Contraction rate above which an iteration is slow, and the number of slow iterations of a step after which its matrix
+is computed by differences."""
+KEPT = 20
+"""Number of corrections that Broyden's method keeps; then it begins again."""
+SINGULAR = 0.05
+"""Smallest factor by which a change of the equations may differ from that of a singular matrix for it to be used."""
 FARTHEST = 4 * math.pi
 """Largest rotation (rad) of a body in a step."""
 ROUNDING = 1e-13
@@ -132,6 +137,8 @@ class ConservingState(NamedTuple):
     there_Mrr: np.ndarray  # (6, 6)
     there_Mre: np.ndarray  # (6, mmax)
     energies: np.ndarray  # (5,)
+    corrections: np.ndarray  # (KEPT, nv+nj) of displacement and multipliers with one matrix
+    squares: np.ndarray  # (KEPT,) of the lengths of their displacements
     nodes: np.ndarray  # (MOST+1, MOST) Gauss points in [0, 1], and
     weights: np.ndarray  # their weights, by number
     iterations: np.ndarray  # (1,) iterations so far
@@ -540,10 +547,48 @@ def _correct(anew, null_rows, flat, h, middle, state, kinematics, workspace):
 
 
 @njit(cache=True)
+def _update(weight, kept, state, x, multipliers):
+    """Replace the correction by that of Broyden's method, whose matrix agrees with the last `kept` changes of the
+    equations, and keep it; returns the number of corrections that are kept.
+
+    Source: Kelley, Iterative Methods for Linear and Nonlinear Equations, 1995, section 7.3. Lengths are those of the
+    displacements, in lengths of the mechanism or radians.
+    """
+    n, along = len(x), 0.0
+    if kept == KEPT:
+        kept = 0
+    for k in range(kept):
+        step, along = state.corrections[k], 0.0
+        for i in range(n):
+            along += weight[i] * weight[i] * step[i] * x[i]
+        along /= state.squares[k]
+        if k < kept - 1:
+            following = state.corrections[k + 1]
+            for i in range(n):
+                x[i] += along * following[i]
+            for r in range(len(multipliers)):
+                multipliers[r] += along * following[n + r]
+    if abs(1.0 - along) < SINGULAR or not abs(along) < np.inf:
+        kept = 0  # the changes do not determine a matrix
+    factor = 1.0 / (1.0 - along) if kept > 0 else 1.0
+    step, square = state.corrections[kept], 0.0
+    for i in range(n):
+        x[i] *= factor
+        step[i] = x[i]
+        square += (weight[i] * x[i]) ** 2
+    for r in range(len(multipliers)):
+        multipliers[r] *= factor
+        step[n + r] = multipliers[r]
+    state.squares[kept] = square
+    return kept + 1 if square > 0.0 else 0
+
+
+@njit(cache=True)
 def _iterate(flat, h, before, middle, after, state, kinematics, there, workspace):
-    """Solve the equations of a step by iteration with a matrix without gyroscopic terms; returns `CONVERGED`,
-    `TOO_SLOW` or `NO_MASS`."""
-    previous, settled, rounding = np.inf, 0, ROUNDING * _far(flat, state.q)
+    """Solve the equations of a step by Broyden's method, which begins with a matrix without gyroscopic terms and
+    without those of the reactions; returns `CONVERGED`, `TOO_SLOW` or `NO_MASS`."""
+    previous, settled, rounding, nj = np.inf, 0, ROUNDING * _far(flat, state.q), flat.joint_rows
+    kept, slow = 0, 0
     null_rows = np.zeros((0, 0))
     for iteration in range(MOST_ITERATIONS):
         unbalanced = balance_step(flat, h, before, middle, after, state, kinematics, there, workspace)
@@ -551,16 +596,20 @@ def _iterate(flat, h, before, middle, after, state, kinematics, there, workspace
             return TOO_SLOW
         if settled > MORE or (settled > 0 and unbalanced <= BALANCED):
             return CONVERGED
-        outcome, null_rows = _correct(previous > MOVED, null_rows, flat, h, middle, state, kinematics, workspace)
+        anew = iteration < 4 and previous > MOVED
+        outcome, null_rows = _correct(anew, null_rows, flat, h, middle, state, kinematics, workspace)
         if outcome < 0:
             return NO_MASS
+        kept = _update(flat.weight, 0 if anew else kept, state, workspace.x, workspace.change[:nj])
         size = largest(workspace.x, flat.weight)
         state.iterations[0] += 1.0
-        if not size < np.inf or (iteration > 3 and size > max(SLOW * previous, rounding)):
+        if iteration > 3 and size > max(SLOW * previous, rounding):
+            slow += 1
+        if not size < np.inf or slow > SLOW_ITERATIONS:
             return TOO_SLOW
         for i in range(len(state.D)):
             state.D[i] += workspace.x[i]
-        for r in range(flat.joint_rows):
+        for r in range(nj):
             state.trial[r] += 0.5 * workspace.change[r]
         if settled > 0 or size <= SMALLEST or (size < rounding and size > 0.3 * previous):
             settled += 1

@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from flexmb.contact.group import ContactGroup
 from flexmb.contact.laws import NormalLaw, TurningFriction
@@ -87,7 +87,7 @@ def _near(surfaces: Sequence[Surface], drawn: Sequence[tuple[np.ndarray, np.ndar
     small = np.setdiff1d(np.arange(len(reach)), large)
     found = [(int(i), int(j)) for i in large for j in range(len(reach)) if j not in large or j > i]
     if len(small):
-        tree = cKDTree(points[small])
+        tree = scipy.spatial.cKDTree(points[small])
         found += [(int(small[i]), int(small[j])) for i, j in tree.query_pairs(2 * reach[small].max())]
     for i, j in found:
         a, b = surfaces[i], surfaces[j]

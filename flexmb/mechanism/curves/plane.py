@@ -57,7 +57,7 @@ class Curve:
         return np.asarray(self.polynomial(np.asarray(s, dtype=float)))
 
     @property
-    def polynomial(self) -> scipy.interpolate.PPoly:
+    def polynomial(self) -> "scipy.interpolate.PPoly":
         """The quintics between the knots, with values (2,)."""
         n = int(self.data[0])
         coefficients = self.data[3 + n :].reshape(n, 2, 6).transpose(2, 0, 1)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.interpolate
+import scipy
 from jaxtyping import Float
 
 from flexmb.bodies.body import Body

@@ -8,8 +8,8 @@ compiled loop.
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.spatial.transform import Rotation
 
 from fem.errors import unknown_name
 from flexmb.errors import JointError, MechanismError
@@ -128,7 +128,7 @@ def _own_motion(motion: Motion, row: Row) -> RowMotion:
         return RowMotion(value - row.offset, (direction * velocity).sum(axis=1), direction, none)
     S = np.einsum("tki,tkj->tij", A, b.axes)
     if row.kind == SPIN:  # its coordinate is a component of the rotation vector
-        value = Rotation.from_matrix(S).as_rotvec()[:, row.axes[0]]
+        value = scipy.spatial.transform.Rotation.from_matrix(S).as_rotvec()[:, row.axes[0]]
         direction = A[:, :, row.axes[0]]
         return RowMotion(value, (direction * turning).sum(axis=1), none, direction)
     if row.kind == ANGLE:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from flexmb.contact.shape import ContactShape
 from flexmb.mechanism.contacts.element import contact_shapes, is_contact
@@ -84,7 +84,7 @@ def _fastest(
         if not 2 * speed.max(initial=0.0) * step > size[ends].min(initial=np.inf):
             continue
         near = 2 * (reach[ends].max() + interval * speed.max())
-        for a, b in cKDTree(x[at, ends]).query_pairs(near):
+        for a, b in scipy.spatial.cKDTree(x[at, ends]).query_pairs(near):
             i, j = int(ends[a]), int(ends[b])
             gap, rate = x[at, j] - x[at, i], v[at, j] - v[at, i]
             fast, apart = float(np.linalg.norm(rate)), float(np.linalg.norm(gap)) - reach[i] - reach[j]

@@ -219,10 +219,10 @@ def every_way():
     crowd()
     sprinkler()
 
-    def model(mass, length):
-        return arm(mass, length, law=maxwell(k=50.0, tau=0.1))
+    def model(mass, length, k):
+        return arm(mass, length, law=maxwell(k=k, tau=0.1))
 
-    at = {"mass": 2.0, "length": 1.0}
+    at = {"mass": 2.0, "length": 1.0, "k": 50.0}
     adjoint_gradient(model, at, 0.02, lambda r: r.position("body.end")[:, 2], over="final", step=1e-3)
     direct_gradient(model, at, 0.02, measure=lambda r: {"x": r.position("body.end")[-1, 2]}, step=1e-3)
 

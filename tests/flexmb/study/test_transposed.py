@@ -6,6 +6,7 @@ from mechanisms import random_flexible_body
 
 import flexmb
 from flexmb.equations.evaluation import Equations
+from flexmb.kernels.derivatives.adjoint import make_costates
 from flexmb.kernels.derivatives.transposed import make_scratch, transposed
 from flexmb.mechanism.compile import compiled
 
@@ -50,11 +51,25 @@ def test_they_are_the_derivatives(second_order, far):
     q = e.displaced(mechanism.initial.q, far * rng.normal(size=nv))
     w, wdot, multipliers, y = (rng.normal(size=n) for n in (nv, nv, nj, nv))
     functions = mechanism.function_values(0.1)
-    scratch, displaced = make_scratch(flat)
+    (scratch, displaced), costates = make_scratch(flat), make_costates(flat)
     to_q, to_w, to_wdot = np.zeros(nv), np.zeros(nv), np.zeros(nv)
     e.residual(functions, q, w, wdot, multipliers)
     transposed(
-        flat, q, w, wdot, y, functions, e.angles, e.kinematics, e.workspace, scratch, displaced, to_q, to_w, to_wdot
+        flat,
+        q,
+        w,
+        wdot,
+        y,
+        functions,
+        e.angles,
+        e.kinematics,
+        e.workspace,
+        scratch,
+        displaced,
+        costates,
+        to_q,
+        to_w,
+        to_wdot,
     )
     found = {"q": to_q, "w": to_w, "wdot": to_wdot}
     directions = np.eye(nv)

@@ -176,9 +176,10 @@ def _read_med(path: Path) -> RawMesh:
     except MeshError as error:
         with tempfile.TemporaryDirectory() as folder:
             copy = _with_families(path, Path(folder) / path.name)
-            if copy is None:
-                raise error from None
-            return _med_order(_read_by_meshio(copy))
+            if copy is not None:
+                with contextlib.suppress(MeshError):  # which would name the copy
+                    return _med_order(_read_by_meshio(copy))
+        raise error from None
 
 
 def _with_families(path: Path, to: Path) -> Path | None:
@@ -193,8 +194,8 @@ def _with_families(path: Path, to: Path) -> Path | None:
                 return None
             file.require_group(f"FAS/{name}")
         return to
-    except (ImportError, OSError, LookupError, StopIteration, ValueError):
-        return None
+    except (ImportError, OSError, RuntimeError, LookupError, StopIteration, ValueError, TypeError, AttributeError):
+        return None  # h5py raises all of them for damaged files
 
 
 def _read_tetgen(path: Path) -> RawMesh:

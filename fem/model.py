@@ -38,8 +38,24 @@ from fem.shown import shown
 _MATERIALS = (Material, Beam, BeamTable, Shell, Truss)
 
 
+class _Condensed:
+    """Matrices over the free dofs, from `mass_of_all` and `stiffness_of_all` over those of all nodes."""
+
+    dofs: DofMap
+    mass_of_all: Any
+    stiffness_of_all: Any
+
+    @cached_property
+    def M(self) -> sp.csr_matrix:
+        return self.dofs.condense(self.mass_of_all)
+
+    @cached_property
+    def K(self) -> sp.csr_matrix:
+        return self.dofs.condense(self.stiffness_of_all)
+
+
 @dataclass(frozen=True, eq=False)
-class _Assembly:
+class _Assembly(_Condensed):
     """Matrices of a mesh, made on first use and shared by every model of the part."""
 
     mesh: Mesh
@@ -108,14 +124,6 @@ class _Assembly:
         C = sp.vstack([row * s.stiffness**0.5 for row, s in zip(rows, self.mesh.springs, strict=True)], format="csr")
         return sp.csr_matrix(C.T @ C)
 
-    @cached_property
-    def M(self) -> sp.csr_matrix:
-        return self.dofs.condense(self.mass_of_all)
-
-    @cached_property
-    def K(self) -> sp.csr_matrix:
-        return self.dofs.condense(self.stiffness_of_all)
-
 
 def _dofs_of(mesh: Mesh, bare: np.ndarray | None = None) -> DofMap:
     if bare is None:
@@ -124,7 +132,7 @@ def _dofs_of(mesh: Mesh, bare: np.ndarray | None = None) -> DofMap:
 
 
 @dataclass(frozen=True, eq=False)
-class _Imported:
+class _Imported(_Condensed):
     """Matrices as they were given, over the dofs of all nodes."""
 
     mass_of_all: sp.csr_matrix
@@ -135,14 +143,6 @@ class _Imported:
     @property
     def solid_mass(self) -> sp.csr_matrix:
         return self.mass_of_all
-
-    @cached_property
-    def M(self) -> sp.csr_matrix:
-        return self.dofs.condense(self.mass_of_all)
-
-    @cached_property
-    def K(self) -> sp.csr_matrix:
-        return self.dofs.condense(self.stiffness_of_all)
 
     @cached_property
     def D(self) -> sp.csr_matrix | None:

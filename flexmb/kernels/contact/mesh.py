@@ -23,6 +23,7 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import add, cross, dot, scale, sub
 from flexmb.kernels.base.memory import number_at
+from flexmb.kernels.contact.triangle import on_triangle
 
 CORNERS, CORNER_AT, FACES, FACE_AT, FACE_START_AT, FACE_CORNER_AT = range(6)
 TRIANGLES, LEVELS, TREE_AT, TRIANGLE_AT, VERTEX_AT, NEIGHBOUR_AT = range(6, 12)
@@ -36,8 +37,9 @@ LEVEL = 1e-9
 """Slope across an edge, relative to the distance, below which a surface does not rise there."""
 STACK = 64
 INSIDE = 0
-"""The feature of a triangle that is nearest: its inside, edges 1 to 3 (from each corner to the next), corners 4 to
-6."""
+FEATURES = (-1, 4, 5, 1, 6, 3, 2, INSIDE)
+"""The feature of a triangle that is nearest, by the corners that span it, as bits: its inside, edges 1 to 3 (from each
+corner to the next), corners 4 to 6."""
 
 
 @njit(cache=True, inline="always")
@@ -113,32 +115,10 @@ def flattest_face(mesh, n):
 
 @njit(cache=True)
 def _closest(address, at, x):
-    """The point of the triangle at `at` that is closest to `x`, and its feature (Ericson, Real-Time Collision
-    Detection, 2005)."""
+    """The point of the triangle at `at` that is closest to `x`, and its feature."""
     a, b, c = _three(address, at), _three(address, at + 3), _three(address, at + 6)
-    ab, ac, ap = sub(b, a), sub(c, a), sub(x, a)
-    d1, d2 = dot(ab, ap), dot(ac, ap)
-    if d1 <= 0.0 and d2 <= 0.0:
-        return a, 4
-    bp = sub(x, b)
-    d3, d4 = dot(ab, bp), dot(ac, bp)
-    if d3 >= 0.0 and d4 <= d3:
-        return b, 5
-    vc = d1 * d4 - d3 * d2
-    if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        return add(a, scale(d1 / (d1 - d3), ab)), 1
-    cp = sub(x, c)
-    d5, d6 = dot(ab, cp), dot(ac, cp)
-    if d6 >= 0.0 and d5 <= d6:
-        return c, 6
-    vb = d5 * d2 - d1 * d6
-    if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        return add(a, scale(d2 / (d2 - d6), ac)), 3
-    va = d3 * d6 - d5 * d4
-    if va <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
-        return add(b, scale((d4 - d3) / ((d4 - d3) + (d5 - d6)), sub(c, b))), 2
-    n = _three(address, at + NORMAL)
-    return sub(x, scale(dot(n, ap), n)), INSIDE
+    between, corners = on_triangle(sub(a, x), sub(b, x), sub(c, x))
+    return add(x, between), FEATURES[corners]
 
 
 @njit(cache=True)

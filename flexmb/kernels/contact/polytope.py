@@ -14,6 +14,7 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import add, cross, dot, scale, sub, vector
 from flexmb.kernels.contact.convex import AXES, BOX, MESH, span
+from flexmb.kernels.contact.triangle import on_triangle
 
 SAME, MEET = 1e-12, 1e-11
 """Error of a distance, and the distance of shapes that meet, relative to their extents."""
@@ -53,32 +54,6 @@ def _on_line(a, b):
 
 
 @njit(cache=True)
-def _on_triangle(a, b, c):
-    """The point of a triangle that is closest to the origin, and the corners that span it, as bits."""
-    ab, ac = sub(b, a), sub(c, a)
-    d1, d2 = -dot(ab, a), -dot(ac, a)
-    if d1 <= 0.0 and d2 <= 0.0:
-        return a, 1
-    d3, d4 = -dot(ab, b), -dot(ac, b)
-    if d3 >= 0.0 and d4 <= d3:
-        return b, 2
-    vc = d1 * d4 - d3 * d2
-    if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        return add(a, scale(d1 / (d1 - d3), ab)), 3
-    d5, d6 = -dot(ab, c), -dot(ac, c)
-    if d6 >= 0.0 and d5 <= d6:
-        return c, 4
-    vb = d5 * d2 - d1 * d6
-    if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        return add(a, scale(d2 / (d2 - d6), ac)), 5
-    va = d3 * d6 - d5 * d4
-    if va <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
-        return add(b, scale((d4 - d3) / ((d4 - d3) + (d5 - d6)), sub(c, b))), 6
-    n = cross(ab, ac)
-    return scale(dot(a, n) / dot(n, n), n), 7
-
-
-@njit(cache=True)
 def _on_simplex(simplex, count):
     """The point of a simplex that is closest to the origin; keeps the corners that span it, and returns their number,
     4 if the origin is inside."""
@@ -90,7 +65,7 @@ def _on_simplex(simplex, count):
         x, bits = _on_line(a, b)
     else:
         c = vector(simplex, 2)
-        x, bits = _on_triangle(a, b, c)
+        x, bits = on_triangle(a, b, c)
         if count == 4:
             best, outside, chosen = math.inf, False, x
             for face in range(4):
@@ -100,7 +75,7 @@ def _on_simplex(simplex, count):
                 if dot(n, p) * dot(n, sub(o, p)) < 0.0:
                     continue  # the origin is on the side of the fourth corner
                 outside = True
-                y, own = _on_triangle(p, q, r)
+                y, own = on_triangle(p, q, r)
                 if dot(y, y) < best:
                     best, chosen = dot(y, y), y
                     bits = ((own & 1) << i) | ((own >> 1 & 1) << j) | ((own >> 2 & 1) << k)

@@ -14,7 +14,6 @@ coordinates depend on positions too: their second derivatives are those of rows
 
 from numba import njit
 
-from flexmb.kernels.base.algebra import matrix, vector
 from flexmb.kernels.base.data import SPIN
 from flexmb.kernels.base.dense import inner, solve_small
 from flexmb.kernels.derivatives.elements import SLOPE
@@ -29,9 +28,10 @@ from flexmb.kernels.equations.controllers import (
     VALUE,
     command_answer,
     command_forces,
+    signal_geometry,
 )
 from flexmb.kernels.equations.displacement import displace
-from flexmb.kernels.equations.rows import place_markers, row_geometry
+from flexmb.kernels.equations.rows import place_markers
 
 
 @njit(cache=True)
@@ -102,18 +102,7 @@ def _add_signals(flat, sort, angles, kinematics, scratch, out):
     for i in range(len(flat.signal_sort)):
         if flat.signal_sort[i] == sort and scratch.to_signals[i] != 0.0:
             a, b = flat.signal_markers[i, 0], flat.signal_markers[i, 1]
-            _, linear, angular = row_geometry(
-                flat.signal_kind[i],
-                flat.signal_axes[i, 0],
-                flat.signal_axes[i, 1],
-                flat.signal_given[i],
-                angles[flat.signal_angle[i]] if flat.signal_angle[i] >= 0 else 0.0,
-                0,
-                vector(kinematics.position, a),
-                matrix(kinematics.axes, a),
-                vector(kinematics.position, b),
-                matrix(kinematics.axes, b),
-            )
+            _, linear, angular = signal_geometry(flat, i, angles, kinematics)
             add_covector(flat, a, b, linear, angular, scratch.to_signals[i], kinematics, scratch.row_G, out)
 
 

@@ -71,24 +71,20 @@ def element_slopes(flat, functions, kinematics, workspace, scratch):
                 turn(seen, j - 3, shift)
                 answer(flat, e, t, seen, states, high)
                 turn(seen, j - 3, -SLOPE)
-            elif j < 12:
-                k = j if j < 3 else j + 6
-                kept, size = seen[k], SLOPE * (distance if j < 3 else speed if j < 9 else turning)
-                seen[k] = kept - size
-                answer(flat, e, t, seen, states, low)
-                shift = kept + size - seen[k]
-                seen[k] = kept + size
-                answer(flat, e, t, seen, states, high)
-                seen[k] = kept
             else:
-                k = first + j - 12
-                kept, size = states[k], SLOPE * scratch.state_scale[k]
-                states[k] = kept - size
+                if j < 12:
+                    given, k = seen, j if j < 3 else j + 6
+                    scale = distance if j < 3 else speed if j < 9 else turning
+                else:
+                    given, k = states, first + j - 12
+                    scale = scratch.state_scale[k]
+                kept, size = given[k], SLOPE * scale
+                given[k] = kept - size
                 answer(flat, e, t, seen, states, low)
-                shift = kept + size - states[k]
-                states[k] = kept + size
+                shift = kept + size - given[k]
+                given[k] = kept + size
                 answer(flat, e, t, seen, states, high)
-                states[k] = kept
+                given[k] = kept
             for i in range(6):
                 slopes[i, j] = (high[i] - low[i]) / shift
             for i in range(n):

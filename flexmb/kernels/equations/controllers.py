@@ -29,6 +29,24 @@ ATTEMPTS, SETTLED = 12, 1e-13
 
 
 @njit(cache=True)
+def signal_geometry(flat, i, angles, kinematics):
+    """The value of signal `i`, between two markers, and its covector in the axes of the first one."""
+    a, b = flat.signal_markers[i, 0], flat.signal_markers[i, 1]
+    return row_geometry(
+        flat.signal_kind[i],
+        flat.signal_axes[i, 0],
+        flat.signal_axes[i, 1],
+        flat.signal_given[i],
+        angles[flat.signal_angle[i]] if flat.signal_angle[i] >= 0 else 0.0,
+        0,
+        vector(kinematics.position, a),
+        matrix(kinematics.axes, a),
+        vector(kinematics.position, b),
+        matrix(kinematics.axes, b),
+    )
+
+
+@njit(cache=True)
 def _sense(flat, q, w, functions, angles, kinematics, workspace):
     """Evaluate all signals, and the derivatives of those between markers with respect to the motions of both bodies."""
     signals = workspace.signals
@@ -37,18 +55,7 @@ def _sense(flat, q, w, functions, angles, kinematics, workspace):
         a, b = flat.signal_markers[i, 0], flat.signal_markers[i, 1]
         if sort in (VALUE, RATE):
             G = workspace.signal_G[i]
-            value, nv, nw = row_geometry(
-                flat.signal_kind[i],
-                flat.signal_axes[i, 0],
-                flat.signal_axes[i, 1],
-                flat.signal_given[i],
-                angles[flat.signal_angle[i]] if flat.signal_angle[i] >= 0 else 0.0,
-                0,
-                vector(kinematics.position, a),
-                matrix(kinematics.axes, a),
-                vector(kinematics.position, b),
-                matrix(kinematics.axes, b),
-            )
+            value, nv, nw = signal_geometry(flat, i, angles, kinematics)
             to_bodies(flat, kinematics, a, b, nv, nw, G)
             signals[i] = value if sort == VALUE else _along(flat, i, G, w)
         elif sort == DEFLECTION:

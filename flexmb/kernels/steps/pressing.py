@@ -94,7 +94,8 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
     if near == 0:
         return True
     nn, states, axes = len(flat.node_skin), workspace.states, workspace.skin_axes
-    gap, taken, nodes, n = np.empty(nn), np.zeros(nn, np.bool_), workspace.skin_list, 0
+    gap, nodes, n = np.empty(nn), workspace.skin_list, 0
+    taken, listed = np.zeros(nn, np.bool_), np.zeros(nn, np.bool_)
     if anew:
         workspace.skin_known[:] = 0
     _predict(flat, q, kinematics, workspace, x, gap)
@@ -107,7 +108,7 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
         for k in range(nn):
             if not taken[k]:
                 continue
-            taken[k] = False
+            taken[k], listed[k] = False, True
             nodes[n] = k
             for c in range(sides_of(flat, k)):
                 rows[height] = 3 * k + c
@@ -136,13 +137,9 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
         if not _solve(flat, q, kinematics, workspace, x, nodes[:n], first[: n + 1], rows[:height], old, force):
             return False
         for k in range(nn):
-            if gap[k] == np.inf:
+            if listed[k] or gap[k] == np.inf:
                 continue
-            ends, b, total, listed = (skin_end(flat, k, 0), skin_end(flat, k, 1)), flat.node_skin[k], gap[k], False
-            for j in range(n):
-                listed = listed or nodes[j] == k
-            if listed:
-                continue
+            ends, b, total = (skin_end(flat, k, 0), skin_end(flat, k, 1)), flat.node_skin[k], gap[k]
             for i in range(height):
                 p, c = rows[i] // 3, rows[i] % 3
                 moved = force[i] - old[i]

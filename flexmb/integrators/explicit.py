@@ -8,7 +8,7 @@ from flexmb.equations.time_features import Pace
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.integrators.explicit_joint import ExplicitJointRun
 from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, require_coordinates
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.mechanism import Mechanism, refuse_joint_friction
 
 
 @register("explicit")
@@ -43,5 +43,7 @@ class Explicit(AdaptiveMethod):
     def begin(
         self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
     ) -> ExplicitAbsoluteRun:
+        if self.coordinates == "joint":  # there are no reactions
+            refuse_joint_friction(mechanism, "The explicit method in joint coordinates")
         kind = ExplicitJointRun if self.coordinates == "joint" else ExplicitAbsoluteRun
         return kind(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)

@@ -21,7 +21,7 @@ from flexmb.mechanism.mechanism import (
     refuse_controllers,
     refuse_element_states,
     refuse_exact_contacts,
-    refuse_joint_friction,
+    refuse_exact_friction,
     refuse_state_updates,
     refuse_surface_contacts,
 )
@@ -31,6 +31,7 @@ from flexmb.results.result import Result
 from flexmb.results.verdict import warn
 from flexmb.simulation.event_detection import EventDetection
 from flexmb.simulation.events import Event
+from flexmb.simulation.friction import warn_of_shared_reactions
 from flexmb.simulation.history import History, require_own
 from flexmb.simulation.initial_state import InitialState, with_initial_state
 from flexmb.simulation.sampling import sampled_controllers, sampling, with_first_sample
@@ -101,7 +102,7 @@ def simulate(
     if not method.presses:
         refuse_surface_contacts(mechanism, f"The method {method.name!r}")
     if not method.holds_friction:
-        refuse_joint_friction(mechanism, f"The method {method.name!r}")
+        refuse_exact_friction(mechanism, f"The method {method.name!r}")
     if not method.holds_contacts:
         refuse_exact_contacts(mechanism, f"The method {method.name!r}")
     if mechanism.contacts and (events or mechanism.frictions):
@@ -116,7 +117,7 @@ def simulate(
         refuse_contact_groups(mechanism, f"The method {method.name!r}")
     if not method.samples:
         refuse_controllers(mechanism, f"The method {method.name!r}")
-    watches = bool(events or mechanism.frictions)
+    watches = bool(events or mechanism.exact_frictions)
     if not method.updates_states:
         refuse_state_updates(mechanism, method.name)
     step = method.step
@@ -137,6 +138,8 @@ def simulate(
     with ExitStack() as open_files:
         with announced():
             begin = None if changed else start(mechanism, compiled(mechanism))
+            if begin is not None:
+                warn_of_shared_reactions(mechanism, begin.redundant)
             if sampled_controllers(mechanism):
                 method = sampling(method)
                 if begin is not None and not len(mechanism.initial.element_states):

@@ -20,6 +20,7 @@ import numpy as np
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.state_tangent import usual_states
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
 from flexmb.integrators.integrator import Steps, fastest_rotation, first_step, whole
@@ -61,6 +62,7 @@ class BDF(AdaptiveMethod):
 
     order: ClassVar[int] = 5
     integrates_states: ClassVar[bool] = True
+    controls: ClassVar[bool] = True
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "BDFRun":
         return BDFRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
@@ -83,7 +85,7 @@ class BDFRun:
         self._before, self._nodes = self.work, [state.t]
         self._powers = [self._power(state.t, state.q, state.w)]
         self.states, self._moving = [e.states.copy()], e.workspace.state_rates.copy()  # the last first; its rates
-        self._largest = np.abs(e.states)
+        self._largest = usual_states(e, state, begin.wdot, begin.multipliers)
         e.warn_far_apart()
         span = end - state.t
         self._size = (

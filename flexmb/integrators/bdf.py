@@ -23,11 +23,12 @@ from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.state_tangent import usual_states
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
-from flexmb.integrators.integrator import Steps, fastest_rotation, first_step, whole
+from flexmb.integrators.integrator import Run, Steps, fastest_rotation, first_step, whole
 from flexmb.integrators.method import AdaptiveMethod, register
 from flexmb.integrators.radau import RadauRun
 from flexmb.integrators.saddle import blocks_of
 from flexmb.integrators.travel import Travel, flying
+from flexmb.mechanism.features import SMOOTH, Feature
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 from flexmb.spatial.configuration import difference
@@ -61,14 +62,13 @@ class BDF(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    integrates_states: ClassVar[bool] = True
-    controls: ClassVar[bool] = True
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers", "regularised friction"}
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "BDFRun":
         return BDFRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
 
 
-class BDFRun:
+class BDFRun(Run):
     """A running integration; see `Integrator`. With fixed steps the order is five, and Radau IIA computes the first
     steps."""
 

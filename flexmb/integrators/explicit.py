@@ -8,7 +8,8 @@ from flexmb.equations.time_features import Pace
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.integrators.explicit_joint import ExplicitJointRun
 from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, require_coordinates
-from flexmb.mechanism.mechanism import Mechanism, refuse_joint_friction
+from flexmb.mechanism.features import SMOOTH, Feature, refuse
+from flexmb.mechanism.mechanism import Mechanism
 
 
 @register("explicit")
@@ -24,9 +25,11 @@ class Explicit(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    integrates_states: ClassVar[bool] = True
-    collides: ClassVar[bool] = True
-    controls: ClassVar[bool] = True
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {
+        "sampled controllers",
+        "regularised friction",
+        "groups of contacts",
+    }
 
     coordinates: Coordinates = "absolute"
 
@@ -44,6 +47,8 @@ class Explicit(AdaptiveMethod):
         self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
     ) -> ExplicitAbsoluteRun:
         if self.coordinates == "joint":  # there are no reactions
-            refuse_joint_friction(mechanism, "The explicit method in joint coordinates")
+            refuse(
+                mechanism, "The explicit method in joint coordinates", includes=self.includes - {"regularised friction"}
+            )
         kind = ExplicitJointRun if self.coordinates == "joint" else ExplicitAbsoluteRun
         return kind(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)

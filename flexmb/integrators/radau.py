@@ -19,10 +19,11 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.state_tangent import usual_states
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.integrator import Steps, fastest_rotation, first_step, whole
+from flexmb.integrators.integrator import Run, Steps, fastest_rotation, first_step, whole
 from flexmb.integrators.method import AdaptiveMethod, register
 from flexmb.integrators.saddle import blocks_of
 from flexmb.integrators.travel import Travel, flying
+from flexmb.mechanism.features import SMOOTH, Feature
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 
@@ -67,14 +68,13 @@ class Radau(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    integrates_states: ClassVar[bool] = True
-    controls: ClassVar[bool] = True
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers", "regularised friction"}
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "RadauRun":
         return RadauRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
 
 
-class RadauRun:
+class RadauRun(Run):
     """A running integration; see `Integrator`."""
 
     def __init__(

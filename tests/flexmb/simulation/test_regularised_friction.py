@@ -193,10 +193,10 @@ def test_what_cannot_be_is_refused(joint, options, match):
 @pytest.mark.parametrize(
     ("method", "options", "match"),
     [
-        ("energy-momentum", {"step": 1e-2}, "The energy-momentum scheme"),
+        ("energy-momentum", {"step": 1e-2}, "The method 'energy-momentum'"),
         ("explicit", {"coordinates": "joint"}, "The explicit method in joint coordinates"),
     ],
 )
 def test_methods_without_reactions_refuse_it(method, options, match):
-    with pytest.raises(MechanismError, match=match + " does not include dry friction.*'rub'"):
+    with pytest.raises(MechanismError, match=match + " does not include regularised friction.*'rub'"):
         flexmb.simulate(ball(0.1), 1.0, method=method, **options)

@@ -5,8 +5,8 @@ What a keyword says is stated as `fem.Equation`, `fem.RigidLink` and `fem.MeanLi
 full is not obeyed at all, with the reason.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -55,6 +55,19 @@ class Axes:
         return np.stack([first, np.cross(third, first), third])
 
 
+@dataclass(frozen=True)
+class Replaced:
+    """Nodes, as rows, for which those of solids stand (`fem.files.abaqus.expanded`).
+
+    - `turning`: those that have rotations; `brought`: what a support of a dof (row, 1 to 6) holds beside it;
+    - `copies`: the nodes that stand for each.
+    """
+
+    turning: Collection[int] = ()
+    brought: Mapping[tuple[int, int], Sequence[Equation]] = field(default_factory=dict)
+    copies: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+
 @dataclass
 class Constraints:
     """The constraints of a deck, and the points, which ties move onto their masters."""
@@ -65,14 +78,17 @@ class Constraints:
     stated: list[Stated]
     supports: list[Stated]
     warnings: list[str]
+    solids: Replaced = field(default_factory=lambda: Replaced())
 
     @staticmethod
-    def of(numbers: Numbers, points: np.ndarray) -> "Constraints":
-        """Read all statements of a deck. Those that are not understood are added to its unread keywords."""
+    def of(numbers: Numbers, points: np.ndarray, solids: "Replaced | None" = None) -> "Constraints":
+        """Read all statements of a deck, some of whose nodes stand for `solids`. Those that are not understood are
+        added to its unread keywords."""
+        solids = solids or Replaced()
         lines = [rows for kind, rows in numbers.blocks if kind == LINE]
         lines += [numbers.blocks[block][1][row] for block, row in numbers.cells(numbers.deck.shells)]
-        turning = {int(n) for rows in lines for n in rows.ravel()}
-        found = Constraints(numbers, points.copy(), turning, [], [], [])
+        turning = {*solids.turning, *(int(n) for rows in lines for n in rows.ravel())}
+        found = Constraints(numbers, points.copy(), turning, [], [], [], solids)
         statements = numbers.deck.statements
         found.turning |= {found._node(s.options["REFNODE"]) for s in statements if s.options.get("REFNODE")}
         for kind in ("RIGIDBODY", "TIE", "COUPLING", "MPC", "EQUATION", "BOUNDARY"):
@@ -397,6 +413,7 @@ def _supports(c: Constraints, s: Statement) -> Iterator[Constraint]:
         if value:
             raise MeshError(f"a dof is held at {value:g}, not at zero")
         yield c.equation(c.terms(node, dof, 1.0), s.source.label)
+        yield from c.solids.brought.get((node, dof), ())
 
 
 _READERS = {

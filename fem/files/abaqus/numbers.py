@@ -84,6 +84,8 @@ class Numbers:
         """The face of the elements of a block that a deck calls S1, S2, ... Raises `MeshError` for another name."""
         shape = element(self.blocks[block][0])
         table = shape.abaqus_faces
+        if self.deck.expand:  # top and bottom of shells
+            side = {"SNEG": "S1", "SPOS": "S2"}.get(side, side)
         if not (side.startswith("S") and side[1:].isdigit() and 1 <= int(side[1:]) <= len(table)):
             raise MeshError(
                 f"The deck {self.deck.path}, surface {name!r}: a {shape.kind} has faces S1 to S{len(table)}, found "

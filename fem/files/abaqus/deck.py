@@ -118,12 +118,14 @@ class Deck:
     statements: list[Statement] = field(default_factory=list)
     lumped: dict[int, Lumped] = field(default_factory=dict)  # masses, springs: by number
     lumped_values: list[Statement] = field(default_factory=list)  # *MASS, *SPRING, *DISTRIBUTING COUPLING
+    pretension: list[Statement] = field(default_factory=list)  # *PRE-TENSION SECTION
     cyclic: list[Statement] = field(default_factory=list)  # *CYCLIC SYMMETRY MODEL
     plane: dict[int, Thin] = field(default_factory=dict)  # plane elements by number, for solids in their place
     thin: dict[int, Thin] = field(default_factory=dict)  # shells and beams by number
     copies: int = 0  # nodes of solids in the place of other elements
     expanded: set[int] = field(default_factory=set)  # numbers of those that have become solids
     shells: dict[int, Unread] = field(default_factory=dict)  # number of a shell or beam -> its keyword
+    rods: dict[int, Unread] = field(default_factory=dict)  # number of a T3D2 element -> its keyword
     history: list[Statement] = field(default_factory=list)  # what is in steps, and states before them
     move: list[list[float]] = field(default_factory=list)  # translation, then axis points and angle of the instance
     level: str = ""  # where the reading is: "", PART, ASSEMBLY, INSTANCE
@@ -230,6 +232,8 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         source = deck.not_obeyed(place, line, _spelt(line))
         deck.cyclic.append(Statement(keyword, source, options, rows))
         deck.unread.append(source)
+    elif keyword == "PRE-TENSIONSECTION":
+        deck.pretension.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in LUMPED_VALUES:
         deck.lumped_values.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in STATEMENTS:
@@ -340,6 +344,8 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
     if found is not None:
         table = _element_rows(place, given, found[1] + 1, rows)
         members += [row[0] for row in table]
+        if given == "T3D2":
+            deck.rods |= dict.fromkeys((row[0] for row in table), source)
         if shell:
             deck.shells |= dict.fromkeys((row[0] for row in table), source)
             deck.thin |= {row[0]: Thin(given, "S", found[0], tuple(row[1:]), source) for row in table}

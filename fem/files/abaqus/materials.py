@@ -41,8 +41,11 @@ class DeckMaterial:
 
 @dataclass
 class DeckSection:
-    """A section: its element set and material, what it says of shells and beams, and the thickness of plane elements
-    (`plane`). `shape`: name and sizes of the section of beams in the deck, which some beams here do not have."""
+    """A section: its element set and material, and what it says of shells and beams.
+
+    `plane`: the thickness of plane elements or area of trusses, and whether the deck gives it (`sized`); `shape`: name
+    and sizes of the section of beams in the deck, which some beams here do not have.
+    """
 
     elset: str
     material: str
@@ -54,6 +57,7 @@ class DeckSection:
     beam: Section | None = None
     y_axis: tuple[float, float, float] | None = None
     shape: tuple[str, tuple[float, ...]] | None = None
+    sized: bool = False
 
 
 @dataclass
@@ -152,7 +156,8 @@ def _section(
     where = (str(member(options["ELSET"])), options["MATERIAL"].strip('"').upper(), source)
     if keyword == "SOLIDSECTION":
         plane = number(values[0][0]) if values and values[0][0] else 1.0
-        return DeckSection(*where, orientation=options.get("ORIENTATION", "").upper(), plane=plane)
+        sized = bool(values and values[0][0])
+        return DeckSection(*where, orientation=options.get("ORIENTATION", "").upper(), plane=plane, sized=sized)
     if keyword == "SHELLSECTION":
         if {"ORIENTATION", "NODALTHICKNESS"} & set(options) or not values:
             return None

@@ -37,6 +37,7 @@ class _State:
     brought: dict[Key, Sequence[Equation]] = field(default_factory=dict)  # by supports, also by those that act no more
     forces: dict[Key, tuple[int, list[NodalForce]]] = field(default_factory=dict)
     spread: dict[tuple[str, str], tuple[int, list[FacePressure | BodyForce]]] = field(default_factory=dict)
+    fluid: dict[tuple[str, str], tuple[np.ndarray, int]] = field(default_factory=dict)  # faces, node of a fluid
     temperature: dict[int, float] = field(default_factory=dict)
     first: dict[int, float] = field(default_factory=dict)  # initial temperatures
 
@@ -115,6 +116,13 @@ def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> St
         heating = tuple(_heating(c, state))
     except MeshError as error:
         heating, unread = (), [*unread, replace(step.source, text=f"{step.source.text} (not obeyed: {error})")]
+    pressures = [p for _, group in state.spread.values() for p in group if isinstance(p, FacePressure)]
+    for faces, node in state.fluid.values():  # the second dof of such a node is the pressure
+        value = state.held[node, 2][1] if (node, 2) in state.held else np.nan
+        pressures.append(FacePressure(faces, value))
+        if np.isnan(value):
+            reason = f"the pressure at node {c.numbers.label(node)} is not given"
+            unread = [*unread, replace(step.source, text=f"{step.source.text} (not obeyed: {reason})")]
     return replace(
         step,
         supports=(
@@ -122,7 +130,7 @@ def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> St
             *(Support(equation, 0.0) for equations in state.brought.values() for equation in equations),
         ),
         forces=tuple(f for _, group in state.forces.values() for f in group),
-        pressures=tuple(p for _, group in state.spread.values() for p in group if isinstance(p, FacePressure)),
+        pressures=tuple(pressures),
         bodies=tuple(b for _, group in state.spread.values() for b in group if isinstance(b, BodyForce)),
         heating=heating,
         unread=tuple(unread),
@@ -173,22 +181,28 @@ def _add(loads: dict, key: tuple, step: int, made: list) -> None:
 def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
     if _is_new(s):
         state.spread.clear()
+        state.fluid.clear()
     for _, row in s.rows:
         who, kind, *rest = fields(row)
         kind, values = kind.upper(), [number(f) for f in rest if f]
         if s.keyword == "DSLOAD":
             if kind != "P":
                 raise MeshError(f"a load of type {kind}; P is read on surfaces")
-            pressed = c.faces(who)
-            if pressed is None:
+            surface = c.faces(who)
+            if surface is None:
                 raise MeshError(f"there is no surface {who!r}")
-            _add(state.spread, (who.upper(), kind), s.step, [FacePressure(pressed, values[0])])
+            _add(state.spread, (who.upper(), kind), s.step, [FacePressure(surface, values[0])])
             continue
         cells = c.numbers.cells(_elements(c, who))
-        side = _side(c, _elements(c, who), kind)
+        fluid = kind[:1] == "P" and kind.endswith("NP") and kind[1:-2].isdigit()
+        side = _side(c, _elements(c, who), kind.removesuffix("NP") if fluid else kind)
         if side:
             faces = [(b, r, c.numbers.face(b, f"S{side}", who)) for b, r in cells]
-            load: FacePressure | BodyForce = FacePressure(np.array(faces).reshape(-1, 3), values[0])
+            pressed = np.array(faces).reshape(-1, 3)
+            if fluid:
+                state.fluid[who.upper(), kind] = pressed, c._node(rest[0])
+                continue
+            load: FacePressure | BodyForce = FacePressure(pressed, values[0])
         elif kind == "GRAV" and len(values) == 4:
             load = BodyForce(_massive(c, who, cells), gravity=values[0] * _direction(values[1:]))
         elif kind == "CENTRIF" and len(values) == 7:

@@ -1,1 +1,1 @@
-"""Elements that CalculiX solves as solids: plane and axisymmetric ones, shells and beams."""
+"""Elements and nodes that a deck implies: solids in the place of plane elements, shells and beams; cuts."""

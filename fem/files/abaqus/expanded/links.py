@@ -13,7 +13,7 @@ import numpy as np
 
 from fem.elements import ELEMENTS
 from fem.errors import MeshError
-from fem.files.abaqus.constraints import Constraints, Replaced
+from fem.files.abaqus.constraints import Constraints, Replaced, mean_rotation
 from fem.files.abaqus.deck import Statement
 from fem.files.abaqus.expanded.solids import Expansion, Expansions
 from fem.files.abaqus.lines import fields, number
@@ -107,9 +107,9 @@ def links(made: Expansions, acted: Touched, c: Constraints, members: set[int], s
             yield from map(stated, _mean_rotation(expansion, row, copies, x))
 
 
-def replaced(made: Expansions, acted: Touched, numbers: Numbers) -> Replaced:
-    """What the expansions mean for supports and temperatures. Supports hold the middle of a shell too, and rotations
-    that are held keep the sides of a section straight."""
+def replaced(made: Expansions, acted: Touched, numbers: Numbers, twins: dict[int, int]) -> Replaced:
+    """What the expansions, and the `twins` of nodes at cuts, mean for supports and temperatures. Supports hold the
+    middle of a shell too, and rotations that are held keep the sides of a section straight."""
     node_of = numbers.node_of
     brought: dict[tuple[int, int], list[Equation]] = {}
     for node, found in made.of.items():
@@ -126,7 +126,7 @@ def replaced(made: Expansions, acted: Touched, numbers: Numbers) -> Replaced:
     copies_of = {
         node_of[n]: tuple(node_of[k] for e in found for k in e.copies.values()) for n, found in made.of.items()
     }
-    return Replaced(acted.turning, brought, copies_of)
+    return Replaced(acted.turning, brought, copies_of | {row: (twin,) for row, twin in twins.items()})
 
 
 def _weights(expansion: Expansion, dof: tuple[int, int], acted: Touched, member: bool, shown: bool) -> dict[int, float]:
@@ -147,14 +147,14 @@ def _mean_rotation(
     """The rotations of a node: those of the line between bottom and top of a shell, none about it; the mean ones of the
     corners of a section."""
     places = range(4) if expansion.normal is None else (0, 2)
-    p = x[list(places)] - x[list(places)].mean(axis=0)
+    corners = x[list(places)]
     for k in range(3):
         e = np.eye(3)[k]
-        across = p - np.outer(p @ e, e)
-        size = (across**2).sum(axis=1) if expansion.normal is None else (p**2).sum(axis=1)
-        there = size > 1e-10 * size.max()
-        weights = np.where(there[:, None], np.cross(e, p) / np.where(there, size, 1.0)[:, None], 0.0) / len(p)
-        weights = weights - weights.mean(axis=0)
+        if expansion.normal is None:
+            weights = mean_rotation(e, corners)
+        else:
+            arm = (corners[1] - corners[0]) / np.sum((corners[1] - corners[0]) ** 2)
+            weights = np.outer([-1.0, 1.0], np.cross(e, arm))
         moved = [(copies[q], j, -w) for q, own in zip(places, weights.tolist(), strict=True) for j, w in enumerate(own)]
         yield [(row, 3 + k, 1.0), *(term for term in moved if term[2])]
 

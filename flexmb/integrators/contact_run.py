@@ -6,7 +6,7 @@ instants of sliding are not located while more than `LOCATED` points touch.
 
 An impact that closes with less than twice the speed that the accelerations produce in a step is one without
 restitution; otherwise a bouncing body that comes to rest would need infinitely many. After `MOST_PARTS` changes in a
-step, those that are left happen at its end.
+step, those that are left happen at its end, of which a warning tells.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,9 @@ from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import (
     advance_touching,
     all_gaps,
+    drop_left,
     joint_poses,
+    keep_features,
     place_markers,
     touch,
 )
@@ -49,6 +51,8 @@ SLOW = 2.0
 """Closing speed of an impact without restitution, relative to the change of the speed in a step."""
 BEGINNING = 1e-4
 """Part of the first step in which the forces at the beginning are found."""
+ENOUGH = 4
+"""Points of a common area of two polyhedra that carry, unless they do not suffice."""
 MOST_RECORDS = 10_000
 """Impacts that are reported one by one."""
 MOST_MOVES = 8
@@ -79,7 +83,11 @@ class ContactRun(GeneralisedAlphaRun):
         self._lost = 0.0
         self._breaking = np.zeros(0, dtype=np.int64)
         self.happened: list[EventRecord] = []
+        self.crowded: list[str] = []
         self._touching = HIT * self.flat.scales[0]
+        for at, first, last in zip(self.flat.contact_feature, *self._slots, strict=True):
+            if at >= 0:
+                self.equations.workspace.point_feature[first:last] = self.motion.states[at : at + last - first]
         self._require_apart()
         self._meet(step, strikes=False)
         self._begin_with_forces(step)
@@ -169,7 +177,7 @@ class ContactRun(GeneralisedAlphaRun):
         left, parts = h, 0
         while left > SAME * h:
             self._on_joints()
-            size, hits = self._free_part(left) if parts < MOST_PARTS else (left, self._probe(left)[1])
+            size, hits = self._free_part(left) if parts < MOST_PARTS else self._rest(left, h)
             if size > SAME * h:
                 self._part(size, THROUGH)
                 self.t += size
@@ -180,7 +188,23 @@ class ContactRun(GeneralisedAlphaRun):
             if len(hits):
                 self._close(hits)
                 self._meet(h, hits)
+            if self._leave():
+                self._meet(h)
         self.motion.last[SIZE] = h
+
+    def _rest(self, left: float, h: float) -> tuple[float, np.ndarray]:
+        """The rest of a step of size `h` with more changes than are located, and the points that hit at its end; a
+        sentence on it is added to `crowded`."""
+        changes, hits = self._probe(left)
+        if changes or len(hits):
+            names = sorted({repr(self._contact_of(int(k)).name) for k in hits})
+            self.crowded.append(
+                f"After {MOST_PARTS} impacts and changes of sliding in the step of {h:.3g} to t = {self.t + left:.6g}, "
+                f"{self.equations.mechanism.name!r} has further ones"
+                + (f", of {', '.join(names)}" if names else "")
+                + ", which happen at its end. Take shorter steps."
+            )
+        return left, hits
 
     def _part(self, size: float, end: int) -> bool:
         """A part of a step, which is a new start; whether something changes in it."""
@@ -204,6 +228,7 @@ class ContactRun(GeneralisedAlphaRun):
         size = before = left
         slips, hits = self._probe(left)
         if len(hits):
+            hits = self._with_others(hits)
             begin = self._gaps()[hits]
             if begin.min() <= self._touching:
                 return 0.0, hits[begin <= self._touching]
@@ -224,7 +249,7 @@ class ContactRun(GeneralisedAlphaRun):
             if size == 0.0:
                 return gap
             self._part(size, PROBE)
-            return float(self.equations.workspace.point_gap[hits].min())
+            return min(float(self.equations.workspace.point_gap[hits].min()), float(self.flat.scales[0]))
 
         return float(scipy.optimize.brentq(least, 0.0, left, xtol=SAME * left, rtol=1e-15))
 
@@ -249,6 +274,47 @@ class ContactRun(GeneralisedAlphaRun):
         self._breaking = points[drops & (np.linalg.norm(space.touch_rate[:n, 1:], axis=1) > 0.0)].copy()
         return low if len(self._breaking) else high
 
+    def _with_others(self, hits: np.ndarray) -> np.ndarray:
+        """The points `hits`, and the open ones of the same contacts whose pairs of features are listed anew in every
+        configuration."""
+        contacts = self.flat.point_contact
+        listed = self.flat.contact_feature[contacts] >= 0
+        same = listed & np.isin(contacts, contacts[hits]) & (self._modes() == OPEN)
+        same[hits] = True
+        return np.flatnonzero(same)
+
+    def _leave(self) -> bool:
+        """Open the points that have left the borders of their pairs of features; whether there are any."""
+        e = self.equations
+        if not (self.flat.contact_feature >= 0).any():
+            return False
+        place_markers(self.flat, self.motion.q, e.kinematics)
+        return bool(drop_left(self.flat, e.kinematics, e.workspace, self.motion.states))
+
+    def _spread(self, numbers: np.ndarray, hits: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The points `numbers` without those of common areas that need not carry: `ENOUGH` points far from each other
+        of a contact suffice, with those that touch already and the `hits`. If they do not, the others hit later."""
+        flat, modes, at = self.flat, self._modes(), self.equations.workspace.point_at
+        kept = []
+        for c in np.unique(flat.point_contact[numbers]).tolist():
+            own = numbers[flat.point_contact[numbers] == c]
+            if flat.contact_feature[c] < 0 or len(own) <= ENOUGH:
+                kept.append(own)
+                continue
+            needed = (modes[own] != OPEN) | np.isin(own, hits)
+            distance = np.linalg.norm(at[own][:, None] - at[own][None], axis=2)
+            if not needed.any():
+                needed[np.unravel_index(distance.argmax(), distance.shape)[0]] = True
+            while needed.sum() < ENOUGH:
+                needed[np.where(needed, -1.0, distance[needed].min(axis=0)).argmax()] = True
+            kept.append(own[needed])
+        return np.sort(np.concatenate([*kept, np.zeros(0, dtype=np.int64)]))
+
+    @property
+    def _slots(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first of the points of each contact, and the end."""
+        return self.flat.contact_point[:-1], self.flat.contact_point[1:]
+
     @property
     def _reach(self) -> float:
         return REACH * float(self.flat.scales[0])
@@ -257,13 +323,14 @@ class ContactRun(GeneralisedAlphaRun):
         """The gaps of all points at the present configuration."""
         e = self.equations
         place_markers(self.flat, self.motion.q, e.kinematics)
-        all_gaps(self.flat, e.kinematics, e.workspace)
+        all_gaps(self.flat, e.kinematics, e.workspace, self.motion.states)
         gaps: np.ndarray = e.workspace.point_gap
         return gaps
 
     def _modes(self) -> np.ndarray:
         """The modes of all points: a view of the states."""
-        modes: np.ndarray = self.motion.states[self.flat.contact_state :: STATES]
+        first = self.flat.contact_state
+        modes: np.ndarray = self.motion.states[first : first + STATES * len(self.flat.point_contact) : STATES]
         return modes
 
     def _contact_of(self, point: int) -> ExactContact:
@@ -322,9 +389,11 @@ class ContactRun(GeneralisedAlphaRun):
         `strikes`, points that close remain open."""
         m, e = self.motion, self.equations
         gaps, modes = self._gaps(), self._modes()
+        keep_features(self.flat, e.workspace, m.states)
         self._on_joints()
         numbers = np.flatnonzero((modes != OPEN) | (gaps <= self._reach) | np.isin(range(len(gaps)), hits))
         numbers = self._connected(numbers, hits) if len(hits) else numbers
+        numbers = self._spread(numbers, hits)
         if not len(numbers):
             return
         p = self._points(numbers)

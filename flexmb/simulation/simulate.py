@@ -9,7 +9,7 @@ from typing import Any
 
 from flexmb.equations.initial_conditions import consistent_state, start
 from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
-from flexmb.errors import EventError, TunnellingWarning, UnresolvedWarning
+from flexmb.errors import CrowdedStepWarning, EventError, TunnellingWarning, UnresolvedWarning
 from flexmb.integrators.contact_run import ContactRun
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
@@ -170,5 +170,8 @@ def simulate(
         )
     warn([f for f in result.verdict.findings if f[0] is not UnresolvedWarning], stacklevel=2)
     longest_step = min(result.statistics.largest_step, longest)
+    if isinstance(run, ContactRun) and run.crowded:
+        more = f" This holds for {len(run.crowded)} steps in all." if len(run.crowded) > 1 else ""
+        warn([(CrowdedStepWarning, run.crowded[0] + more)], stacklevel=2)
     warn([(TunnellingWarning, text) for text in tunnels(result, longest_step)], stacklevel=2)
     return result

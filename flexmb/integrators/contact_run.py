@@ -22,8 +22,9 @@ from flexmb.contact.cones import Bounded, solve_contacts
 from flexmb.contact.impacts import CLOSES, impact_impulses
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
-from flexmb.errors import MechanismError, UnilateralError
+from flexmb.errors import CrowdedStepWarning, MechanismError, UnilateralError
 from flexmb.integrators.alpha_run import LONGEST_RUN, GeneralisedAlphaRun
+from flexmb.integrators.integrator import Finding
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import (
     advance_touching,
@@ -82,8 +83,8 @@ class ContactRun(GeneralisedAlphaRun):
         self._after_change = scheme._replace(alpha_m=0.0, alpha_f=0.0, beta=0.5, gamma=1.0)
         self._lost = 0.0
         self._breaking = np.zeros(0, dtype=np.int64)
-        self.happened: list[EventRecord] = []
-        self.crowded: list[str] = []
+        self._happened: list[EventRecord] = []
+        self._crowded: list[str] = []
         self._touching = HIT * self.flat.scales[0]
         for at, first, last in zip(self.flat.contact_feature, *self._slots, strict=True):
             if at >= 0:
@@ -93,6 +94,19 @@ class ContactRun(GeneralisedAlphaRun):
         self._begin_with_forces(step)
 
     # the interface of an integrator -----------------------------------------------------------------------------------
+
+    @property
+    def happened(self) -> list[EventRecord]:
+        """The impacts so far."""
+        return self._happened
+
+    @property
+    def findings(self) -> list[Finding]:
+        """A warning of the steps with more changes than are located."""
+        if not self._crowded:
+            return []
+        more = f" This holds for {len(self._crowded)} steps in all." if len(self._crowded) > 1 else ""
+        return [(CrowdedStepWarning, self._crowded[0] + more)]
 
     def now(self) -> Snapshot:
         """The present motion, with the energy lost in impacts."""
@@ -194,11 +208,11 @@ class ContactRun(GeneralisedAlphaRun):
 
     def _rest(self, left: float, h: float) -> tuple[float, np.ndarray]:
         """The rest of a step of size `h` with more changes than are located, and the points that hit at its end; a
-        sentence on it is added to `crowded`."""
+        sentence on it is added to `_crowded`."""
         changes, hits = self._probe(left)
         if changes or len(hits):
             names = sorted({repr(self._contact_of(int(k)).name) for k in hits})
-            self.crowded.append(
+            self._crowded.append(
                 f"After {MOST_PARTS} impacts and changes of sliding in the step of {h:.3g} to t = {self.t + left:.6g}, "
                 f"{self.equations.mechanism.name!r} has further ones"
                 + (f", of {', '.join(names)}" if names else "")
@@ -448,8 +462,8 @@ class ContactRun(GeneralisedAlphaRun):
         for contact, share, yes in zip(contacts, lost.tolist(), struck, strict=True):
             if yes:
                 by_name[contact.name] = by_name.get(contact.name, 0.0) + share
-        room = MOST_RECORDS - len(self.happened)
-        self.happened += [EventRecord(float(self.t), name, share) for name, share in list(by_name.items())[:room]]
+        room = MOST_RECORDS - len(self._happened)
+        self._happened += [EventRecord(float(self.t), name, share) for name, share in list(by_name.items())[:room]]
 
     def _on_joints(self) -> None:
         """Let the velocities satisfy the joint equations, which those of the method violate by a part of second order:

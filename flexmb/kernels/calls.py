@@ -87,8 +87,8 @@ _record(
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
     "signal_angle signal_index signal_rate contact_point point_contact contact_feature body_group group_start "
-    "group_pair group_record group_marker line_kind line_body line_function line_station skin_body skin_marker skin_node "
-    "node_skin node_place compliance_start compliance_size velocity_body",
+    "group_pair group_record group_marker line_kind line_body line_function line_station skin_body "
+    "skin_marker skin_node node_skin node_place compliance_start compliance_size velocity_body",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
     b1="marker_moves marker_used",
 )

@@ -332,10 +332,10 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
         "energies": 5, "point_gap": points, "point_at": (points, 3), "touch_friction": points,
-        "touch_force": (points, 3), "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax), "near": (NEAR, 8), "near_d": 3,
-        "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nn, 3), "skin_at": (nn, 3), "skin_seen": (nn, 3),
-        "skin_before": (nn, 3), "skin_axes": (nn, 3, 3), "skin_force": (nn, 3), "skin_G": (nn, 3, 2, 6 + mmax),
-        "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),
+        "touch_force": (points, 3), "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax),
+        "near": (NEAR, 8), "near_d": 3, "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nn, 3), "skin_at": (nn, 3),
+        "skin_seen": (nn, 3), "skin_before": (nn, 3), "skin_axes": (nn, 3, 3), "skin_force": (nn, 3),
+        "skin_G": (nn, 3, 2, 6 + mmax), "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
     for name, count in (("skin_near", ns), ("skin_known", nn), ("skin_list", nn)):

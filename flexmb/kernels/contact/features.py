@@ -209,7 +209,10 @@ def feature_point(a, A, b, B, d, S, pair, row):
 
 @njit(cache=True)
 def _keep(a, A, b, B, d, S, pair, least, limit, n, pairs, rows, count):
-    """Add a pair to the list if it is valid and its normal is within the cosine `least` of `n`."""
+    """Add a pair to the list if it is new and valid, and its normal is within the cosine `least` of `n`."""
+    for k in range(count):
+        if pairs[k] == pair:
+            return count
     if count < len(rows) and feature_point(a, A, b, B, d, S, pair, rows[count]) <= limit:
         row = rows[count]
         if row[3] * n[0] + row[4] * n[1] + row[5] * n[2] > least:
@@ -289,9 +292,13 @@ def list_features(a, A, b, B, d, S, n, pairs, rows):
         for y in range(nq if nq > 2 else 1):
             p, q, r, s = P[x], P[(x + 1) % np_], Q[y], Q[(y + 1) % nq]
             count = _crossing(a, A, b, B, d, S, p, q, r, s, limit, f, pairs, rows, count)
-    if count == 0 or a == CAPSULE or b == CAPSULE:  # beyond the border of a face
-        return _list_single(a, A, b, B, d, S, n, limit, pairs, rows, count)
-    return count
+    if i >= 0 and own >= other:  # corners and edges that are furthest need not belong to the flattest faces
+        k, _ = _furthest(b, B, rotate_inv(S, scale(-1.0, f)))
+        count = _keep(a, A, b, B, d, S, _pack(FACE, i, 0, CORNER, k, 0, 0), UPRIGHT, limit, f, pairs, rows, count)
+    elif k >= 0:
+        i, _ = _furthest(a, A, f)
+        count = _keep(a, A, b, B, d, S, _pack(CORNER, i, 0, FACE, k, 0, 0), UPRIGHT, limit, f, pairs, rows, count)
+    return _list_single(a, A, b, B, d, S, n, limit, pairs, rows, count)
 
 
 @njit(cache=True)

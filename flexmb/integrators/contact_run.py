@@ -58,7 +58,7 @@ MOST_RECORDS = 10_000
 """Impacts that are reported one by one."""
 MOST_MOVES = 8
 """Largest number of displacements, steps of Newton's method, by which the points of an impact are closed."""
-MOST_PARTS = 20
+MOST_PARTS = 100
 """Changes in a step that are located."""
 SAME, SLIP_INSTANT, EARLIER = 1e-12, 1e-6, 1e-9
 """Accuracy of the instants of impacts and of those of sliding, and the part of a step before an impact, relative to
@@ -244,8 +244,9 @@ class ContactRun(GeneralisedAlphaRun):
         if len(hits):
             hits = self._with_others(hits)
             begin = self._gaps()[hits]
-            if begin.min() <= self._touching:
-                return 0.0, hits[begin <= self._touching]
+            at_once = self._not_leaving(hits[begin <= self._touching])
+            if len(at_once):
+                return 0.0, at_once
             size = self._first_hit(left, hits, float(begin.min()))
             before = size * (1.0 - EARLIER)
             slips, _ = self._probe(before)
@@ -257,7 +258,8 @@ class ContactRun(GeneralisedAlphaRun):
         return size, hits
 
     def _first_hit(self, left: float, hits: np.ndarray, gap: float) -> float:
-        """The part of `left` until the first of the points `hits`, whose least gap is now `gap`, hits."""
+        """The part of `left` until the first of the points `hits`, whose least gap is now `gap`, hits. Points without
+        a gap leave now, and come back."""
 
         def least(size: float) -> float:
             if size == 0.0:
@@ -265,7 +267,29 @@ class ContactRun(GeneralisedAlphaRun):
             self._part(size, PROBE)
             return min(float(self.equations.workspace.point_gap[hits].min()), float(self.flat.scales[0]))
 
-        return float(scipy.optimize.brentq(least, 0.0, left, xtol=SAME * left, rtol=1e-15))
+        away, back = 0.0, left
+        if gap <= self._touching:
+            away = 0.5 * back
+            while least(away) <= 0.0 and away > SAME * left:
+                away, back = 0.5 * away, away
+            if away <= SAME * left:
+                return 0.0
+        return float(scipy.optimize.brentq(least, away, back, xtol=SAME * left, rtol=1e-15))
+
+    def _not_leaving(self, touching: np.ndarray) -> np.ndarray:
+        """Those of points without a gap that do not leave."""
+        points = self._points(touching)
+        rates = points.G[::3] @ self.motion.w
+        return touching[rates <= self._slow_rise(points)]
+
+    def _slow_rise(self, p: Points) -> np.ndarray:
+        """Rates (n,) of leaving points with which they would rise, against the accelerations that bring them back, by
+        less than the gap within which points touch."""
+        return np.asarray(np.sqrt(2.0 * self._touching * self._accelerations(p)))
+
+    def _accelerations(self, p: Points) -> np.ndarray:
+        """A scale (n,) of the accelerations of points along their normals."""
+        return np.asarray(np.abs(p.G[::3] @ self.motion.wdot) + float(np.linalg.norm(self.flat.gravity)))
 
     def _until_change(self, left: float) -> float:
         """The part of `left` until a point begins or ceases to slide.
@@ -412,13 +436,14 @@ class ContactRun(GeneralisedAlphaRun):
             return
         p = self._points(numbers)
         before = p.G @ m.w
-        slow = SLOW * h * (np.abs(p.G[::3] @ m.wdot) + float(np.linalg.norm(self.flat.gravity)))
+        slow = SLOW * h * self._accelerations(p)
         rest = STILL * max(float(np.abs(before).max()), float(slow.max()))
         if strikes and before[::3].min() < -rest:
             m.w[:] += p.X @ self._impulses(p, before, slow)
         after = p.G @ m.w
         slip = np.hypot(after[1::3], after[2::3])
-        modes[numbers] = np.where(np.abs(after[::3]) > rest, OPEN, np.where(slip <= rest, STICKS, SLIDES))
+        leaves = np.abs(after[::3]) > np.maximum(rest, self._slow_rise(p))
+        modes[numbers] = np.where(leaves, OPEN, np.where(slip <= rest, STICKS, SLIDES))
         m.v[:] = self._in_joints(m.q, m.w)
         m.last[AFRESH], m.last[KNOWN], m.last[BEFORE] = 1.0, 0.0, 0.0
         self._evaluate()

@@ -20,6 +20,7 @@ import numpy as np
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.state_tangent import usual_states
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
 from flexmb.integrators.integrator import Run, Steps, fastest_rotation, first_step, whole
@@ -27,7 +28,7 @@ from flexmb.integrators.method import AdaptiveMethod, register
 from flexmb.integrators.radau import RadauRun
 from flexmb.integrators.saddle import blocks_of
 from flexmb.integrators.travel import Travel, flying
-from flexmb.mechanism.features import CONTINUOUS, SMOOTH, Feature
+from flexmb.mechanism.features import SMOOTH, Feature
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 from flexmb.spatial.configuration import difference
@@ -61,7 +62,7 @@ class BDF(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    includes: ClassVar[frozenset[Feature]] = SMOOTH - CONTINUOUS | {"sampled controllers"}
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers", "regularised friction"}
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "BDFRun":
         return BDFRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
@@ -84,7 +85,7 @@ class BDFRun(Run):
         self._before, self._nodes = self.work, [state.t]
         self._powers = [self._power(state.t, state.q, state.w)]
         self.states, self._moving = [e.states.copy()], e.workspace.state_rates.copy()  # the last first; its rates
-        self._largest = np.abs(e.states)
+        self._largest = usual_states(e, state, begin.wdot, begin.multipliers)
         e.warn_far_apart()
         span = end - state.t
         self._size = (

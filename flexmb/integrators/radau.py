@@ -17,6 +17,7 @@ import numpy as np
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.state_tangent import usual_states
 from flexmb.equations.time_features import Pace
 from flexmb.integrators.integrator import Run, Steps, fastest_rotation, first_step, whole
 from flexmb.integrators.method import AdaptiveMethod, register
@@ -67,7 +68,7 @@ class Radau(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers"}
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers", "regularised friction"}
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "RadauRun":
         return RadauRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
@@ -90,7 +91,8 @@ class RadauRun(Run):
         self._travel = Travel(e.flat, flying(e.flat))
         self._take_along()
         self._stages = np.tile(np.concatenate([self._rate, self.multipliers]), (3, 1))
-        self._states, self._largest_states = e.states.copy(), np.abs(e.states)
+        self._states = e.states.copy()
+        self._largest_states = usual_states(e, state, self.wdot, self.multipliers)
         self._moving = np.tile(self._state_rates(), (3, 1))  # rates of the states in the stages of the last step
         self._factors: list[Any] = []
         self._following: list[np.ndarray] = []  # rates of the states for units of the accelerations

@@ -15,7 +15,7 @@ import scipy.sparse.linalg as spla
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse, independent_rows
 from flexmb.equations.state_tangent import StateTangent, state_tangent
-from flexmb.kernels.calls import element_tangents
+from flexmb.kernels.calls import element_tangents, friction_change
 
 REGULAR = 1e-13
 """Regularisation of the block of the joint equations, relative to its diagonal, so that equations that are dependent up
@@ -29,6 +29,8 @@ class Blocks:
     The damping matrix includes the gyroscopic terms of the bodies; the derivatives of reactions with respect to
     positions are left to the iteration.
 
+    `rubbing` (nv, nj): the derivatives of the forces of joint friction with respect to the multipliers.
+
     `kept` (nj,): mask of independent joint equations. The other equations follow from them if the joints are closed.
     The stages of a step do not satisfy the joints exactly, and all equations together would there block a mechanism
     that is mobile with closed joints. The multipliers of the other equations are not changed.
@@ -39,6 +41,7 @@ class Blocks:
     K: sp.csr_matrix
     G: sp.csr_matrix
     kept: np.ndarray
+    rubbing: sp.csr_matrix
     states: StateTangent | None = None
 
     def following(self, s: complex) -> np.ndarray:
@@ -69,7 +72,7 @@ class Blocks:
         G = sp.csr_matrix(sp.diags(self.kept.astype(float)) @ self.G)
         size = np.asarray(abs(self.G).power(2) @ (1.0 / self.M.diagonal())).ravel()
         regular = sp.diags(-np.where(self.kept, REGULAR, 1.0) * size)
-        return spla.splu(sp.block_array([[P, G.T], [G, regular]], format="csc"))
+        return spla.splu(sp.block_array([[P, G.T + self.rubbing], [G, regular]], format="csc"))
 
 
 def blocks_of(
@@ -78,6 +81,7 @@ def blocks_of(
     """The blocks at a state."""
     flat, nj = e.flat, e.flat.joint_rows
     e.residual(e.mechanism.function_values(t), q, w, wdot, multipliers)
+    rubbed, rubbing = _rubbing(e, multipliers)
     stiffness, damping = [], []
     for b, m in enumerate(flat.modes):
         first = flat.v_start[b] - 6 * b
@@ -103,11 +107,29 @@ def blocks_of(
             own[b] = flat.velocity_matrix[k, : len(own[b]), : len(own[b])]
         D = D + sp.block_diag(own)
     M, kept = e.mass(), independent_rows(G[:nj], flat)
-    D = (D + _gyroscopic(e, t, q, w, D)).tocsr()
+    D = (D + _gyroscopic(e, t, q, w, D) + rubbed).tocsr()
     if not len(e.states):
-        return Blocks(M, D, K.tocsr(), G[:nj], kept)
+        return Blocks(M, D, K.tocsr(), G[:nj], kept, rubbing)
     states = state_tangent(e, e.mechanism.function_values(t), q, w, wdot, multipliers)[0]
-    return Blocks(M, D, K.tocsr(), G[:nj], kept, states)
+    return Blocks(M, D, K.tocsr(), G[:nj], kept, rubbing, states)
+
+
+def _rubbing(e: Equations, multipliers: np.ndarray) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """Derivatives of the forces of regularised friction with respect to velocities (nv, nv) and multipliers (nv, nj) at
+    the last state."""
+    flat, nj = e.flat, e.flat.joint_rows
+    count = len(flat.friction_row)
+    if not count:
+        return sp.csr_matrix((len(flat.weight), len(flat.weight))), sp.csr_matrix((len(flat.weight), nj))
+    slope, pushed = np.zeros((count, count)), np.zeros((count, nj))
+    directions, slopes = e.workspace.sliding_direction, e.workspace.sliding_slopes
+    for k, bound in enumerate(e.friction_bounds(multipliers)):
+        own = slice(flat.friction_start[k], flat.friction_start[k + 1])
+        slope[own, own] = bound * slopes[own, : own.stop - own.start]
+        for r in flat.friction_source[k][flat.friction_source[k] >= 0]:
+            pushed[own, r] = directions[own] * friction_change(flat, k, multipliers, np.eye(1, nj, r)[0])
+    G = as_sparse(flat, e.workspace.G)[flat.friction_row]
+    return sp.csr_matrix(G.T @ sp.csr_matrix(slope) @ G), sp.csr_matrix(G.T @ sp.csr_matrix(pushed))
 
 
 def _gyroscopic(e: Equations, t: float, q: np.ndarray, w: np.ndarray, D: sp.csr_matrix) -> sp.csr_matrix:

@@ -18,7 +18,6 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from fem.errors import ConvergenceError
-from flexmb.contact.cones import Bounded, solve_contacts
 from flexmb.contact.impacts import CLOSES, impact_impulses
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
@@ -33,6 +32,7 @@ from flexmb.kernels.calls import (
     joint_poses,
     keep_features,
     place_markers,
+    solve_cones,
     touch,
 )
 from flexmb.kernels.steps.contact_step import FREELY, HIT, PROBE, THROUGH
@@ -248,6 +248,8 @@ class ContactRun(GeneralisedAlphaRun):
             if len(at_once):
                 return 0.0, at_once
             size = self._first_hit(left, hits, float(begin.min()))
+            if size == 0.0:
+                return 0.0, hits[begin <= self._touching]
             before = size * (1.0 - EARLIER)
             slips, _ = self._probe(before)
         if slips:
@@ -404,9 +406,11 @@ class ContactRun(GeneralisedAlphaRun):
             if np.abs(gaps[hits]).max(initial=0.0) <= self._touching:
                 return
             points = self._points(near)
-            rows = slice(None, None, 3)
-            laws = [Bounded(-np.inf) if k in hits else Bounded() for k in near]
-            self._displace(points.X[:, rows] @ solve_contacts(points.W[rows, rows], gaps[near], laws).impulses)
+            n, rows, moves = len(near), slice(None, None, 3), np.zeros(len(near))
+            low, high = np.where(np.isin(near, hits), -np.inf, 0.0), np.full(n, np.inf)
+            W, none = np.ascontiguousarray(points.W[rows, rows]), np.zeros(n)
+            solve_cones(W, gaps[near], np.arange(n + 1), none, low, high, 0.1 * self._touching, 0, moves)
+            self._displace(points.X[:, rows] @ moves)
         left = np.abs(self._gaps()[hits])
         if left.max() > self._touching:
             raise ConvergenceError(

@@ -218,5 +218,5 @@ def test_harwell_boeing_with_mapping(part, tmp_path):
 
 def test_op2_is_refused_by_name(tmp_path):
     (tmp_path / "job.op2").write_bytes(bytes(8))
-    with pytest.raises(MatrixError, match="OP2 files are not read. Let Nastran write OUTPUT4"):
+    with pytest.raises(MatrixError, match=r"OP2 files are not read\. Let Nastran write OUTPUT4"):
         fem.read_nastran(tmp_path / "job.op2")

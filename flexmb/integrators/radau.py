@@ -18,7 +18,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.integrator import first_step, whole
+from flexmb.integrators.integrator import Run, first_step, whole
 from flexmb.integrators.method import AdaptiveMethod, register
 from flexmb.integrators.saddle import Matrices, statistics
 from flexmb.integrators.travel import pieces
@@ -45,6 +45,7 @@ from flexmb.kernels.implicit.radau import (
     RadauState,
     T,
 )
+from flexmb.mechanism.features import SMOOTH, Feature
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 
@@ -59,14 +60,13 @@ class Radau(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    integrates_states: ClassVar[bool] = True
-    controls: ClassVar[bool] = True
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers"}
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "RadauRun":
         return RadauRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
 
 
-class RadauRun:
+class RadauRun(Run):
     """A running integration; see `Integrator`. The steps are those of flexmb/kernels/implicit/radau.py."""
 
     def __init__(

@@ -94,21 +94,17 @@ class BDFRun(Run):
         state = begin.state
         self.equations = e = Equations(mechanism, state.q, state.angles, state.element_states)
         self._pace, self._matrices, flat = pace, Matrices(e), e.flat
-        e.warn_far_apart()
         span, nq, nv, nj, nz = end - state.t, len(state.q), len(state.w), flat.joint_rows, len(e.states)
         first = first_step(state.w, begin.wdot, flat.weight, tolerance, span)
         last = np.zeros(WANTED + 1)
-        last[[T, SIZE, AGE, SMALLEST]] = (
-            state.t,
-            whole(step, span) if step else START_PART**0.5 * first,
-            TOO_OLD,
-            np.inf,
-        )
+        last[[T, AGE, SMALLEST]] = state.t, TOO_OLD, np.inf
+        last[SIZE] = whole(step, span) if step else START_PART**0.5 * first
         last[[FIXED, TOLERANCE, SAME]] = step is not None, LOCAL * tolerance, pace.same
         last[[ORDER, COUNT, USED]] = 1.0
         functions = mechanism.function_values(state.t)
         powers = np.zeros((5, 4))
         powers[4] = e.powers(functions, state.w, e.accelerations(functions, state.q, state.w)[1])
+        e.warn_far_apart()
         self._plain, moving = e.plain, e.workspace.state_rates[:nz].copy()
         self._run = run = pointed(
             BDFState(

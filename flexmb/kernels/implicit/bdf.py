@@ -330,6 +330,8 @@ def _solve(flat, run, saddle, factors, h, kinematics, workspace, energies):
     states, moving = run.next_states, run.next_moving
     _weighted(guess, 0, count, run.theta, 1.0, moved)
     _weighted(guess, 0, count, run.reactions, 1.0, multipliers)
+    for r in range(nj):
+        multipliers[r] *= saddle.kept[r]
     if count > 1:
         _weighted(guess, 0, count, run.slow, 1.0, wdot)
         _weighted(guess, 0, count, run.past, 1.0, moving)

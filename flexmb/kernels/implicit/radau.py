@@ -272,6 +272,9 @@ def _solve(flat, run, saddle, real, pair, h, kinematics, workspace, energies):
     last, nv, nj, nz = run.last, len(run.w), flat.joint_rows, len(run.states)
     stages, theta, moving = run.next_stages, run.next_theta, run.next_moving
     _predict(run, h, run.stages, stages)
+    for k in range(3):
+        for r in range(nj):
+            stages[k, nv + r] *= saddle.kept[r]
     _predict(run, h, run.moving, moving)
     w, rates, reached, none = np.empty((3, nv)), np.empty((3, nv)), np.empty((3, nz)), np.zeros(nv)
     unbalanced, change = np.empty((3, nv + nj + nz)), np.empty((3, nv + nj + nz))

@@ -17,11 +17,14 @@ from flexmb.kernels.equations.displacement import largest
 from flexmb.kernels.equations.elements import element_tangents
 from flexmb.kernels.equations.residual import residual
 from flexmb.kernels.implicit.sparse import eliminate, multiply_columns, place_in_column
-from flexmb.kernels.steps.solve import factor_envelope, mass_times
+from flexmb.kernels.steps.solve import combinations_without_effect, factor_envelope, mass_times
 
 REGULAR = 1e-13
 """Regularisation of the block of the joint equations, relative to its diagonal, so that equations that are dependent up
 to round-off do not make the matrix singular. It affects the convergence of the iteration but not its solution."""
+
+STAYS = 3.0
+"""Factor by which an equation must be larger than another one in their combination to be dropped in its place."""
 
 
 class Saddle(NamedTuple):
@@ -29,7 +32,8 @@ class Saddle(NamedTuple):
 
     `kept` (nj,) is 1 for independent joint equations. The others follow from them if the joints are closed. The stages
     of a step do not satisfy the joints exactly, and all equations together would there block a mechanism that is mobile
-    with closed joints. The multipliers of the other equations are not changed.
+    with closed joints. The multipliers of the other equations are zero: extrapolated from step to step, and corrected
+    by no equation, they would grow without bound.
     """
 
     start: np.ndarray  # (nv+nj+1,)
@@ -120,18 +124,50 @@ def _mark_independent(flat, saddle, workspace):
                     for i in range(n):
                         total += product[i] * beside[i]
                     S[start[r] + c - first[r]] += total
+    before = np.ones(nr)
     for r in range(nr):
+        if r < nj:
+            before[place[r]], saddle.kept[r] = saddle.kept[r], 1.0
         if not S[start[place[r] + 1] - 1] > 0.0:
             S[start[place[r] + 1] - 1] = 1.0
             if r < nj:
                 saddle.kept[r] = 0.0
-        elif r < nj:
-            saddle.kept[r] = 1.0
     copy(S, workspace.L)
-    if factor_envelope(start, first, workspace.L, workspace.scale) > 0:
+    dependent = factor_envelope(start, first, workspace.L, workspace.scale)
+    if dependent > 0:
+        dropped = _replaceable(combinations_without_effect(start, first, workspace.L, dependent), before)
         for r in range(nj):
-            if workspace.L[start[place[r] + 1] - 1] == 0.0:
+            if dropped[place[r]]:
                 saddle.kept[r] = 0.0
+
+
+@njit(cache=True)
+def _replaceable(basis, before):
+    """A mask (n,) of as many equations as there are combinations without effect, such that each of these equations
+    follows from the others with moderate factors: one of the largest of each combination.
+
+    Which equations these are changes with the motion. Fixed ones would at some positions hardly follow from the others;
+    those that were kept `before` (n,), 1 or 0, remain so if they are not much larger.
+    """
+    n = len(before)
+    dropped, rows = np.zeros(n, dtype=np.bool_), np.zeros((len(basis), n))
+    for k in range(len(basis)):
+        for c in range(int(basis[k, n]), int(basis[k, n + 1]) + 1):
+            rows[k, c] = basis[k, c]
+    for k in range(len(rows)):
+        at, largest = 0, 0.0
+        for c in range(n):
+            size = abs(rows[k, c]) * (1.0 if before[c] > 0.0 else STAYS)
+            if size > largest:
+                at, largest = c, size
+        dropped[at] = True
+        for j in range(k + 1, len(rows)):
+            if rows[j, at] != 0.0:
+                factor = rows[j, at] / rows[k, at]
+                for c in range(n):
+                    rows[j, c] -= factor * rows[k, c]
+                rows[j, at] = 0.0
+    return dropped
 
 
 @njit(cache=True)

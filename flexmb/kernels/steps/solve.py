@@ -167,7 +167,7 @@ def _solve_envelope(start, first, L, t):
 
 
 @njit(cache=True)
-def _combinations_without_effect(start, first, L, count):
+def combinations_without_effect(start, first, L, count):
     """A basis of the null space of the scaled matrix, a vector for each dropped row of its factor, and the factor of
     its Gram matrix, in the form of `_project`.
 
@@ -256,7 +256,7 @@ def _factor_symmetric(start, first, S, L, scale):
     dependent = factor_envelope(start, first, L, scale)
     if dependent < 0:
         L[:] = np.nan
-    return _combinations_without_effect(start, first, L, max(dependent, 0))
+    return combinations_without_effect(start, first, L, max(dependent, 0))
 
 
 @njit(cache=True, inline="always")

@@ -82,6 +82,7 @@ def read_mesh(
     supports: str | None = None,
     shells: Collection[str] | None = None,
     elements: str | None = None,
+    expand: bool = False,
 ) -> Mesh:
     """Read the mesh in a file, with its named sets. Coordinates keep the units of the file.
 
@@ -102,33 +103,37 @@ def read_mesh(
     analysis steps). The materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` omits the
     comparison.
 
+    `expand=True` takes shells and beams of a deck with a section as the solids by which CalculiX solves them: a layer
+    of one cell through the thickness or the section. Node sets hold the nodes of the solids.
+
     Hexahedra of decks are full: C3D8 has incompatible modes, C3D20R all points of integration; `mesh.warnings` says so.
     `elements="file"` takes them as CalculiX does, to compare results: C3D8 without these modes, C3D8R with one point,
     C3D20R with eight.
 
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
-    return mesh_and_steps(read_raw(path, elements), Path(path).stem, beams, ignore, supports, shells)[0]
+    return mesh_and_steps(read_raw(path, elements, expand), Path(path).stem, beams, ignore, supports, shells)[0]
 
 
-def read_steps(path: str | Path, ignore: Collection[str] = ()) -> tuple[Mesh, tuple[Step, ...]]:
+def read_steps(path: str | Path, ignore: Collection[str] = (), expand: bool = False) -> tuple[Mesh, tuple[Step, ...]]:
     """Read a deck of Abaqus or CalculiX with its analysis steps, to compare the part with the results of the solver.
 
         mesh, steps = fem.read_steps("part.inp")
         u = fem.solve_step(fem.Model(mesh), steps[0]).displacements
 
     Returns the mesh, as `read_mesh(path, elements="file")` without supports, and a `fem.Step` for each analysis step.
+    `expand=True` takes shells and beams as the solids of CalculiX; the nodes of the deck move with the mean of those.
     Only decks of Abaqus and CalculiX have steps that are read.
 
     Raises `MeshError` as `read_mesh`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)  # what is in steps is not obeyed by the mesh, but by the steps
-        return mesh_and_steps(read_raw(path, "file"), Path(path).stem, ignore=ignore)
+        return mesh_and_steps(read_raw(path, "file", expand), Path(path).stem, ignore=ignore)
 
 
-def read_raw(path: str | Path, elements: str | None = None) -> RawMesh:
-    """The contents of a mesh file: cells of every dimension, groups. `elements`: see `read_mesh`.
+def read_raw(path: str | Path, elements: str | None = None, expand: bool = False) -> RawMesh:
+    """The contents of a mesh file: cells of every dimension, groups. `elements`, `expand`: see `read_mesh`.
 
     Raises `MeshError` for a missing or damaged file, or an unknown format.
     """
@@ -138,11 +143,13 @@ def read_raw(path: str | Path, elements: str | None = None) -> RawMesh:
             f'elements is "file", for decks of Abaqus and CalculiX (.inp), or nothing; found {elements!r} for '
             f"{path.name!r}."
         )
+    if expand and path.suffix.lower() != ".inp":
+        raise MeshError(f"expand=True is for decks of Abaqus and CalculiX (.inp); found {path.name!r}.")
     if not path.is_file():
         raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
     try:
-        if elements == "file":
-            return read_abaqus_mesh(path, as_named=True)
+        if elements == "file" or expand:
+            return read_abaqus_mesh(path, as_named=elements == "file", expand=expand)
         raw = _READERS.get(path.suffix.lower(), _read_by_meshio)(path)
     except FlexmbError as error:
         if path.name in str(error):

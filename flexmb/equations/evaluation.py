@@ -179,31 +179,32 @@ class Equations:
         """Accelerations and the `change` (nj,) of `multipliers` (nj,), corrected by the friction that the change
         causes (flexmb/kernels/steps/sliding.py)."""
         flat = self.flat
-        sliding = [k for k, direction in enumerate(flat.friction_direction) if direction]
-        if not sliding:
+        directions = self.workspace.sliding_direction.copy()
+        sliding = np.flatnonzero(directions)
+        if not len(sliding):
             return wdot, change
         G, none = as_sparse(flat, self.workspace.G), np.zeros(flat.joint_rows)
         efforts = G[flat.friction_row[sliding]].toarray()
         responses = [self.on_joints(effort, none) for effort in efforts]
         A, b = np.eye(len(sliding)), np.zeros(len(sliding))
-        for i, k in enumerate(sliding):
-            sign = flat.friction_direction[k]
-            b[i] = -sign * friction_change(flat, k, multipliers, change)
-            A[i] += [sign * friction_change(flat, k, multipliers, reaction) for _, reaction in responses]
+        owners = np.searchsorted(flat.friction_start, sliding, side="right") - 1
+        for i, (k, direction) in enumerate(zip(owners.tolist(), directions[sliding], strict=True)):
+            b[i] = -direction * friction_change(flat, k, multipliers, change)
+            A[i] += [direction * friction_change(flat, k, multipliers, reaction) for _, reaction in responses]
         for effort, (moved, reaction) in zip(np.linalg.lstsq(A, b)[0], responses, strict=True):
             wdot, change = wdot + effort * moved, change + effort * reaction
         return wdot, change
 
     def friction_bounds(self, multipliers: np.ndarray) -> np.ndarray:
         """The largest efforts (nf,) of joints with dry friction that slide, for `multipliers` (nj,)."""
-        bounds = np.zeros(len(self.flat.friction_row))
+        bounds = np.zeros(len(self.flat.friction_speed))
         if len(bounds):
             friction_bounds(self.flat, multipliers, bounds)
         return bounds
 
     def _jammed(self) -> str:
         """Why no forces of sliding joints are found."""
-        sliding = [repr(friction.name) for friction in self.mechanism.frictions if friction.direction]
+        sliding = [repr(friction.name) for friction in self.mechanism.frictions if friction.direction or friction.speed]
         return (
             f"The friction of {', '.join(sliding)} of {self.mechanism.name!r} has no limit: it increases the reactions "
             "that cause it by more than it is itself, so that the joint jams while it slides. Reduce the coefficient "
@@ -268,7 +269,9 @@ class Equations:
     @cached_property
     def plain(self) -> bool:
         """Whether accelerations follow from one solution: no joint slides, and masses are not far apart."""
-        return not self.flat.friction_direction.any() and not (self.flat.joint_rows and self.spread[0] < FAR_APART)
+        flat = self.flat
+        sliding = flat.friction_direction.any() or flat.friction_speed.any()
+        return not sliding and not (flat.joint_rows and self.spread[0] < FAR_APART)
 
     @cached_property
     def spread(self) -> tuple[float, int, int]:

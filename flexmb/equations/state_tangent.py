@@ -12,6 +12,7 @@ from flexmb.equations.tangent import MEASURED, ROUNDING, controlled_bodies
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.scales import rate_at
+from flexmb.mechanism.state import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,16 @@ def state_tangent(
     seen(none, none, kept)
     best, bound = (StateTangent(tables["speed"][i], tables["place"][i], by_state[i], force[i]) for i in (0, 1))
     return best, bound, scale
+
+
+def usual_states(e: Equations, state: State, wdot: np.ndarray, multipliers: np.ndarray) -> Float[np.ndarray, "nz"]:
+    """The magnitudes of the states of elements at a state of the mechanism; of those that are zero there, the change
+    that a motion of the size of the mechanism causes. Errors of states are relative to them, or to later values."""
+    found = np.abs(e.states)
+    if (found == 0).any():
+        functions = e.mechanism.function_values(state.t)
+        found = np.where(found > 0, found, state_tangent(e, functions, state.q, state.w, wdot, multipliers)[2])
+    return found
 
 
 def _difference(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,7 @@ import numpy as np
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.state_tangent import usual_states
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
 from flexmb.integrators.integrator import Run, fastest_rotation, first_step, whole
@@ -59,7 +60,7 @@ from flexmb.kernels.implicit.radau import (
     TOLERANCE,
     T,
 )
-from flexmb.mechanism.features import CONTINUOUS, SMOOTH, Feature
+from flexmb.mechanism.features import SMOOTH, Feature
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 
@@ -78,7 +79,7 @@ class BDF(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    includes: ClassVar[frozenset[Feature]] = SMOOTH - CONTINUOUS | {"sampled controllers"}
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers", "regularised friction"}
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "BDFRun":
         return BDFRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
@@ -106,12 +107,13 @@ class BDFRun(Run):
         powers[4] = e.powers(functions, state.w, e.accelerations(functions, state.q, state.w)[1])
         e.warn_far_apart()
         self._plain, moving = e.plain, e.workspace.state_rates[:nz].copy()
+        usual = usual_states(e, state, begin.wdot, begin.multipliers)
         self._run = run = pointed(
             BDFState(
                 np.full(KEPT, state.t), np.zeros(KEPT), np.zeros((KEPT, nq)), np.zeros((KEPT, nv)),
                 np.zeros((KEPT, nj)), np.zeros((KEPT, nz)), np.zeros((HIGHEST + 1, nv)), np.zeros((HIGHEST + 1, nv)),
                 np.zeros((len(flat.modes), 3)), pieces(flat), begin.wdot.copy(), begin.multipliers.copy(), moving,
-                np.abs(e.states), e.angles, e.expected, np.zeros(4), np.zeros(4), powers,
+                usual, e.angles, e.expected, np.zeros(4), np.zeros(4), powers,
                 np.tile(functions, (5, 1, 1)), np.zeros((nz, nv)), np.zeros(nv), np.zeros(nv), np.zeros(nv),
                 np.zeros(nj), np.zeros(nz), np.zeros(nz), last,
             )

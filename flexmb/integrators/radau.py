@@ -17,6 +17,7 @@ import numpy as np
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.state_tangent import usual_states
 from flexmb.equations.time_features import Pace
 from flexmb.integrators.integrator import Run, first_step, whole
 from flexmb.integrators.method import AdaptiveMethod, register
@@ -60,7 +61,7 @@ class Radau(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers"}
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers", "regularised friction"}
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "RadauRun":
         return RadauRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
@@ -84,10 +85,11 @@ class RadauRun(Run):
         e.residual(functions[0], state.q, state.w, begin.wdot, begin.multipliers)
         rates = e.workspace.state_rates[:nz].copy()
         width = nv + flat.joint_rows
+        usual = usual_states(e, state, begin.wdot, begin.multipliers)
         self._run = pointed(
             RadauState(
                 state.q.copy(), state.w.copy(), begin.wdot.copy(), begin.multipliers.copy(), e.states.copy(),
-                np.abs(e.states), e.angles, e.expected, np.zeros(4), functions, pieces(flat),
+                usual, e.angles, e.expected, np.zeros(4), functions, pieces(flat),
                 np.zeros((len(flat.modes), 3)), np.zeros(nv), np.zeros(nv), np.zeros(nz),
                 np.zeros(len(state.q)), np.zeros(nz), np.zeros(4), np.zeros(na), np.zeros((3, nv)),
                 np.zeros((3, width)), np.tile(rates, (3, 1)), np.zeros((3, 4)), np.zeros((3, nv)),

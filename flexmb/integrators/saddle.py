@@ -54,6 +54,7 @@ class Matrices:
                 np.zeros(len(rows)),
                 np.zeros(len(rows)),
                 np.zeros(len(rows)),
+                np.zeros(len(rows)),
                 np.ones(flat.joint_rows),
                 metric,
                 self._touched,

@@ -84,7 +84,7 @@ _record(
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
     "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
     "element_law element_record element_updates element_state element_parameter element_last friction_row "
-    "angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
+    "friction_start angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
     "signal_angle signal_index signal_rate contact_point point_contact body_group group_start group_pair "
@@ -96,8 +96,8 @@ _record(
 _record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude rows")
 _record(
     Workspace,
-    d2="wrenches sliding_x sliding_change answer settling control_answer control_settling command_slopes command_force "
-    "command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
+    d2="wrenches sliding_x sliding_change sliding_slopes answer settling control_answer control_settling "
+    "command_slopes command_force command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
     "sixes touch_force touch_rate near near_S skin_bare skin_at skin_seen skin_before skin_force",
     d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change",
     d4="touch_G skin_G",
@@ -166,6 +166,7 @@ angles_reached = _entry(rows.angles_reached, "CompiledModel d2 MarkerKinematics 
 see = _entry(elements.see, "CompiledModel MarkerKinematics Workspace i d1")
 friction_bounds = _entry(friction.friction_bounds, "CompiledModel d1 d1")
 friction_change = _entry(friction.friction_change, "CompiledModel i d1 d1")
+friction_efforts = _entry(friction.friction_efforts, "CompiledModel i d1 d1 d1")
 line_force = _entry(lines.line_force, "CompiledModel i d1 d1 d2 MarkerKinematics d1")
 
 # equations of motion

@@ -15,7 +15,7 @@ from flexmb.bodies.body import Body
 from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.contact.shapes import Meshes, addressed
 from flexmb.errors import ControllerError, MechanismError
-from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, GROUND, SPIN, TRANSLATION
 from flexmb.mechanism.contacts.exact import STATES, ExactContact
 from flexmb.mechanism.contacts.surface import FORCES, SurfaceContact
 from flexmb.mechanism.control.controller import Controller
@@ -131,13 +131,16 @@ class FrameForce:
 
 @dataclass(frozen=True)
 class JointFriction:
-    """Dry friction in the free motion `dof` of a `joint`. Its row is `Mechanism.force_elements[name]`.
+    """Dry friction in the free motion `dof` of a `joint`, or in "all" its free motions. Its rows are
+    `Mechanism.force_elements[name]`.
 
     - `factors`: (radial, axial, reciprocal span, constant) of the largest effort while it slides; see
       flexmb/kernels/equations/friction.py.
 
     - `static`: the largest effort while it sticks, relative to the effort while it slides; at least one.
     - `direction`: the sign of the sliding rate, 0 while the joint does not slide.
+    - `speed`: the sliding velocity that regularises the friction; 0 if it is exact.
+    - `arms`: the sliding velocity for a rate of one of each free motion.
     """
 
     name: str
@@ -146,11 +149,26 @@ class JointFriction:
     factors: tuple[float, float, float, float]
     static: float = 1.0
     direction: float = 0.0
+    speed: float = 0.0
+    arms: tuple[float, ...] = (1.0,)
 
     @property
     def stuck(self) -> str:
         """Name of the joint equation that holds the coordinate while the joint sticks."""
         return f"{self.name} sticks"
+
+
+ALL = "all"
+"""The free motions of a joint together, as `JointFriction.dof`."""
+
+
+def free_rows(kind: str, dof: str, markers: tuple[int, int]) -> tuple[Row, ...]:
+    """The rows of the free motions `dof` of a joint: "rotation", "translation", or `ALL` of a cylindrical or spherical
+    joint, in which a cylindrical joint begins with the translation."""
+    angle, along = Row(ANGLE, markers), Row(TRANSLATION, markers, (2, 0))
+    if dof == ALL:
+        return (along, angle) if kind == "cylindrical" else tuple(Row(SPIN, markers, (i, 0)) for i in range(3))
+    return (angle if dof == "rotation" else along,)
 
 
 @renamed(follows="follower")
@@ -253,6 +271,11 @@ class Mechanism:
     def joint_rows(self) -> int:
         """Number of scalar joint equations."""
         return sum(len(j.rows) for j in self.joints)
+
+    @property
+    def exact_frictions(self) -> tuple[JointFriction, ...]:
+        """The frictions of joints that stick: those that are not regularised."""
+        return tuple(friction for friction in self.frictions if not friction.speed)
 
     @cached_property
     def turning(self) -> tuple[tuple[int, int], ...]:

@@ -220,3 +220,43 @@ def test_beams_of_a_deck_have_their_section(tmp_path):
     path.write_text(bare)
     with pytest.warns(MeshWarning, match=r"BEAM SECTION, line \d+"):
         fem.read_mesh(path)
+
+
+def test_a_fluid_node_gives_the_pressure_on_faces(tmp_path):
+    """P4NP: the pressure is the second dof of a node; without one the step is not solved."""
+    node = "*NODE\n500, 9., 9., 9.\n"
+    given = static(f"*BOUNDARY\n{AXIAL}500, 2, 2, -3.\n*DLOAD\n4, P4NP, 500\n")
+    mesh, (pulled,) = solved(bar(tmp_path, given, before=node))
+    np.testing.assert_allclose(pulled.displacements[:, 0], mesh.points[:, 0] * 3 / E, rtol=1e-9, atol=1e-12)
+    missing = static(f"*BOUNDARY\n{AXIAL}*DLOAD\n4, P4NP, 500\n")
+    with pytest.raises(MeshError, match="the pressure at node 500 is not given"):
+        solved(bar(tmp_path, missing, before=node))
+
+
+def test_a_mean_rotation_turns_the_end_of_a_bar(tmp_path):
+    """*MPC MEANROT: its last node holds the axis in its coordinates and the angle in its first dof."""
+    tips = [
+        str(k + 1)
+        for k in np.flatnonzero(fem.structured_meshes.block("hexahedron", (L, B, H), (4, 1, 1)).points[:, 0] == L)
+    ]
+    text = "*NODE\n500, 2., 0., 0.\n*MPC\nMEANROT, " + ", ".join(t for t in tips for _ in range(3))
+    mesh, (turned,) = solved(bar(tmp_path, static("*BOUNDARY\nFIX, 1, 3\n500, 1, 1, 0.01\n"), before=text + ", 500\n"))
+    tip = np.flatnonzero(mesh.points[:, 0] == L)
+    x = mesh.points[tip] - mesh.points[tip].mean(axis=0)
+    u = turned.displacements[tip] - turned.displacements[tip].mean(axis=0)
+    angles = (x[:, 1] * u[:, 2] - x[:, 2] * u[:, 1]) / (x[:, 1:] ** 2).sum(axis=1)
+    assert angles.mean() == pytest.approx(0.01, rel=1e-9)
+    assert np.abs(turned.displacements[tip].mean(axis=0)).max() < 1e-12
+
+
+def test_trusses_of_decks_have_the_area_of_their_section(tmp_path):
+    """A rod of two nodes between supports, pulled along it; the set keeps its name, and its mass is that of the deck."""
+    text = "*NODE\n1, 0., 0., 0.\n2, 3., 4., 0.\n*ELEMENT, TYPE=T3D2, ELSET=ROD\n1, 1, 2\n" + MATERIAL.format(nu=0.3)
+    text += "*SOLID SECTION, ELSET=ROD, MATERIAL=M\n0.5\n*BOUNDARY\n1, 1, 3\n2, 2, 3\n"
+    path = tmp_path / "rod.inp"
+    path.write_text(text + static("*CLOAD\n2, 1, 7.\n"))
+    mesh, (pulled,) = solved(path)
+    assert [block.kind for block in mesh.cells] == ["truss"]
+    assert fem.Model(mesh).mass == pytest.approx(RHO * 0.5 * 5.0)
+    assert pulled.displacements[1, 0] == pytest.approx(7.0 * 5.0 / (E * 0.5) / 0.6**2)
+    assert mesh.cell_sets["ROD"].tolist() == [0]

@@ -151,7 +151,7 @@ def sprinkler():
 
 
 def sliding():
-    """A rotor that comes to rest on its journal, and drives another one by a pair of gears."""
+    """A rotor that comes to rest on its journal, and drives another one by a pair of gears; a ball in a socket."""
     system = flexmb.System(gravity=(0, 0, -9.81))
     for name in ("first", "second"):
         rotor = system.add(flexmb.rigid_body(name, mass=1.0, inertia=(0.01, 0.01, 0.01)))
@@ -159,8 +159,11 @@ def sliding():
     system.gear("gear", "first pin", "second pin", ratio=-2.0)
     system.set_speed("first pin", 0.5)
     system.friction("bearing", "first pin", 0.2, radius=0.05)
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.01,) * 3), angular_velocity=(1.0, 2.0, 0))
+    system.spherical("socket", system.ground.at((0, 0, 0)), ball)
+    system.friction("rub", "socket", 0.2, radius=0.05, regularised=0.01)
     result = flexmb.simulate(system, 0.2, step=1e-3)
-    return result.effort("bearing"), result.reaction("gear")
+    return result.effort("bearing"), result.force("rub"), result.reaction("gear")
 
 
 def thrown_rods():

@@ -41,8 +41,11 @@ class DeckMaterial:
 
 @dataclass
 class DeckSection:
-    """A section: its element set and material, what it says of shells and beams, and the thickness of plane elements
-    (`plane`)."""
+    """A section: its element set and material, and what it says of shells and beams.
+
+    `plane`: the thickness of plane elements or area of trusses, and whether the deck gives it (`sized`); `shape`: name
+    and sizes of the section of beams in the deck, which some beams here do not have.
+    """
 
     elset: str
     material: str
@@ -53,15 +56,19 @@ class DeckSection:
     plane: float | None = None
     beam: Section | None = None
     y_axis: tuple[float, float, float] | None = None
+    shape: tuple[str, tuple[float, ...]] | None = None
+    sized: bool = False
 
 
 @dataclass
 class Materials:
-    """Materials by name in capitals, sections, and the material whose constants are being read."""
+    """Materials by name in capitals, sections, and the material whose constants are being read; `expand`: whether
+    shells and beams become solids, which may have sections that shells and beams here do not have."""
 
     records: dict[str, DeckMaterial] = field(default_factory=dict)
     sections: list[DeckSection] = field(default_factory=list)
     current: DeckMaterial | None = None
+    expand: bool = False
 
     def begin(self, name: str, source: Unread) -> None:
         """From now on constants are those of this material."""
@@ -73,7 +80,7 @@ def take_material(known: Materials, source: Unread, keyword: str, options: dict[
     values = [fields(row) for _, row in rows]
     material = known.current
     if keyword in ("SOLIDSECTION", "SHELLSECTION", "BEAMSECTION", "BEAMGENERALSECTION"):
-        section = _section(source, keyword, options, values)
+        section = _section(source, keyword, options, values, known.expand)
         known.sections += [section] if section is not None else []
         return section is not None
     if material is None:
@@ -140,14 +147,17 @@ def _elasticity(kind: str, c: list[float]) -> np.ndarray:
     return C
 
 
-def _section(source: Unread, keyword: str, options: dict[str, str], values: list[list[str]]) -> DeckSection | None:
+def _section(
+    source: Unread, keyword: str, options: dict[str, str], values: list[list[str]], expand: bool
+) -> DeckSection | None:
     """A section that is read in full; None for others."""
     if not options.get("MATERIAL") or not options.get("ELSET") or "COMPOSITE" in options:
         return None
     where = (str(member(options["ELSET"])), options["MATERIAL"].strip('"').upper(), source)
     if keyword == "SOLIDSECTION":
         plane = number(values[0][0]) if values and values[0][0] else 1.0
-        return DeckSection(*where, orientation=options.get("ORIENTATION", "").upper(), plane=plane)
+        sized = bool(values and values[0][0])
+        return DeckSection(*where, orientation=options.get("ORIENTATION", "").upper(), plane=plane, sized=sized)
     if keyword == "SHELLSECTION":
         if {"ORIENTATION", "NODALTHICKNESS"} & set(options) or not values:
             return None
@@ -155,14 +165,15 @@ def _section(source: Unread, keyword: str, options: dict[str, str], values: list
         shift = {"SPOS": 0.5, "SNEG": -0.5}.get(options.get("OFFSET", "0").upper())
         shift = number(options["OFFSET"]) if shift is None and options.get("OFFSET") else shift or 0.0
         return DeckSection(*where, thickness=thickness, offset=-shift * thickness)
-    beam = _beam(options.get("SECTION", "").upper(), [number(f) for f in values[0] if f] if values else [])
+    kind, size = options.get("SECTION", "").upper(), [number(f) for f in values[0] if f] if values else []
+    beam = _beam(kind, size)
     known = {"ELSET", "MATERIAL", "SECTION"} | ({"DENSITY"} & {k for k in options if not options[k]})
-    if beam is None or set(options) - known:
+    box = expand and kind == "BOX" and len(size) == 6
+    if (beam is None and not box) or set(options) - known:
         return None
     normal = [number(f) for f in values[1] if f] if len(values) > 1 else []
-    return DeckSection(
-        *where, beam=beam, y_axis=(normal[0], normal[1], normal[2]) if len(normal) == 3 else _BEAM_NORMAL
-    )
+    y_axis = (normal[0], normal[1], normal[2]) if len(normal) == 3 else _BEAM_NORMAL
+    return DeckSection(*where, beam=beam, y_axis=y_axis, shape=(kind, tuple(size)))
 
 
 def _beam(kind: str, size: list[float]) -> Section | None:

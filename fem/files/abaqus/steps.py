@@ -5,7 +5,7 @@ Loads stay from step to step, as in the solvers, unless OP=NEW or given again; t
 perturbation step only its own act.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -34,8 +34,10 @@ class _State:
     """What acts at a point of the history; each load by what it replaces when it is given again."""
 
     held: dict[Key, tuple[Equation, float]] = field(default_factory=dict)
+    brought: dict[Key, Sequence[Equation]] = field(default_factory=dict)  # by supports, also by those that act no more
     forces: dict[Key, tuple[int, list[NodalForce]]] = field(default_factory=dict)
     spread: dict[tuple[str, str], tuple[int, list[FacePressure | BodyForce]]] = field(default_factory=dict)
+    fluid: dict[tuple[str, str], tuple[np.ndarray, int]] = field(default_factory=dict)  # faces, node of a fluid
     temperature: dict[int, float] = field(default_factory=dict)
     first: dict[int, float] = field(default_factory=dict)  # initial temperatures
 
@@ -44,6 +46,7 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
     """The steps of a deck. What a step says and is not read is in its `unread`."""
     state, steps = _State(), []
     current: Step | None = None
+    lasting = False  # large displacements, which static steps keep until one says NLGEOM=NO
     before: list[Unread] = []
     unread = before
     try:
@@ -56,16 +59,18 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
             if current is not None:
                 steps.append(_unfinished(c, current, state, unread))
             perturbation = "PERTURBATION" in s.options
-            nonlinear = "NLGEOM" in s.options and s.options["NLGEOM"].upper() != "NO"
+            asked = "NLGEOM" in s.options and s.options["NLGEOM"].upper() != "NO"
+            lasting = asked or (lasting and "NLGEOM" not in s.options)
             diameters = (0, 0 if cyclic is None else cyclic.sectors // 2)
-            current = Step(s.step, "", s.source, nonlinear, perturbation, cyclic=cyclic, diameters=diameters)
+            current = Step(s.step, "", s.source, asked, perturbation, cyclic=cyclic, diameters=diameters)
             unread = list(before)
             if perturbation:
                 state = replace(state, forces={}, spread={})
             continue
         try:
             if current is not None and s.keyword in PROCEDURES:
-                current = replace(current, procedure=s.keyword, modes=_modes(s))
+                nonlinear = lasting if s.keyword == "STATIC" else current.nonlinear
+                current = replace(current, procedure=s.keyword, nonlinear=nonlinear, modes=_modes(s))
             elif current is not None and s.keyword == "SELECTCYCLICSYMMETRYMODES" and cyclic is not None:
                 last = str(cyclic.sectors // 2)
                 diameters = int(s.options.get("NMIN", "0")), int(s.options.get("NMAX", last))
@@ -111,11 +116,21 @@ def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> St
         heating = tuple(_heating(c, state))
     except MeshError as error:
         heating, unread = (), [*unread, replace(step.source, text=f"{step.source.text} (not obeyed: {error})")]
+    pressures = [p for _, group in state.spread.values() for p in group if isinstance(p, FacePressure)]
+    for faces, node in state.fluid.values():  # the second dof of such a node is the pressure
+        value = state.held[node, 2][1] if (node, 2) in state.held else np.nan
+        pressures.append(FacePressure(faces, value))
+        if np.isnan(value):
+            reason = f"the pressure at node {c.numbers.label(node)} is not given"
+            unread = [*unread, replace(step.source, text=f"{step.source.text} (not obeyed: {reason})")]
     return replace(
         step,
-        supports=tuple(Support(equation, value) for equation, value in state.held.values()),
+        supports=(
+            *(Support(equation, value) for equation, value in state.held.values()),
+            *(Support(equation, 0.0) for equations in state.brought.values() for equation in equations),
+        ),
         forces=tuple(f for _, group in state.forces.values() for f in group),
-        pressures=tuple(p for _, group in state.spread.values() for p in group if isinstance(p, FacePressure)),
+        pressures=tuple(pressures),
         bodies=tuple(b for _, group in state.spread.values() for b in group if isinstance(b, BodyForce)),
         heating=heating,
         unread=tuple(unread),
@@ -140,6 +155,7 @@ def _boundary(c: Constraints, s: Statement, state: _State) -> None:
     for node, dof, value in c.held(s):
         terms = c.terms(node, dof, 1.0)
         state.held[node, dof] = c.equation(terms, s.source.label), np.nan if "FIXED" in s.options else value
+        state.brought |= {(node, dof): c.solids.brought[node, dof]} if (node, dof) in c.solids.brought else {}
 
 
 def _point_loads(c: Constraints, s: Statement, state: _State) -> None:
@@ -165,22 +181,28 @@ def _add(loads: dict, key: tuple, step: int, made: list) -> None:
 def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
     if _is_new(s):
         state.spread.clear()
+        state.fluid.clear()
     for _, row in s.rows:
         who, kind, *rest = fields(row)
         kind, values = kind.upper(), [number(f) for f in rest if f]
         if s.keyword == "DSLOAD":
             if kind != "P":
                 raise MeshError(f"a load of type {kind}; P is read on surfaces")
-            pressed = c.faces(who)
-            if pressed is None:
+            surface = c.faces(who)
+            if surface is None:
                 raise MeshError(f"there is no surface {who!r}")
-            _add(state.spread, (who.upper(), kind), s.step, [FacePressure(pressed, values[0])])
+            _add(state.spread, (who.upper(), kind), s.step, [FacePressure(surface, values[0])])
             continue
         cells = c.numbers.cells(_elements(c, who))
-        if kind[:1] == "P" and kind[1:].isdigit():
-            edges = 2 * bool(_elements(c, who) & c.numbers.deck.expanded)  # sides of plane elements after both faces
-            faces = [(b, r, c.numbers.face(b, f"S{int(kind[1:]) + edges}", who)) for b, r in cells]
-            load: FacePressure | BodyForce = FacePressure(np.array(faces).reshape(-1, 3), values[0])
+        fluid = kind[:1] == "P" and kind.endswith("NP") and kind[1:-2].isdigit()
+        side = _side(c, _elements(c, who), kind.removesuffix("NP") if fluid else kind)
+        if side:
+            faces = [(b, r, c.numbers.face(b, f"S{side}", who)) for b, r in cells]
+            pressed = np.array(faces).reshape(-1, 3)
+            if fluid:
+                state.fluid[who.upper(), kind] = pressed, c._node(rest[0])
+                continue
+            load: FacePressure | BodyForce = FacePressure(pressed, values[0])
         elif kind == "GRAV" and len(values) == 4:
             load = BodyForce(_massive(c, who, cells), gravity=values[0] * _direction(values[1:]))
         elif kind == "CENTRIF" and len(values) == 7:
@@ -189,6 +211,22 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
         else:
             raise MeshError(f"a load of type {kind} with {len(values)} numbers; P1 to P6, GRAV and CENTRIF are read")
         _add(state.spread, (who.upper(), kind), s.step, [load])
+
+
+def _side(c: Constraints, elements: set[int], kind: str) -> int:
+    """The face of the solids on which a pressure acts; 0 for other loads. Edges of plane elements come after both faces
+    of their solids; P of shells acts on the bottom, P1 and P2 of beams along the axes of the section."""
+    deck = c.numbers.deck
+    thin = deck.thin if deck.expand else {}
+    shells, beams = (any(k in thin and thin[k].family == f for k in elements) for f in "SB")
+    if shells or beams:
+        if not all(k in thin and (thin[k].family == "S") == shells for k in elements):
+            raise MeshError("pressures on a set of elements of several families")
+        sides = {"P": 1, "P1": 1} if shells else {"P1": 1, "P2": 5}
+        return sides.get(kind, 0)
+    if not (kind[:1] == "P" and kind[1:].isdigit()):
+        return 0
+    return int(kind[1:]) + 2 * bool(elements & deck.expanded)
 
 
 def _elements(c: Constraints, who: str) -> set[int]:
@@ -237,6 +275,8 @@ def _heating(c: Constraints, state: _State) -> Iterator[Heating]:
     change = np.zeros(len(c.points))
     for node, value in state.temperature.items():
         change[node] = value - state.first.get(node, 0.0)
+    for node, copies in c.solids.copies.items():
+        change[list(copies)] = change[node]
     if not change.any():
         return
     for section in c.numbers.deck.materials.sections:

@@ -427,6 +427,7 @@ def _add_friction(site: _Site, keys: schema.FrictionKeys) -> None:
         span=keys.span,
         preload=keys.preload,
         static=keys.static,
+        regularised=keys.regularised,
     )
 
 

@@ -425,7 +425,7 @@ class JointSpringKeys(WithLaw):
 
 
 class FrictionKeys(Keys):
-    """Dry friction in a revolute or prismatic joint."""
+    """Dry friction in a revolute, prismatic, cylindrical or spherical joint."""
 
     name: Name
     joint: str
@@ -435,6 +435,7 @@ class FrictionKeys(Keys):
     span: Positive | None = None
     preload: NotNegative = 0.0
     static: NotNegative | None = None
+    regularised: Positive | None = None
 
 
 _EFFORT = 'expected a number, an expression such as "-k*x", or a motion such as { kind = "harmonic", ... }'

@@ -82,10 +82,15 @@ class CompiledModel(NamedTuple):
     element_parameter: np.ndarray  # (ne+1,) start in `element_parameters`
     element_parameters: np.ndarray
     element_last: np.ndarray  # (ne,) last position in the order of elimination that an element shares an entry with
-    friction_row: np.ndarray  # (nf,) row of each joint with dry friction; see kernels/equations/friction.py
+    friction_start: (
+        np.ndarray
+    )  # (nf+1,) first free motion of each joint with dry friction; kernels/equations/friction.py
     friction_source: np.ndarray  # (nf, 5) joint equations of its forces x, y, z and moments y, x, -1 for none
-    friction_factors: np.ndarray  # (nf, 4) bound per radial and axial force, reciprocal span and constant bound
-    friction_direction: np.ndarray  # (nf,) sign of the sliding rate, 0 if it does not slide
+    friction_factors: np.ndarray  # (nf, 5) bound per radial and axial force, reciprocal span, constant bound, round
+    friction_speed: np.ndarray  # (nf,) sliding velocity that regularises its friction, 0 if it is exact
+    friction_row: np.ndarray  # (nc,) row of each free motion
+    friction_arm: np.ndarray  # (nc,) sliding velocity for a rate of one
+    friction_direction: np.ndarray  # (nc,) of exact friction, the sign of the sliding rate, 0 if it does not slide
     row_command: np.ndarray  # (nr,) command of a controller that is added to the effort of a row, -1 for none
     load_command: np.ndarray  # (nl,) command that is the factor of a load, -1 for none
     control_law: np.ndarray  # (nc,) address of the law of each controller; see kernels/equations/controllers.py
@@ -208,8 +213,11 @@ class Workspace(NamedTuple):
     command_change: np.ndarray  # (nu, nr) and multipliers
     sliding_force: np.ndarray  # (nv,) work array, and
     sliding_none: np.ndarray  # (nr,) zeros, for
-    sliding_x: np.ndarray  # (nf, nv) responses to unit efforts in sliding joints: displacements
-    sliding_change: np.ndarray  # (nf, nr) and multipliers; see kernels/steps/sliding.py
+    sliding_x: np.ndarray  # (nc, nv) responses to unit efforts in sliding joints: displacements
+    sliding_change: np.ndarray  # (nc, nr) and multipliers; see kernels/steps/sliding.py
+    sliding_rates: np.ndarray  # (nc,) rates of the free motions of joints with friction
+    sliding_direction: np.ndarray  # (nc,) efforts of friction, opposite and relative to their bounds
+    sliding_slopes: np.ndarray  # (nc, 3) their derivatives with respect to the rates of the joint
     group_motion: np.ndarray  # (ns, 6) velocity and angular velocity of the shapes of contact groups, in world axes
     group_wrench: np.ndarray  # (ns, 6) force and moment on them
     group_energy: np.ndarray  # (2,) energy that all groups store, and the power that they give
@@ -317,7 +325,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "command_rhs": nv if nu else 0, "command_none": nr if nu else 0, "command_x": (nu, nv),
         "command_change": (nu, nr), "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0,
         "sliding_x": (nf, nv),
-        "sliding_change": (nf, nr), "seen": 18, "answer": (4, 7 + most), "stored": ne,
+        "sliding_change": (nf, nr), "sliding_rates": nf, "sliding_direction": nf, "sliding_slopes": (nf, 3),
+        "seen": 18, "answer": (4, 7 + most), "stored": ne,
         "settling": (most + 1, most), "tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
         "group_motion": (len(flat.group_marker), 6), "group_wrench": (len(flat.group_marker), 6), "group_energy": 2,

@@ -15,6 +15,7 @@ from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.displacement import largest
 from flexmb.kernels.equations.elements import element_tangents
+from flexmb.kernels.equations.friction import friction_bound, friction_change, slides
 from flexmb.kernels.equations.residual import residual
 from flexmb.kernels.implicit.sparse import eliminate, multiply_columns, place_in_column
 from flexmb.kernels.steps.solve import combinations_without_effect, factor_envelope, mass_times
@@ -41,6 +42,7 @@ class Saddle(NamedTuple):
     M: np.ndarray  # entries of the mass matrix and of the joint equations
     D: np.ndarray
     K: np.ndarray
+    rubbing: np.ndarray  # derivatives of the forces of regularised friction with respect to the multipliers
     kept: np.ndarray  # (nj,)
     metric: np.ndarray  # (nv, 6+mmax) blocks of the inverse of a mass matrix without masses
     touched: np.ndarray  # velocities of bodies on which states of force elements depend, or act
@@ -223,11 +225,12 @@ def fill_mass(flat, saddle, workspace):
 def evaluate_blocks(
     flat, saddle, functions, q, w, wdot, multipliers, states, angles, kinematics, workspace, energies
 ):  # fmt: skip
-    """Set `M`, `D` and `K` at a state."""
+    """Set `M`, `D`, `K` and `rubbing` at a state."""
     nj, nr = flat.joint_rows, len(flat.row_kind)
     start, rows, D, K, G = saddle.start, saddle.rows, saddle.D, saddle.K, workspace.G
     out = workspace.unbalanced
     residual_with_states(flat, states, functions, q, w, wdot, multipliers, angles, kinematics, workspace, out, energies)
+    directions, slopes = workspace.sliding_direction.copy(), workspace.sliding_slopes.copy()
     D[:] = 0.0
     K[:] = 0.0
     for b in range(len(flat.modes)):
@@ -262,6 +265,39 @@ def evaluate_blocks(
                 D[at + i] += flat.velocity_matrix[k, i, j]
     fill_mass(flat, saddle, workspace)
     _add_gyroscopic(flat, saddle, functions, q, w, states, angles, kinematics, workspace, energies)
+    _add_rubbing(flat, saddle, multipliers, directions, slopes, G)
+
+
+@njit(cache=True)
+def _add_rubbing(flat, saddle, multipliers, directions, slopes, G):
+    """Add the derivatives of the forces of regularised friction with respect to velocities to `D`, and set those with
+    respect to multipliers, `rubbing`."""
+    nj, nv = len(multipliers), flat.v_start[len(flat.modes)]
+    saddle.rubbing[:] = 0.0
+    unit = np.zeros(nj)
+    for k in range(len(flat.friction_speed)):
+        if not slides(flat, k):
+            continue
+        first, last, bound = flat.friction_start[k], flat.friction_start[k + 1], friction_bound(flat, k, multipliers)
+        for c in range(first, last):
+            for d in range(first, last):
+                factor = bound * slopes[c, d - first]
+                _add_rows(flat, saddle, saddle.D, G, flat.friction_row[c], flat.friction_row[d], factor)
+        for r in flat.friction_source[k]:
+            if r < 0:
+                continue
+            unit[r] = 1.0
+            growth = friction_change(flat, k, multipliers, unit)
+            unit[r] = 0.0
+            for c in range(first, last):
+                row = flat.friction_row[c]
+                for side in range(2):
+                    b = flat.marker_body[flat.term_markers[row, side]]
+                    if b == GROUND:
+                        continue
+                    at = place_in_column(saddle.start, saddle.rows, nv + r, flat.v_start[b])
+                    for i in range(6 + flat.modes[b]):
+                        saddle.rubbing[at + i] += directions[c] * growth * G[row, side, i]
 
 
 @njit(cache=True)
@@ -314,7 +350,7 @@ def step_matrix(saddle, s, following, A):
     """Set `A` to the entries of the matrix for a step of size `s`, and `following` (nz, nv) to the rates of the states
     for units of the accelerations."""
     for p in range(len(A)):
-        A[p] = saddle.M[p] + s * saddle.D[p] + s * s * saddle.K[p]
+        A[p] = saddle.M[p] + saddle.rubbing[p] + s * saddle.D[p] + s * s * saddle.K[p]
     nz = len(following)
     if nz == 0:
         return

@@ -258,7 +258,7 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
         if len(flat.friction_row) > 0:
             if slow:
                 respond(flat, workspace, null_rows, beta, compliance)
-            slide(flat, workspace, multipliers, x, change)
+            slide(flat, workspace, multipliers, gamma, x, change)
         if flat.follows == 1:
             if slow:
                 respond_to_commands(flat, functions, kinematics, workspace, null_rows, beta, compliance)

@@ -103,8 +103,8 @@ class WithContacts(WithElasticRelations):
         self._require_free(name)
         if not isinstance(surfaces, Sequence):
             raise MechanismError(
-                f"The group {name!r} of contacts is among a list of shapes at places, such as "
-                f"[Sphere(radius).on(ball.at(point)), ...]; found {surfaces!r}."
+                f"The group {name!r} of contacts needs a list of shapes at places, such as [Plane().on(...), "
+                f"Sphere(0.1).on(...)]; found {type(surfaces).__name__} {surfaces!r}."
             )
         self._warn_of_distant_shapes(name, surfaces)
         given = (friction, static_friction, slip_speed, turning_friction)

@@ -61,12 +61,10 @@ def contact(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, ra
     energy = 0.0
     for k in range(seen_points(relative, parameters, points)):
         point = points[k]
+        normal, stored = forces.normal_force(point, relative.d, relative.v, relative.omega, parameters)
         if point[6] > 0.0:
-            force, stored = forces.elastic_force(point[6], parameters)
-            approach, _, _, _ = forces.point_motion(point, relative.d, relative.v, relative.omega)
-            normal = force * max(1.0 + parameters[DAMPING] * approach, 0.0)
-            energy += point[7] * stored
-            forces.push(point, relative.d, relative.v, relative.omega, point[7] * normal, parameters, wrench)
+            energy += stored
+            forces.push(point, relative.d, relative.v, relative.omega, normal, parameters, wrench)
     return energy
 
 

@@ -21,7 +21,7 @@ from flexmb.kernels.calls import shape_points
 from flexmb.kernels.contact import forces, shapes
 from flexmb.kernels.contact.forces import DAMPING, DEEPEST, EXPONENT, SHAPE_A, SHAPE_B, STIFFNESS
 from flexmb.kernels.contact.shapes import MOST
-from flexmb.mechanism.attachments import not_below_zero
+from flexmb.mechanism.attachments import not_below_zero, number
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, law
 from flexmb.mechanism.mechanism import FrameForce
 
@@ -189,7 +189,7 @@ def _coefficients(name: str, friction: float, static: float | None, slip_speed: 
         raise MechanismError(
             f"Contact {name!r}: static_friction={stick} must be at least the coefficient of sliding, {mu}."
         )
-    if stick > 0.0 and not (slip_speed is not None and 0.0 < slip_speed < np.inf):
+    if stick > 0.0 and not (slip_speed is not None and number(slip_speed, f"Contact {name!r}: slip_speed") > 0.0):
         raise MechanismError(
             f"Contact {name!r}: friction of a continuous contact needs slip_speed, the speed at which it reaches the "
             f"static coefficient and below which it creeps (for instance a hundredth of the speeds of interest); found "

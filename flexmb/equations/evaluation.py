@@ -25,6 +25,7 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.calls import (
+    accelerate,
     add_turns,
     angles_at,
     angles_reached,
@@ -152,6 +153,14 @@ class Equations:
 
         Raises `ConvergenceError` when friction grows faster with a reaction than the reaction with the friction.
         """
+        if self.plain:
+            wdot, multipliers = np.empty(len(w)), np.empty(self.flat.joint_rows)
+            accelerate(
+                self.flat, functions, self.states, q, w, self.expected, self.kinematics, self.workspace, wdot,
+                multipliers, np.empty(5),
+            )  # fmt: skip
+            require_sound(self.mechanism.calls)
+            return wdot, multipliers
         wanted, still = self.wanted_accelerations(functions, q, w), np.zeros(len(w))
         multipliers = np.zeros(self.flat.joint_rows)
         bounds, before = self.friction_bounds(multipliers), np.zeros(0)
@@ -256,6 +265,13 @@ class Equations:
             self.mistaken = self.mistaken or dependent > np.sum(~kept)
             x, multipliers[active] = on_saddle(G, kept, self.masses(), force, wanted[active], self.flat)
         return x, multipliers[:nj]
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether accelerations follow from one solution: no joint slides, and masses are not far apart."""
+        flat = self.flat
+        sliding = flat.friction_direction.any() or flat.friction_speed.any()
+        return not sliding and not (flat.joint_rows and self.spread[0] < FAR_APART)
 
     @cached_property
     def spread(self) -> tuple[float, int, int]:

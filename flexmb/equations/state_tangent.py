@@ -48,7 +48,7 @@ def state_tangent(
 
     none = np.zeros(nv)
     tables = {key: (np.zeros((nz, nv)), np.zeros((nz, nv))) for key in ("speed", "place")}
-    for column in _touched(e):
+    for column in touched(e):
         unit = np.zeros(nv)
         unit[column] = 1.0 / flat.weight[column]
         for key, size in (("place", 1.0), ("speed", rate)):
@@ -98,7 +98,7 @@ def _difference(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, np.ndarr
     return value, np.abs(value - coarse) + floor
 
 
-def _touched(e: Equations) -> list[int]:
+def touched(e: Equations) -> list[int]:
     """The velocities of all bodies on which an element with states acts, or which controllers with states measure."""
     flat, found = e.flat, set()
     for element, row in enumerate(flat.element_row):

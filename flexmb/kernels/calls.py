@@ -34,6 +34,7 @@ from flexmb.kernels.equations import (
     skins,
 )
 from flexmb.kernels.equations import residual as equations
+from flexmb.kernels.implicit import bdf, motion, radau, saddle, sparse
 from flexmb.kernels.joint_coordinates import articulated, tree
 from flexmb.kernels.loads import lines
 from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching, tracking
@@ -116,6 +117,24 @@ _record(
     d3="Mrr Lrr Mre G moved_G",
 )
 _record(step.IntegratorState, d2="pose next_pose powers past")
+_record(
+    saddle.Saddle,
+    d2="metric by_speed by_place by_state force",
+    i1="start rows touched",
+)
+_record(sparse.Factors, i1="order place L_start U_start L_rows U_rows")
+_record(
+    radau.RadauState,
+    d2="flown theta stages moving powers next_theta next_stages next_moving next_powers following following_pair",
+    d3="functions",
+    i1="piece",
+)
+_record(
+    bdf.BDFState,
+    d2="places speeds reactions past theta slow flown powers following",
+    d3="functions",
+    i1="piece",
+)
 _record(adjoint.Track, d2="q w wdot a multipliers angles states state_rates")
 _record(adjoint.Costates)
 _record(adjoint.BackwardPass, d2="pivot")
@@ -150,7 +169,6 @@ friction_bounds = _entry(friction.friction_bounds, "CompiledModel d1 d1")
 friction_change = _entry(friction.friction_change, "CompiledModel i d1 d1")
 friction_efforts = _entry(friction.friction_efforts, "CompiledModel i d1 d1 d1")
 line_force = _entry(lines.line_force, "CompiledModel i d1 d1 d2 MarkerKinematics d1")
-element_tangents = _entry(elements.element_tangents, "CompiledModel d2 MarkerKinematics Workspace d")
 
 # equations of motion
 residual = _entry(equations.residual, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKinematics Workspace d1 d1")
@@ -196,6 +214,19 @@ advance_touching = _entry(
     contact_step.advance_touching,
     "CompiledModel Tree d1 Scheme Scheme d i i d3 IntegratorState MarkerKinematics Workspace",
 )
+
+# implicit steps with sparse matrices
+_WITH = "MarkerKinematics Workspace"
+accelerate = _entry(motion.accelerate, f"CompiledModel d2 d1 d1 d1 d1 {_WITH} d1 d1 d1")
+take_along = _entry(radau.take_along, "CompiledModel RadauState")
+radau_steps = _entry(radau.radau_steps, f"CompiledModel RadauState Saddle Factors Factors b b d d d {_WITH}")
+radau_between = _entry(radau.radau_between, f"CompiledModel RadauState Saddle Factors b d d2 {_WITH} d1 d1 d1 d1")
+bdf_steps = _entry(bdf.bdf_steps, f"CompiledModel BDFState Saddle Factors Factors b b b d d d {_WITH}")
+bdf_between = _entry(bdf.bdf_between, f"CompiledModel BDFState Saddle Factors b d d2 {_WITH} d1 d1 d1")
+bdf_keep = _entry(bdf.bdf_keep, f"CompiledModel BDFState Saddle Factors b b d d1 d1 d1 d1 d1 d1 {_WITH}")
+bdf_rate = _entry(bdf.bdf_rate, "CompiledModel BDFState d1")
+bdf_relative = _entry(bdf.bdf_relative, "CompiledModel BDFState")
+integral = _entry(bdf.integral, "d d d d2 d1")
 
 # stored motions
 marker_paths = _entry(postprocess.marker_paths, "CompiledModel i d2 MarkerKinematics d2 d3")

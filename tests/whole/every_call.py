@@ -225,6 +225,7 @@ def every_way():
     flexmb.linear.equilibrium(arm(2.0, 1.0))
     flexmb.compare(demo.build(), 1e-3, step=1e-5)
     flexmb.simulate(arm(2.0, 1.0, law=maxwell(k=50.0, tau=0.1)), 0.01, step=1e-3)
+    flexmb.simulate(arm(2.0, 1.0, law=maxwell(k=50.0, tau=0.1)), 0.01, step=1e-3, method="bdf")
     bouncing()
     sliding()
     touching()

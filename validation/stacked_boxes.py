@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 import flexmb
 from flexmb.contact import Box, Plane
+from flexmb.contact.shape import Surface
 from flexmb.results.elements.exact import points_over_time
 from flexmb.results.result import Result
 from validation.plot import Plot
@@ -34,8 +35,8 @@ def stack(count: int) -> flexmb.System:
     below = Box(1.0, 1.0, 1.0).on(system.ground.at((0, 0, -0.5)))
     for k in range(count):
         box = flexmb.rigid_body(f"box {k}", mass=MASS, inertia=_inertia(BRICK))
-        place = {"position": (0.01 * k, 0, BRICK[2] * (k + 0.5)), "orientation": (0, 0, 0.2 * k)}
-        own = Box(*BRICK).on(system.add(box, **place).at((0, 0, 0)))
+        body = system.add(box, position=(0.01 * k, 0, BRICK[2] * (k + 0.5)), orientation=(0, 0, 0.2 * k))
+        own = Box(*BRICK).on(body.at((0, 0, 0)))
         system.contact(f"contact {k}", below, own, friction=0.5)
         below = own
     return system
@@ -55,10 +56,12 @@ def slab(position: tuple[float, float, float], speed: float, friction: float) ->
 def falling(count: int) -> flexmb.System:
     """Boxes that fall on the ground and on each other."""
     system, rng = flexmb.System(gravity=(0, 0, -G), name="falling boxes"), np.random.default_rng(0)
-    floor, shapes = Plane().on(system.ground.at((0, 0, 0))), []
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    shapes: list[Surface] = []
     for k in range(count):
-        place = {"position": (*(0.02 * rng.normal(size=2)), 0.15 + 0.2 * k), "orientation": 0.2 * rng.normal(size=3)}
-        body = system.add(flexmb.rigid_body(f"box {k}", mass=MASS, inertia=_inertia(BRICK)), **place)
+        aside, turn = 0.02 * rng.normal(size=2), 0.2 * rng.normal(size=3)
+        box = flexmb.rigid_body(f"box {k}", mass=MASS, inertia=_inertia(BRICK))
+        body = system.add(box, position=(*aside, 0.15 + 0.2 * k), orientation=turn)
         own = Box(*BRICK).on(body.at((0, 0, 0)))
         system.contact(f"floor {k}", floor, own, friction=0.5, restitution=0.1)
         for j, other in enumerate(shapes):

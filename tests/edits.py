@@ -72,7 +72,7 @@ EDITS = (
     Edit("markers of groups anywhere", ELEMENTS, 'require_index(k, 0, len(m.markers), f"a marker of {what}")\n    require_kinds(', 'k in m.markers\n    require_kinds(', f"{DAMAGED} -k 'marker and group'"),
     Edit("any number of contact points", ELEMENTS, "contact.points == points_of_pair(a, b),", "True,", f"{DAMAGED} -k 'many and points'"),
     Edit("points of contacts in any mode", ELEMENTS, "np.isin(modes, range(OPEN, STICKS + 1)).all(),", "True,", f"{DAMAGED} -k mode"),
-    Edit("friction of another joint", ELEMENTS, "len(own) == 1 and m.rows[own[0]].kind == expected and", "len(own) == 1 and", f"{DAMAGED} -k friction"),
+    Edit("friction of another joint", ELEMENTS, "found == [(row.kind, row.axes, row.markers) for row in expected] and len", "len", f"{DAMAGED} -k friction"),
     Edit("lines of bodies that are not there", ELEMENTS, 'require_index(line.body, 0, len(m.bodies), f"the body of {what}")', "pass", f"{DAMAGED} -k line"),
     Edit("signals of markers that are not there", ELEMENTS, 'require_index(k, 0, len(m.markers), f"a marker of {what}")\n        for k in signal.axes:', 'pass\n        for k in signal.axes:', f"{DAMAGED} -k signal"),
     Edit("commands that are not there", ELEMENTS, 'require_index(signal.index, 0, count, f"the index of {what}")', "pass", f"{DAMAGED} -k command"),

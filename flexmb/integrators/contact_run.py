@@ -36,7 +36,7 @@ from flexmb.kernels.calls import (
     touch,
 )
 from flexmb.kernels.steps.contact_step import FREELY, HIT, PROBE, THROUGH
-from flexmb.kernels.steps.step import AFRESH, BEFORE, CHANGES, CONVERGED, JAMMED, KNOWN, SIZE, USUAL, Scheme
+from flexmb.kernels.steps.step import AFRESH, BEFORE, CHANGES, CONVERGED, DIVERGED, JAMMED, KNOWN, SIZE, USUAL, Scheme
 from flexmb.kernels.steps.touching import BOUNDARY
 from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STATES, STICKS, ExactContact
 from flexmb.mechanism.mechanism import Mechanism
@@ -54,8 +54,8 @@ BEGINNING = 1e-4
 """Part of the first step in which the forces at the beginning are found."""
 ENOUGH = 4
 """Points of a common area of two polyhedra that carry, unless they do not suffice."""
-MOST_RECORDS = 10_000
-"""Impacts that are reported one by one."""
+MOST_RECORDS, MOST_NAMES = 10_000, 6
+"""Impacts that are reported one by one, and contacts that a message names."""
 MOST_MOVES = 8
 """Largest number of displacements, steps of Newton's method, by which the points of an impact are closed."""
 MOST_PARTS = 100
@@ -181,6 +181,15 @@ class ContactRun(GeneralisedAlphaRun):
                 f"At t = {self.t:.6g} no forces of the contact {name!r} of {self.equations.mechanism.name!r} and those "
                 f"connected with it were found that satisfy unilateral contact and friction, with a step of {h:.3g}. "
                 "Take smaller steps, less friction (a body may jam), or fewer contacts of the same bodies."
+            )
+        count = int(self.equations.workspace.touch_count[0])
+        if outcome == DIVERGED and count:
+            names = sorted({self._contact_of(int(k)).name for k in self.equations.workspace.touch_point[:count]})
+            raise ConvergenceError(
+                f"The Newton iteration of {self.equations.mechanism.name!r} fails at t = {self.t:.6g} with a step of "
+                f"{h:.3g} and {count} touching points of {', '.join(map(repr, names[:MOST_NAMES]))}"
+                f"{' and more' if len(names) > MOST_NAMES else ''}. Take smaller steps, less friction (a body may "
+                "jam), fewer contacts of the same bodies, or give the contacts a law= of the normal force."
             )
         super()._fail(outcome, h)
 

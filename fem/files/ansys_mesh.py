@@ -4,7 +4,7 @@ NBLOCK and EBLOCK give nodes and elements, CMBLOCK sets, MP and MPDATA materials
 the thickness of shells, D supports. Bricks whose nodes coincide are the tetrahedra, wedges and pyramids that Ansys
 makes of them; an edge of a quadratic element without a node in its middle stays straight. Other commands that change
 the part are named.
-Source: Ansys Mechanical APDL, Programmer's Reference, section "Coded Database File Commands".
+See Ansys Mechanical APDL, Programmer's Reference, section "Coded Database File Commands".
 """
 
 import re

@@ -14,7 +14,7 @@ from fem.errors import MaterialError, MeshError
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.structured_meshes import block, line
 from flexmb.bodies.dynamics import mass_matrix
-from flexmb.errors import MechanismError
+from flexmb.errors import ModelFileError
 from flexmb.files.models.model_file import load_model
 
 E, NU, DENSITY = 2.0e11, 0.25, 7800.0
@@ -424,5 +424,5 @@ reduction = {{ modes = 3 }}
         ("section = { circle = 0.02 }, thickness = 0.1", "not both"),
     ):
         (tmp_path / "m.toml").write_text(text.format(more=wrong))
-        with pytest.raises(MechanismError, match=words):
+        with pytest.raises(ModelFileError, match=words):
             load_model(tmp_path / "m.toml")

@@ -62,6 +62,7 @@ from flexmb.kernels.steps.conserving import (
 from flexmb.kernels.steps.mean_rows import gauss_points
 from flexmb.mechanism.mechanism import (
     Mechanism,
+    refuse_facing_surfaces,
     refuse_lines,
     refuse_rubbing_surfaces,
     refuse_velocity_matrices,
@@ -127,6 +128,7 @@ class EnergyMomentum(Method):
         refuse_velocity_rows(mechanism, "The energy-momentum scheme")
         refuse_lines(mechanism, "The energy-momentum scheme")
         refuse_rubbing_surfaces(mechanism, "The energy-momentum scheme")
+        refuse_facing_surfaces(mechanism, "The energy-momentum scheme")
         refuse_velocity_matrices(mechanism, "The energy-momentum scheme")
         return EnergyMomentumRun(mechanism, start, self.step)
 

@@ -180,7 +180,7 @@ class Mechanism:
     - `start_rows`: free motions of joints with their initial speeds.
     - `units`: the names of the units of length, mass (or force) and time, such as "mm-t-s", for tables and plots.
     - `contacts`: the exact contacts; continuous ones are force elements.
-    - `surface_contacts`: those of flexible surfaces of bodies with rigid shapes.
+    - `surface_contacts`: those of flexible surfaces of bodies with rigid shapes or each other.
     """
 
     name: str
@@ -485,6 +485,17 @@ def refuse_rubbing_surfaces(mechanism: Mechanism, what: str) -> None:
             f"{what} does not include the friction of flexible surfaces, whose backward differences in time have no "
             f"discrete energy, and {mechanism.name!r} has {', '.join(map(repr, named[:6]))}. generalised-alpha and HHT "
             "do; for this method give them no friction."
+        )
+
+
+def refuse_facing_surfaces(mechanism: Mechanism, what: str) -> None:
+    """Raise `MechanismError` when two flexible surfaces touch each other; `what` is the method that does not include
+    it."""
+    if named := [contact.name for contact in mechanism.surface_contacts if contact.rigid is None]:
+        raise MechanismError(
+            f"{what} does not include contacts of two flexible surfaces, whose points move over the facets of the "
+            f"other one and have no discrete energy, and {mechanism.name!r} has {', '.join(map(repr, named[:6]))}. "
+            "generalised-alpha and HHT do."
         )
 
 

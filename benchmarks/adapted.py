@@ -53,7 +53,7 @@ def run() -> list[Row]:
 def _errors(diameter: float) -> dict[str, float]:
     import flexmb
     from flexmb.analyses.adapted import adapted
-    from flexmb.mechanism.fidelity import with_fidelity
+    from flexmb.analyses.fidelity import with_fidelity
 
     def middle(mechanism: Any) -> tuple[np.ndarray, Any]:
         result = flexmb.simulate(mechanism, DURATION, step=1e-5, output_step=1e-4)

@@ -53,7 +53,7 @@ def pendulum() -> Any:
     import flexmb
     import reduction
     from fem.mesh.structured_meshes import block
-    from flexmb.mechanism.fidelity import with_modes
+    from flexmb.analyses.fidelity import with_modes
 
     soft = fem.Material.isotropic(5e7, 0.45, 1100.0)
     part = fem.Model(block("hexahedron20", (1.0, 0.1, 0.1), (10, 1, 1)), soft, name="rubber")

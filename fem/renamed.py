@@ -27,10 +27,11 @@ reduction -> reduction.error: certificate=reference_response inputs quality=mode
 reduction -> reduction.error: reference=reference_frame response_error
 reduction -> reduction.methods: balanced_truncation craig_bampton free_interface gramian irka krylov modal
 reduction -> reduction.solutions: condensed connectivity fixed_interfaces orthonormal record statics vibration
-flexmb -> flexmb.analyses: adapted compare inverse=inverse_dynamics kinematics mobility precision=work_precision
+flexmb -> flexmb.analyses: adapted compare fidelity inverse=inverse_dynamics kinematics mobility
+flexmb -> flexmb.analyses: precision=work_precision
 flexmb -> flexmb.bodies: body dynamics gauge=validity invariants stress_shapes=stress_modes subspace
 flexmb -> flexmb.equations: features=time_features initial=initial_conditions joint_tree=spanning_tree projection
-flexmb -> flexmb.mechanism: fidelity flatten=compile held=locking joints law=force_law mechanism
+flexmb -> flexmb.mechanism: flatten=compile held=locking joints law=force_law mechanism
 flexmb -> flexmb.mechanism: motion=time_functions pieces=split places=attachments scales system
 flexmb -> flexmb.plots: linear_plots precision_plots reduction_plots study_plots view=pictures
 flexmb -> flexmb.results: ledger measure reactions result stress verdict
@@ -52,6 +53,7 @@ flexmb.kernels -> flexmb.kernels.joint_coordinates: articulated pivots tree
 flexmb.kernels -> flexmb.kernels.steps: mean_rows solve step
 flexmb.linear -> flexmb.equations: tangent
 flexmb.linear -> flexmb.linear: branches=eigenvalue_loci ports=input_output
+flexmb.mechanism -> flexmb.analyses: fidelity
 flexmb.study -> flexmb.study.gradients: adjoint aligned begun dependence direct held model rates
 flexmb.study -> flexmb.study.gradients: scales seeds sensitivity trust
 """

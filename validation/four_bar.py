@@ -11,8 +11,8 @@ import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import block
+from flexmb.analyses.fidelity import with_fidelity
 from flexmb.linear import along_motion, equilibrium
-from flexmb.mechanism.fidelity import with_fidelity
 from flexmb.results.stress import stress_at
 from validation.plot import Plot
 from validation.row import Row

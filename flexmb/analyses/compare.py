@@ -12,8 +12,8 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.analyses.adapted import adapted
+from flexmb.analyses.fidelity import Fidelity, with_fidelity
 from flexmb.errors import MechanismError
-from flexmb.mechanism.fidelity import Fidelity, with_fidelity
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result

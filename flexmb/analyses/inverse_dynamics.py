@@ -23,18 +23,9 @@ from flexmb.equations.initial_conditions import consistent_state
 from flexmb.errors import InverseError
 from flexmb.kernels.base.data import GROUND, TRANSLATION
 from flexmb.kernels.calls import displace
+from flexmb.mechanism.features import refuse
 from flexmb.mechanism.locking import LOCKED
-from flexmb.mechanism.mechanism import (
-    Joint,
-    Marker,
-    Mechanism,
-    Row,
-    refuse_contact_groups,
-    refuse_controllers,
-    refuse_element_states,
-    refuse_friction,
-    refuse_velocity_rows,
-)
+from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, table
 from flexmb.results.result import Result, followed_angles, result_of_states
@@ -131,11 +122,7 @@ def prepared(
     The arguments are those of `inverse_dynamics`.
     """
     mechanism = system.build() if isinstance(system, System) else system
-    refuse_element_states(mechanism, "Inverse dynamics")
-    refuse_friction(mechanism, "Inverse dynamics")
-    refuse_contact_groups(mechanism, "Inverse dynamics")
-    refuse_controllers(mechanism, "Inverse dynamics")
-    refuse_velocity_rows(mechanism, "Inverse dynamics")
+    refuse(mechanism, "Inverse dynamics", includes={"lines", "velocity matrices"})
     if len(servos) != len(actuators) or not servos:
         raise InverseError(
             "The numbers of actuators and of prescribed coordinates must be equal, and at least one; found "

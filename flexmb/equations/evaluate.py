@@ -17,8 +17,9 @@ from jaxtyping import Float
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.errors import MechanismError
+from flexmb.mechanism.features import SMOOTH, Feature, refuse
 from flexmb.mechanism.locking import at_state
-from flexmb.mechanism.mechanism import Mechanism, refuse_contacts
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 
@@ -142,7 +143,13 @@ def _at(system: System | Mechanism, state: State) -> tuple[Equations, np.ndarray
 
 def _require_modes(mechanism: Mechanism, state: State) -> None:
     """Raises `MechanismError` when the state does not say which joints with dry friction stick, and which slide."""
-    refuse_contacts(mechanism, "The evaluation of forces and accelerations")
+    included: frozenset[Feature] = SMOOTH | {
+        "new states",
+        "sampled controllers",
+        "friction in joints",
+        "groups of contacts",
+    }
+    refuse(mechanism, "The evaluation of forces and accelerations", includes=included)
     known = {*state.topology.sliding, *state.topology.locked}
     if open_ := [f.name for f in mechanism.frictions if not known & {f.name, f.stuck}]:
         raise MechanismError(

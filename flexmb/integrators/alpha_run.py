@@ -15,7 +15,7 @@ from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
 from flexmb.errors import RingingReactionsWarning
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
-from flexmb.integrators.integrator import Steps, first_step
+from flexmb.integrators.integrator import Run, Steps, first_step
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.base.pointed import pointed
@@ -67,7 +67,7 @@ LONGEST_RUN = 2**16
 """Largest number of fixed steps in one call of the compiled loop, for which functions of time are tabulated at once."""
 
 
-class GeneralisedAlphaRun:
+class GeneralisedAlphaRun(Run):
     """An integration in progress, with the arrays that `advance` changes.
 
     Steps are fixed if `step` is given. Otherwise they vary such that the local error of positions stays below

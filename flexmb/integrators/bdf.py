@@ -22,11 +22,12 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
-from flexmb.integrators.integrator import Steps, fastest_rotation, first_step, whole
+from flexmb.integrators.integrator import Run, Steps, fastest_rotation, first_step, whole
 from flexmb.integrators.method import AdaptiveMethod, register
 from flexmb.integrators.radau import RadauRun
 from flexmb.integrators.saddle import blocks_of
 from flexmb.integrators.travel import Travel, flying
+from flexmb.mechanism.features import CONTINUOUS, SMOOTH, Feature
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 from flexmb.spatial.configuration import difference
@@ -60,13 +61,13 @@ class BDF(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    integrates_states: ClassVar[bool] = True
+    includes: ClassVar[frozenset[Feature]] = SMOOTH - CONTINUOUS | {"sampled controllers"}
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "BDFRun":
         return BDFRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
 
 
-class BDFRun:
+class BDFRun(Run):
     """A running integration; see `Integrator`. With fixed steps the order is five, and Radau IIA computes the first
     steps."""
 

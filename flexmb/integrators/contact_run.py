@@ -78,13 +78,18 @@ class ContactRun(GeneralisedAlphaRun):
         self._after_change = scheme._replace(alpha_m=0.0, alpha_f=0.0, beta=0.5, gamma=1.0)
         self._lost = 0.0
         self._breaking = np.zeros(0, dtype=np.int64)
-        self.happened: list[EventRecord] = []
+        self._happened: list[EventRecord] = []
         self._touching = HIT * self.flat.scales[0]
         self._require_apart()
         self._meet(step, strikes=False)
         self._begin_with_forces(step)
 
     # the interface of an integrator -----------------------------------------------------------------------------------
+
+    @property
+    def happened(self) -> list[EventRecord]:
+        """The impacts so far."""
+        return self._happened
 
     def now(self) -> Snapshot:
         """The present motion, with the energy lost in impacts."""
@@ -379,8 +384,8 @@ class ContactRun(GeneralisedAlphaRun):
         for contact, share, yes in zip(contacts, lost.tolist(), struck, strict=True):
             if yes:
                 by_name[contact.name] = by_name.get(contact.name, 0.0) + share
-        room = MOST_RECORDS - len(self.happened)
-        self.happened += [EventRecord(float(self.t), name, share) for name, share in list(by_name.items())[:room]]
+        room = MOST_RECORDS - len(self._happened)
+        self._happened += [EventRecord(float(self.t), name, share) for name, share in list(by_name.items())[:room]]
 
     def _on_joints(self) -> None:
         """Let the velocities satisfy the joint equations, which those of the method violate by a part of second order:

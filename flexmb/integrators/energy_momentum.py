@@ -42,7 +42,7 @@ from flexmb.equations.skins import require_apart
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
-from flexmb.integrators.integrator import Steps
+from flexmb.integrators.integrator import Run, Steps
 from flexmb.integrators.method import Method, register
 from flexmb.integrators.travel import flying
 from flexmb.kernels.base.data import CompiledModel, Workspace, make_marker_kinematics
@@ -60,14 +60,8 @@ from flexmb.kernels.steps.conserving import (
     ConservingState,
 )
 from flexmb.kernels.steps.mean_rows import gauss_points
-from flexmb.mechanism.mechanism import (
-    Mechanism,
-    refuse_facing_surfaces,
-    refuse_lines,
-    refuse_rubbing_surfaces,
-    refuse_velocity_matrices,
-    refuse_velocity_rows,
-)
+from flexmb.mechanism.features import Feature
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 
 KEEP = 0.1
@@ -113,8 +107,7 @@ class EnergyMomentum(Method):
     """
 
     order: ClassVar[int] = 2
-    samples: ClassVar[bool] = False
-    presses: ClassVar[bool] = True
+    includes: ClassVar[frozenset[Feature]] = frozenset({"surface contacts"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,15 +118,10 @@ class EnergyMomentum(Method):
         self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
     ) -> "EnergyMomentumRun":
         assert self.step is not None
-        refuse_velocity_rows(mechanism, "The energy-momentum scheme")
-        refuse_lines(mechanism, "The energy-momentum scheme")
-        refuse_rubbing_surfaces(mechanism, "The energy-momentum scheme")
-        refuse_facing_surfaces(mechanism, "The energy-momentum scheme")
-        refuse_velocity_matrices(mechanism, "The energy-momentum scheme")
         return EnergyMomentumRun(mechanism, start, self.step)
 
 
-class EnergyMomentumRun:
+class EnergyMomentumRun(Run):
     """A running integration with fixed steps; see `Integrator`."""
 
     def __init__(self, mechanism: Mechanism, begin: Start, step: float) -> None:

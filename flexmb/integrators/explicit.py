@@ -8,6 +8,7 @@ from flexmb.equations.time_features import Pace
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.integrators.explicit_joint import ExplicitJointRun
 from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, require_coordinates
+from flexmb.mechanism.features import SMOOTH, Feature
 from flexmb.mechanism.mechanism import Mechanism
 
 
@@ -24,9 +25,7 @@ class Explicit(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    integrates_states: ClassVar[bool] = True
-    collides: ClassVar[bool] = True
-    controls: ClassVar[bool] = True
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers", "groups of contacts"}
 
     coordinates: Coordinates = "absolute"
 

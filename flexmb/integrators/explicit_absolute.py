@@ -17,7 +17,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.integrator import Steps, first_step
+from flexmb.integrators.integrator import Run, Steps, first_step
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 
@@ -37,7 +37,7 @@ def translations(v_start: np.ndarray) -> np.ndarray:
     return found
 
 
-class ExplicitAbsoluteRun:
+class ExplicitAbsoluteRun(Run):
     """A running integration; see `Integrator`. Steps end at the stored times."""
 
     def __init__(

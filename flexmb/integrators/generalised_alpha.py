@@ -20,6 +20,7 @@ from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, req
 from flexmb.kernels.steps.step import (
     Scheme,
 )
+from flexmb.mechanism.features import FEATURES, Feature
 from flexmb.mechanism.mechanism import Mechanism
 
 
@@ -75,13 +76,7 @@ class GeneralisedAlpha(AdaptiveMethod):
 
     order: ClassVar[int] = 2
     hht: ClassVar[bool] = False
-    integrates_states: ClassVar[bool] = True
-    collides: ClassVar[bool] = True
-    controls: ClassVar[bool] = True
-    holds_friction: ClassVar[bool] = True
-    updates_states: ClassVar[bool] = True
-    holds_contacts: ClassVar[bool] = True
-    presses: ClassVar[bool] = True
+    includes: ClassVar[frozenset[Feature]] = frozenset(FEATURES)
 
     rho_inf: float = 0.9
     coordinates: Coordinates = "absolute"

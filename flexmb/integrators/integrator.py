@@ -1,25 +1,26 @@
 """The interface of integrators, and their common functions."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.snapshot import Snapshot, Snapshots
 from flexmb.kernels.base.data import CompiledModel
-from flexmb.results.result import Statistics
+from flexmb.results.result import EventRecord, Statistics
 
 
 class Integrator(Protocol):
-    """A running integration.
-
-    It may have a method `several(targets)` too, which integrates to as many of the next stored times as it likes and
-    returns the motion there (`Snapshots`), or None if `to` is to be called for the next one.
-    """
+    """A running integration."""
 
     @property
     def equations(self) -> Equations:
         """The equations of the mechanism."""
+
+    @property
+    def happened(self) -> Sequence[EventRecord]:
+        """The events and impacts so far."""
 
     def now(self) -> Snapshot:
         """The motion at the current time."""
@@ -30,8 +31,37 @@ class Integrator(Protocol):
     def to(self, target: float) -> Snapshot:
         """Integrate to the time `target`; returns the motion there."""
 
+    def several(self, targets: np.ndarray) -> Snapshots | None:
+        """Integrate to as many of the next stored times, `targets` (n,), as the method likes; returns the motion there,
+        or None if `to` is to be called for the next one."""
+
     def statistics(self, cpu: float) -> Statistics:
         """Statistics of the integration, which took `cpu` seconds so far."""
+
+
+class Run:
+    """What an `Integrator` does unless it states something else: it has no events, nothing to prepare, and integrates
+    to one stored time after another."""
+
+    @property
+    def happened(self) -> Sequence[EventRecord]:
+        """The events and impacts so far."""
+        return ()
+
+    def prepare(self) -> None:
+        """Nothing has to be compiled."""
+
+    def several(self, targets: np.ndarray) -> Snapshots | None:
+        """None: `to` is to be called for the next of the stored times, `targets` (n,)."""
+        return None
+
+
+def together(parts: Sequence[Statistics], cpu: float) -> Statistics:
+    """Statistics of several integrations, one after another, which took `cpu` seconds."""
+    parts = [p for p in parts if p.steps]
+    sizes = [size for p in parts for size in (p.smallest_step, p.largest_step)]
+    steps, rejected, iterations = (sum(getattr(p, n) for p in parts) for n in ("steps", "rejected", "iterations"))
+    return Statistics(steps, rejected, iterations, cpu, min(sizes, default=0.0), max(sizes, default=0.0))
 
 
 class Steps:

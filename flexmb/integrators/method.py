@@ -21,6 +21,7 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
 from flexmb.integrators.integrator import Integrator
+from flexmb.mechanism.features import Feature
 from flexmb.mechanism.mechanism import Mechanism
 
 Coordinates = Literal["absolute", "joint"]
@@ -41,22 +42,8 @@ class Method:
     name: ClassVar[str] = ""
     order: ClassVar[int] = 0
     """Order of the errors of positions in the step."""
-    integrates_states: ClassVar[bool] = False
-    """Whether states of force elements between frames (`System.force`) are integrated; otherwise they are refused."""
-    holds_friction: ClassVar[bool] = False
-    """Whether forces may depend on the reactions of the joints (`System.friction`); otherwise they are refused."""
-    controls: ClassVar[bool] = False
-    """Whether continuous controllers (`System.controller`) are integrated; otherwise they are refused."""
-    collides: ClassVar[bool] = False
-    """Whether contacts of groups (`System.contact_group`) are included; otherwise they are refused."""
-    samples: ClassVar[bool] = True
-    """Whether the commands of sampled controllers may act; otherwise they are refused."""
-    holds_contacts: ClassVar[bool] = False
-    """Whether exact contacts (`System.contact` without a law) are included; otherwise they are refused."""
-    presses: ClassVar[bool] = False
-    """Whether contacts of flexible surfaces are included; otherwise they are refused."""
-    updates_states: ClassVar[bool] = False
-    """Whether this includes laws that return new states instead of rates."""
+    includes: ClassVar[frozenset[Feature]] = frozenset()
+    """What mechanisms may have (`flexmb.mechanism.features`); everything else is refused by name."""
     step: float | None = None
 
     def __post_init__(self) -> None:

@@ -18,10 +18,11 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
-from flexmb.integrators.integrator import Steps, fastest_rotation, first_step, whole
+from flexmb.integrators.integrator import Run, Steps, fastest_rotation, first_step, whole
 from flexmb.integrators.method import AdaptiveMethod, register
 from flexmb.integrators.saddle import blocks_of
 from flexmb.integrators.travel import Travel, flying
+from flexmb.mechanism.features import SMOOTH, Feature
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 
@@ -66,14 +67,13 @@ class Radau(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    integrates_states: ClassVar[bool] = True
-    controls: ClassVar[bool] = True
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers"}
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "RadauRun":
         return RadauRun(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)
 
 
-class RadauRun:
+class RadauRun(Run):
     """A running integration; see `Integrator`."""
 
     def __init__(

@@ -19,14 +19,8 @@ from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import (
-    Mechanism,
-    refuse_contact_groups,
-    refuse_controllers,
-    refuse_friction,
-    refuse_new_states,
-    refuse_velocity_rows,
-)
+from flexmb.mechanism.features import SMOOTH, refuse
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, polynomial
@@ -160,7 +154,7 @@ def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilib
     mechanism whose shape changes as it rotates, or drivers that accelerate.
     """
     mechanism = system.build() if isinstance(system, System) else system
-    refuse_velocity_rows(mechanism, "steady_motion (bodies of constant velocity; steady_running is for vehicles)")
+    refuse(mechanism, "A steady motion", includes=SMOOTH - {"velocity rows"})
     return _in_steps(_at_speed(mechanism, t), None, moving=True)
 
 
@@ -207,10 +201,7 @@ def _settled(motion: TimeFunction, t: float) -> float:
 
 def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equilibrium:
     mechanism = system.build() if isinstance(system, System) else system
-    refuse_new_states(mechanism, "An equilibrium")
-    refuse_friction(mechanism, "An equilibrium")
-    refuse_contact_groups(mechanism, "An equilibrium")
-    refuse_controllers(mechanism, "An equilibrium", only="sampled")
+    refuse(mechanism, "An equilibrium", includes=SMOOTH)
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = compiled(mechanism)

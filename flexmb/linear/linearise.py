@@ -23,14 +23,9 @@ from flexmb.linear.steady_running import SteadyRunning
 from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.features import SMOOTH, refuse
 from flexmb.mechanism.locking import at_state, require_no_events
-from flexmb.mechanism.mechanism import (
-    Mechanism,
-    refuse_contact_groups,
-    refuse_controllers,
-    refuse_friction,
-    refuse_new_states,
-)
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -279,10 +274,7 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
         mechanism = system.build() if isinstance(system, System) else system
         if mechanism.contacts:
             mechanism, state, _ = with_closed_contacts(mechanism, state or mechanism.initial, "Linearisation")
-        refuse_new_states(mechanism, "Linearisation")
-        refuse_friction(mechanism, "Linearisation")
-        refuse_contact_groups(mechanism, "Linearisation")
-        refuse_controllers(mechanism, "Linearisation", only="sampled")
+        refuse(mechanism, "Linearisation", includes=SMOOTH)
     if state is None:
         require_no_events(mechanism)
         state = consistent_state(mechanism).state

@@ -16,13 +16,8 @@ from flexmb.errors import LinearError, MotionError
 from flexmb.kernels.base.data import ANGLE, CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import (
-    Mechanism,
-    refuse_contact_groups,
-    refuse_controllers,
-    refuse_friction,
-    refuse_velocity_rows,
-)
+from flexmb.mechanism.features import CONTINUOUS, SMOOTH, Feature, refuse
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result, followed_angles
@@ -111,10 +106,8 @@ def periodic_motion(
     if not (np.isfinite(period) and period > 0):
         raise LinearError(f"period must be positive and finite; found {period}.")
     mechanism = system.build() if isinstance(system, System) else system
-    refuse_friction(mechanism, "The search for a periodic motion")
-    refuse_contact_groups(mechanism, "The search for a periodic motion")
-    refuse_controllers(mechanism, "The search for a periodic motion")
-    refuse_velocity_rows(mechanism, "The search for a periodic motion")
+    included: frozenset[Feature] = SMOOTH - CONTINUOUS - {"velocity rows"} | {"new states"}
+    refuse(mechanism, "The search for a periodic motion", includes=included)
     options = ({} if "method" in options else {"step": period / steps}) | options
     mechanism = replace(mechanism, initial=consistent_state(mechanism).state, start_rows=())
     own: bool | None = None

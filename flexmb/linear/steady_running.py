@@ -22,13 +22,8 @@ from flexmb.linear.independent import Independent
 from flexmb.linear.joint_motions import joint_names
 from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import (
-    Mechanism,
-    refuse_contact_groups,
-    refuse_controllers,
-    refuse_friction,
-    refuse_new_states,
-)
+from flexmb.mechanism.features import SMOOTH, refuse
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -95,10 +90,7 @@ def steady_running(system: System | Mechanism) -> SteadyRunning:
     with drivers that accelerate or a mechanism that changes its shape.
     """
     mechanism = system.build() if isinstance(system, System) else system
-    refuse_new_states(mechanism, "Steady running")
-    refuse_friction(mechanism, "Steady running")
-    refuse_contact_groups(mechanism, "Steady running")
-    refuse_controllers(mechanism, "Steady running", only="sampled")
+    refuse(mechanism, "Steady running", includes=SMOOTH)
     state = consistent_state(mechanism).state
     state = replace(state, element_states=mechanism.initial_states)
     worst = ""

@@ -31,7 +31,7 @@ from flexmb.equations.initial_conditions import Start, consistent_state
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import EventError
-from flexmb.integrators.integrator import Integrator
+from flexmb.integrators.integrator import Integrator, Run, together
 from flexmb.integrators.method import Method
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
@@ -104,7 +104,7 @@ class Look(NamedTuple):
     rates: np.ndarray
 
 
-class EventDetection:
+class EventDetection(Run):
     """An integrator (see `flexmb.integrators.integrator.Integrator`) that executes events as described above."""
 
     def __init__(
@@ -137,7 +137,7 @@ class EventDetection:
         self._armed = np.array([isinstance(e.do, StopImpact) for e in self._events])
         self._levels, self._largest = np.zeros(len(self._events)), np.zeros(len(self._events))
         self._turned = initial.angles  # all angles at the last sample
-        self.happened: list[EventRecord] = []
+        self._happened: list[EventRecord] = []
         self.ended, self._lost, self._statistics = False, 0.0, list[Statistics]()
         self._prepared = False
         self.topologies: list[tuple[float, Topology]] = []
@@ -172,6 +172,11 @@ class EventDetection:
         """The equations of the current mechanism."""
         return self._leg.run.equations
 
+    @property
+    def happened(self) -> list[EventRecord]:
+        """The events so far."""
+        return self._happened
+
     def now(self) -> Snapshot:
         """The motion at the current time."""
         return self._at.snapshot
@@ -198,10 +203,7 @@ class EventDetection:
 
     def statistics(self, cpu: float) -> Statistics:
         """Statistics of all integrations together."""
-        parts = [p for p in (*self._statistics, self._leg.run.statistics(0.0)) if p.steps]
-        sizes = [size for p in parts for size in (p.smallest_step, p.largest_step)]
-        steps, rejected, iterations = (sum(getattr(p, n) for p in parts) for n in ("steps", "rejected", "iterations"))
-        return Statistics(steps, rejected, iterations, cpu, min(sizes, default=0.0), max(sizes, default=0.0))
+        return together([*self._statistics, self._leg.run.statistics(0.0)], cpu)
 
     # sampling --------------------------------------------------------------------------------------------------------
 
@@ -412,10 +414,10 @@ class EventDetection:
         for _ in range(MOST_AT_ONCE):
             self._armed[passed & ~np.isin([e.name for e in self._events], list(self._stops))] = False
             state = self._carry_out([e for e, yes in zip(self._events, passed, strict=True) if yes], look)
-            if len(self.happened) > MOST:
+            if len(self._happened) > MOST:
                 raise EventError(
                     f"More than {MOST} events occurred up to t = {state.t:.6g}, the last of them "
-                    f"{self.happened[-1].event!r}. Give the stop less restitution or a larger rest speed."
+                    f"{self._happened[-1].event!r}. Give the stop less restitution or a larger rest speed."
                 )
             self._statistics.append(self._leg.run.statistics(0.0))
             self._leg = self._start_from(state, look.snapshot.work)()
@@ -462,7 +464,7 @@ class EventDetection:
         self.ended = any(isinstance(e.do, Terminate) for e in events)
         self._lost += sum(lost.values())
         self._note_topology(float(s.t))
-        self.happened += [EventRecord(float(s.t), e.name, lost[e.name]) for e in self._events if e.name in lost]
+        self._happened += [EventRecord(float(s.t), e.name, lost[e.name]) for e in self._events if e.name in lost]
         return state
 
     def _note_topology(self, t: float) -> None:

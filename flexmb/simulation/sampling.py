@@ -21,7 +21,7 @@ from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import ControllerError
 from flexmb.integrators.alpha_run import GeneralisedAlphaRun
-from flexmb.integrators.integrator import Integrator
+from flexmb.integrators.integrator import Integrator, Run, together
 from flexmb.integrators.method import Method
 from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.equations.controllers import COMMAND, CONSTANT, FUNCTION
@@ -29,7 +29,7 @@ from flexmb.mechanism.control.controller import Controller, Signal
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.results.measure import measure
-from flexmb.results.result import Result, Statistics, result_of_states
+from flexmb.results.result import EventRecord, Result, Statistics, result_of_states
 
 SAME = 1e-9
 """Distance of two times, relative to the sample time, within which they are the same."""
@@ -155,7 +155,7 @@ def sampling(method: Method) -> Sampled:
     return Sampled(inner=method, step=method.step)
 
 
-class SampledRun:
+class SampledRun(Run):
     """A running integration; see `flexmb.integrators.integrator.Integrator`."""
 
     def __init__(
@@ -165,6 +165,8 @@ class SampledRun:
         self._end, self._pace, self._work = end, pace, np.zeros(4)
         self._longest = min(longest, *(c.sample_time or np.inf for c in self._controllers))
         self._statistics: list[Statistics] = []
+        self._happened: list[EventRecord] = []
+        self._lost = 0.0  # in impacts of the integrations before
         self._own = np.zeros(len(mechanism.initial_states), dtype=bool)
         for controller in self._controllers:
             self._own[mechanism.states_of(controller.name)] = True
@@ -175,6 +177,11 @@ class SampledRun:
     def equations(self) -> Equations:
         """The equations of the mechanism."""
         return self._run.equations
+
+    @property
+    def happened(self) -> list[EventRecord]:
+        """The impacts so far."""
+        return [*self._happened, *self._run.happened]
 
     def _begun(self, begin: Start) -> Any:
         self._hold(begin)
@@ -195,10 +202,7 @@ class SampledRun:
 
     def statistics(self, cpu: float) -> Statistics:
         """Statistics of all integrations together."""
-        parts = [p for p in (*self._statistics, self._run.statistics(0.0)) if p.steps]
-        sizes = [size for p in parts for size in (p.smallest_step, p.largest_step)]
-        steps, rejected, iterations = (sum(getattr(p, n) for p in parts) for n in ("steps", "rejected", "iterations"))
-        return Statistics(steps, rejected, iterations, cpu, min(sizes, default=0.0), max(sizes, default=0.0))
+        return together([*self._statistics, self._run.statistics(0.0)], cpu)
 
     def to(self, target: float) -> Snapshot:
         """Integrate to `target`, through all samples that are due until then."""
@@ -206,7 +210,7 @@ class SampledRun:
         while self._due <= target + near:
             due = target if self._due > target - near else self._due
             s = self._run.to(due) if due > self._began else self._run.now()
-            self._sample(self._whole(s)._replace(t=due, work=s.work), self._due)
+            self._sample(self._whole(s)._replace(t=due, work=s.work, lost=s.lost), self._due)
             self._due = next_sample(self._controllers, self._due)
         return self._whole(self._run.to(target)) if target > self._began else self.now()
 
@@ -214,7 +218,8 @@ class SampledRun:
         """A snapshot of the present integration with the work of those before. The states of sampled controllers are
         those of the last sample to the last bit, of which laws may remember numbers that they compare; methods that
         interpolate round them."""
-        return s._replace(work=s.work + self._work, states=np.where(self._own, self._held, s.states))
+        states = np.where(self._own, self._held, s.states)
+        return s._replace(work=s.work + self._work, lost=s.lost + self._lost, states=states)
 
     def _start(self, state: State, states: np.ndarray) -> Start:
         """Initial conditions with other states of elements; velocities are projected, because those of a method may
@@ -239,6 +244,8 @@ class SampledRun:
             self._run.begin_anew(begin)
             return
         self._statistics.append(self._run.statistics(0.0))
+        self._happened += self._run.happened
+        self._lost += s.lost
         self._run = self._begun(begin)
         if s.t < self._end:
             self._run.prepare()

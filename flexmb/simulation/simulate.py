@@ -10,21 +10,12 @@ from typing import Any
 from flexmb.equations.initial_conditions import consistent_state, start
 from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
 from flexmb.errors import EventError, TunnellingWarning, UnresolvedWarning
-from flexmb.integrators.contact_run import ContactRun
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import (
-    Mechanism,
-    refuse_contact_groups,
-    refuse_controllers,
-    refuse_element_states,
-    refuse_exact_contacts,
-    refuse_joint_friction,
-    refuse_state_updates,
-    refuse_surface_contacts,
-)
+from flexmb.mechanism.features import refuse
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.elements.tunnels import tunnels
 from flexmb.results.result import Result
@@ -96,29 +87,14 @@ def simulate(
     if initial_state is not None:
         mechanism = with_initial_state(mechanism, initial_state)
     method = method_of(method, options)
-    if not method.integrates_states:
-        refuse_element_states(mechanism, f"The method {method.name!r}")
-    if not method.presses:
-        refuse_surface_contacts(mechanism, f"The method {method.name!r}")
-    if not method.holds_friction:
-        refuse_joint_friction(mechanism, f"The method {method.name!r}")
-    if not method.holds_contacts:
-        refuse_exact_contacts(mechanism, f"The method {method.name!r}")
+    refuse(mechanism, f"The method {method.name!r}", includes=method.includes)
     if mechanism.contacts and (events or mechanism.frictions):
         what = "Events" if events else f"Friction in joints ({mechanism.frictions[0].name!r})"
         raise EventError(
             f"{what} and exact contacts cannot act in one simulation, and {mechanism.name!r} has the contact "
             f"{mechanism.contacts[0].name!r}. Give the contacts a law=, or omit the others."
         )
-    if not method.controls:
-        refuse_controllers(mechanism, f"The method {method.name!r}", only="continuous")
-    if not method.collides:
-        refuse_contact_groups(mechanism, f"The method {method.name!r}")
-    if not method.samples:
-        refuse_controllers(mechanism, f"The method {method.name!r}")
     watches = bool(events or mechanism.frictions)
-    if not method.updates_states:
-        refuse_state_updates(mechanism, method.name)
     step = method.step
     check_times(duration, step, method.longest_step)
     require_own(history)
@@ -144,18 +120,16 @@ def simulate(
                     begin = consistent_state(mechanism)
             if watches:
                 watched = EventDetection(mechanism, begin, events, method, pace, times[-1], longest)
-                run, mechanism, happened = watched, watched.mechanism, watched.happened
+                run, mechanism = watched, watched.mechanism
             elif begin is not None:
                 run = method.begin(mechanism, begin, end=times[-1], longest=longest, pace=pace)
-                happened = run.happened if isinstance(run, ContactRun) else []
             stored = open_files.enter_context(History(mechanism, count + 1, history))
             stored.store(run.now())
             run.prepare()
         clock = process_time()
-        several = getattr(run, "several", lambda targets: None)
         k = 0
         while k < count and not (watches and watched.ended):
-            before, rows = k, several(times[k + 1 :])
+            before, rows = k, run.several(times[k + 1 :])
             if rows is None:
                 stored.store(run.to(times[k + 1]))
             else:
@@ -164,7 +138,7 @@ def simulate(
             if progress is not None and (before * 100) // count != (k * 100) // count:
                 progress(k / count)
         result = replace(
-            stored.result(run.statistics(process_time() - clock), happened),
+            stored.result(run.statistics(process_time() - clock), run.happened),
             unresolved=unresolved,
             topologies=tuple(watched.topologies) if watches else (),
         )

@@ -48,6 +48,21 @@ def test_an_unsymmetric_layup_couples():
     assert C[1, 4] == pytest.approx(-C[0, 3])
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.03, -0.05])
+def test_an_unsymmetric_layup_has_the_inertia_of_its_plies(offset):
+    """Heavy below, light above: mass, mass centre and inertia across of two blocks, one on the other."""
+    plies = [fem.Ply(STEEL, 0.02), fem.Ply(BALSA, 0.04)]
+    model = fem.Model(sheet("quad", (2.0, 1.0), (4, 2)), fem.Shell.layup(plies, X, offset))
+    masses = 2.0 * np.array([7800.0 * 0.02, 150.0 * 0.04])
+    heights = offset + np.array([-0.03 + 0.01, -0.03 + 0.04])
+    thickness = np.array([0.02, 0.04])
+    assert model.mass == pytest.approx(masses.sum(), rel=1e-12)
+    z = masses @ heights / masses.sum()
+    np.testing.assert_allclose(model.centre_of_mass, [1.0, 0.5, z], atol=1e-12)
+    across = masses @ (thickness**2 / 12 + (heights - z) ** 2)
+    assert model.inertia()[0, 0] == pytest.approx(masses.sum() / 12 + across, rel=1e-9)
+
+
 def strip(plies, L=1.0, b=0.1, offset=0.0):
     mesh = sheet("quad8", (L, b), (12, 2))
     return fem.Model(mesh, fem.Shell.layup(plies, X, offset))

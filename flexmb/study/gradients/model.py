@@ -6,14 +6,8 @@ import numpy as np
 
 from flexmb.errors import StudyError
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.mechanism import (
-    Mechanism,
-    refuse_contact_groups,
-    refuse_controllers,
-    refuse_friction,
-    refuse_lines,
-    refuse_velocity_matrices,
-)
+from flexmb.mechanism.features import SMOOTH, refuse
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 
 Model = Callable[..., System | Mechanism]
@@ -30,11 +24,7 @@ def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
 def refuse_without_derivatives(mechanism: Mechanism) -> None:
     """Raise `MechanismError` or `ControllerError` when parts of a mechanism have no derivatives in the direct and the
     adjoint method."""
-    refuse_lines(mechanism, "The adjoint or direct method")
-    refuse_velocity_matrices(mechanism, "The adjoint or direct method")
-    refuse_friction(mechanism, "The adjoint or direct method")
-    refuse_contact_groups(mechanism, "The adjoint or direct method")
-    refuse_controllers(mechanism, "The adjoint or direct method", only="sampled")
+    refuse(mechanism, "The adjoint or direct method", includes=SMOOTH - {"lines", "velocity matrices"} | {"new states"})
 
 
 def require_alike(a: Mechanism, b: Mechanism) -> None:

@@ -10,11 +10,11 @@ import flexmb
 import reduction
 from fem.mesh.structured_meshes import line
 from flexmb.analyses.adapted import adapted
+from flexmb.analyses.fidelity import with_fidelity
 from flexmb.bodies.dynamics import inertia_force, mass_matrix
 from flexmb.bodies.subspace import in_subspace, own_coordinates
 from flexmb.cli.main import app
 from flexmb.errors import MechanismError
-from flexmb.mechanism.fidelity import with_fidelity
 
 RNG = np.random.default_rng(2)
 CRANK, ROD, SPEED = 0.1524, 0.3048, 124.8

@@ -164,7 +164,7 @@ def test_it_follows_the_coordinates(damped):
 def test_methods_without_it_refuse_it(damped):
     system = flexmb.System()
     system.add(damped)
-    with pytest.raises(MechanismError, match="energy-momentum scheme does not include damping that couples"):
+    with pytest.raises(MechanismError, match="energy-momentum' does not include damping that couples"):
         flexmb.simulate(system, 1e-3, step=1e-5, method="energy-momentum")
 
     def model(mass):

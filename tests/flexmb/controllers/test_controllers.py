@@ -12,6 +12,7 @@ import fem
 import flexmb
 import reduction
 from flexmb import controllers, linear
+from flexmb.contact import Plane, Sphere
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import ControllerError, LawError, TableError
 from flexmb.files.results.result_file import load_result, save_result
@@ -474,3 +475,24 @@ def test_what_does_not_include_controllers_refuses_them_by_name():
         linear.linearise(sampled)
     with pytest.raises(ControllerError, match="periodic motion"):
         linear.periodic_motion(continuous, 1.0)
+
+
+def test_impacts_between_samples_are_recorded_and_counted():
+    """A command of zero changes nothing of a ball that bounces."""
+
+    def bouncing(sampled):
+        system = flexmb.System(gravity=(0, 0, -9.81))
+        ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+        system.prismatic("rail", system.ground, ball.at((0, 0, 0)), axis=Z)
+        floor = Plane().on(system.ground.at((0, 0, -0.2)), axis=Z)
+        system.contact("floor", Sphere(0.1).on(ball.at((0, 0, 0))), floor, restitution=0.5)
+        if sampled:
+            inputs = {"measured": "coordinate:rail", "reference": 0.0}
+            law = controllers.pid(0.0, sample_time=0.01)
+            system.controller("servo", law, inputs=inputs, outputs={"command": "effort:rail"})
+        return flexmb.simulate(system, 0.2, step=1e-3)
+
+    alone, held = bouncing(False), bouncing(True)
+    assert [h.event for h in held.happened] == [h.event for h in alone.happened] == ["floor"]
+    np.testing.assert_allclose(held.ledger.impacts, alone.ledger.impacts, rtol=1e-9, atol=1e-12)
+    assert np.abs(held.ledger.residual).max() < 1e-12

@@ -55,6 +55,7 @@ def strip(pieces, length=1.0, thickness=1e-4):
     return system
 
 
+@pytest.mark.filterwarnings("ignore::flexmb.IllConditionedWarning")  # of the solids, 800 times as long as thick
 @pytest.mark.parametrize("thickness", [1e-3, 3e-4])
 def test_a_clamped_strip_of_four_pieces_is_held(thickness):
     """Its first bending frequency, against that of a beam."""

@@ -203,7 +203,7 @@ def test_lines_in_a_model_file(tmp_path):
 
 def test_what_cannot_be_is_refused_by_name():
     system = sprinkler()
-    with pytest.raises(MechanismError, match=r"energy-momentum scheme does not include fluid.*'water'"):
+    with pytest.raises(MechanismError, match=r"energy-momentum' does not include fluid.*'water'"):
         flexmb.simulate(system, 0.1, method="energy-momentum", step=0.01)
     with pytest.raises(MechanismError, match=r"direct method does not include fluid.*'water'"):
         flexmb.study.adjoint_gradient(lambda speed: sprinkler(speed), {"speed": 2.0}, "rate:pivot", 0.1, step=0.01)

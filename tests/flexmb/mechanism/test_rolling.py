@@ -140,7 +140,7 @@ def test_a_rolling_disc_has_three_independent_velocities():
 def test_analyses_that_need_positions_refuse_rolling_by_name():
     system = disc(1.1, 3.0, -2.0)
     for analysis in (steady_motion, lambda s: flexmb.simulate(s, 0.1, method="energy-momentum", step=1e-2)):
-        with pytest.raises(MechanismError, match=r"'contact'.*restrict velocities"):
+        with pytest.raises(MechanismError, match=r"restrict velocities .*'contact'"):
             analysis(system)
 
 

@@ -1,5 +1,6 @@
 """Stresses against beam theory, against the full finite element solution, and in time; tables of results."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,20 @@ def test_a_uniform_field_has_a_uniform_stress():
         np.testing.assert_allclose(
             found, np.tile(expected, (len(found), 1)), rtol=1e-8, atol=1e-6 * np.abs(expected).max()
         )
+
+
+def test_stresses_at_nodes_are_means_by_volume():
+    """A long and a short cell share a face; their stresses differ by a jump of the strain between them."""
+    mesh = block("hexahedron", (1.0, 1.0, 1.0), (2, 1, 1))
+    points = mesh.points.copy()
+    points[:, 0] = np.where(np.isclose(points[:, 0], 0.5), 0.8, points[:, 0])
+    model = fem.Model(replace(mesh, points=points), fem.Material.isotropic(1.0, 0.0, 1.0))
+    u = np.zeros((len(points), 3))
+    u[:, 0] = np.interp(points[:, 0], [0.0, 0.8, 1.0], [0.0, 0.8, 1.4])  # strains 1 and 3
+    owners, places, stress = model.stresses(u.ravel()[:, None])
+    expected = np.interp(places[:, 0], [0.0, 0.8, 1.0], [1.0, 0.8 * 1.0 + 0.2 * 3.0, 3.0])
+    assert len(owners) == 12
+    np.testing.assert_allclose(stress[:, 0, 0], expected, rtol=1e-12)
 
 
 def test_von_mises():

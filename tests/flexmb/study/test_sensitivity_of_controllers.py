@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from mechanisms import random_flexible_body
+from sensitivities import assert_agrees, at_the_end
 
 import flexmb
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
@@ -61,36 +62,25 @@ SERIES = {
 OPTIONS = {"step": STEP, "output_step": STEP, "newton_tolerance": 1e-11}
 
 
-def ends(result):
-    return {name: float(series(result)[-1]) for name, series in SERIES.items()}
-
-
 @pytest.fixture(scope="module")
 def expected():
     """By extrapolated differences of simulations."""
     options = OPTIONS | {"newton_tolerance": 1e-13}
-    return gradient(arm, AT, DURATION, measure=ends, relative_step=5e-3, workers=1, **options)
-
-
-def assert_agrees(found, expected, name):
-    """To 1e-6 of the largest of the relative derivatives, beside the uncertainty of the differences."""
-    scale = np.array(list(AT.values()))
-    known, error = expected.of(name) * scale, expected.errors[name] * scale
-    assert (np.abs(found * scale - known) <= 1e-6 * np.abs(known).max() + 2 * error).all()
+    return gradient(arm, AT, DURATION, measure=at_the_end(SERIES), relative_step=5e-3, workers=1, **options)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SERIES)
 def test_the_adjoint_of_controllers_gives_the_derivatives_of_the_simulation(expected, name):
     found = adjoint_gradient(arm, AT, DURATION, SERIES[name], over="final", **OPTIONS)
-    assert_agrees(found.of("result"), expected, name)
+    assert_agrees(found.of("result"), expected, name, AT)
 
 
 @pytest.mark.long
 def test_the_direct_method_gives_them_all(expected):
-    found = direct_gradient(arm, AT, DURATION, measure=ends, **OPTIONS)
+    found = direct_gradient(arm, AT, DURATION, measure=at_the_end(SERIES), **OPTIONS)
     for name in SERIES:
-        assert_agrees(found.of(name), expected, name)
+        assert_agrees(found.of(name), expected, name, AT)
 
 
 def test_adjoint_and_direct_method_agree_on_a_short_motion():

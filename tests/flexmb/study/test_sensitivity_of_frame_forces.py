@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from mechanisms import random_flexible_body
+from sensitivities import assert_agrees, at_the_end
 
 import flexmb
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
@@ -78,35 +79,22 @@ OPTIONS = {"step": STEP, "output_step": STEP, "newton_tolerance": 1e-11}
 def expected():
     """By extrapolated differences of simulations."""
 
-    def ends(result):
-        return {name: float(series(result)[-1]) for name, series in SERIES.items()}
-
     options = OPTIONS | {"newton_tolerance": 1e-13}
-    return gradient(rotor, AT, DURATION, measure=ends, relative_step=5e-3, workers=1, **options)
-
-
-def assert_agrees(found, expected, name):
-    """To 1e-6 of the largest of the relative derivatives, beside the uncertainty of the differences."""
-    scale = np.array(list(AT.values()))
-    known, error = expected.of(name) * scale, expected.errors[name] * scale
-    assert np.abs(found * scale - known).max() <= 1e-6 * np.abs(known).max() + 2 * error.max()
+    return gradient(rotor, AT, DURATION, measure=at_the_end(SERIES), relative_step=5e-3, workers=1, **options)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SERIES)
 def test_the_adjoint_of_frame_forces_gives_the_derivatives_of_the_simulation(expected, name):
     found = adjoint_gradient(rotor, AT, DURATION, SERIES[name], over="final", **OPTIONS)
-    assert_agrees(found.of("result"), expected, name)
+    assert_agrees(found.of("result"), expected, name, AT)
 
 
 @pytest.mark.long
 def test_the_direct_method_gives_them_all(expected):
-    def ends(result):
-        return {name: float(series(result)[-1]) for name, series in SERIES.items()}
-
-    found = direct_gradient(rotor, AT, DURATION, measure=ends, **OPTIONS)
+    found = direct_gradient(rotor, AT, DURATION, measure=at_the_end(SERIES), **OPTIONS)
     for name in SERIES:
-        assert_agrees(found.of(name), expected, name)
+        assert_agrees(found.of(name), expected, name, AT)
     back = adjoint_gradient(rotor, AT, DURATION, SERIES["reaction"], over="final", **OPTIONS).of("result")
     forth, scale = found.of("reaction"), np.array(list(AT.values()))
     assert back * scale == pytest.approx(forth * scale, rel=0, abs=1e-6 * np.abs(forth * scale).max())

@@ -9,11 +9,11 @@ from test_cli import is_picture
 from typer.testing import CliRunner
 
 import flexmb
+from flexmb.analyses.fidelity import with_fidelity, with_modes, without_second_order
 from flexmb.cli.main import app
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import SECOND_ORDER
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.fidelity import with_fidelity, with_modes, without_second_order
 from flexmb.plots.result_plots import plot_comparison
 
 

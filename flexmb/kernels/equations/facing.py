@@ -36,11 +36,22 @@ from flexmb.kernels.base.algebra import (
 
 A, B = 0.445948490915965, 0.091576213509771
 U, V = 0.223381589678011, 0.109951743655322
-RULE = (
+SIX = (
     (1 - 2 * A, A, A, U), (A, 1 - 2 * A, A, U), (A, A, 1 - 2 * A, U),
     (1 - 2 * B, B, B, V), (B, 1 - 2 * B, B, V), (B, B, 1 - 2 * B, V),
 )  # fmt: skip
 """Integration points of a triangle and their weights, exact for polynomials of degree 4 (Dunavant 1985)."""
+QUARTERS = (
+    ((1.0, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.0, 0.5)),
+    ((0.5, 0.5, 0.0), (0.0, 1.0, 0.0), (0.0, 0.5, 0.5)),
+    ((0.5, 0.0, 0.5), (0.0, 0.5, 0.5), (0.0, 0.0, 1.0)),
+    ((0.5, 0.5, 0.0), (0.0, 0.5, 0.5), (0.5, 0.0, 0.5)),
+)
+RULE = tuple(
+    (*(u * a[i] + v * b[i] + w * c[i] for i in range(3)), 0.25 * part) for a, b, c in QUARTERS for u, v, w, part in SIX
+)
+"""The same in each quarter of a triangle, because the shape functions of the other surface have kinks: a uniform
+pressure comes to a mesh of equal size with errors below one per cent of its nodal values."""
 OPPOSED = 0.2
 """Cosine of the angle between a normal and the reversed normal of a facet that it hits, at least."""
 EDGE = 1e-9

@@ -83,7 +83,7 @@ def stencil_force(flat, workspace, k, i, f):
     return scale(workspace.stencil_weight[i], f)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _from_shape(flat, q, kinematics, s):
     """Attitude and origin of the body of surface `s` in the axes of what it touches."""
     b, a = flat.skin_body[s], flat.skin_marker[s]
@@ -94,7 +94,7 @@ def _from_shape(flat, q, kinematics, s):
     )
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _reach(flat, q, b, radius, swing, bend):
     """The radius of the ball that contains the nodes of a surface of body `b`, deformed by the elastic coordinates."""
     start, square = flat.q_start[b] + 7, 0.0
@@ -104,7 +104,7 @@ def _reach(flat, q, b, radius, swing, bend):
     return radius + bend * square
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _is_far(flat, q, R, origin, s):
     """Whether no node of surface `s` can touch what it may touch."""
     code, other = int(flat.skin_shape[s, 0]), flat.skin_other[s]

@@ -25,8 +25,8 @@ FACING = (-1.0, 0.0, 0.0, 0.0)
 """In the place of the code and the dimensions of a shape, if the surface faces another flexible one."""
 RANGE = 2.0
 """Distance to both sides of a facet, in its least heights, within which it faces another surface."""
-MOST_NODES = 28
-"""Nodes that each facet about a point adds to its stencil, at most: four, and four at six points."""
+MOST_NODES = 100
+"""Nodes that each facet about a point adds to its stencil, at most: four, and four at 24 points."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,8 @@ def _facet_arrays(
         area[points] = own.areas
         bend[points] = own.normals - mean / np.linalg.norm(mean, axis=1, keepdims=True)
         about, there = _facets(own), _facets(other)
-        room[points] = MOST_NODES * np.bincount(about[about >= 0], minlength=len(own.nodes))
+        most = MOST_NODES * np.bincount(about[about >= 0], minlength=len(own.nodes))
+        room[points] = np.minimum(most, len(own.nodes) + len(other.nodes))
         tree = tree_of(other.points[there[:, :3]])
         first = sum(map(len, facets))
         places[s] = first + np.cumsum([0, len(own.triangles), len(other.triangles)])

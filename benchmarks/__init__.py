@@ -25,6 +25,7 @@ REGISTRY = {
     "contact-rigid": "benchmarks.contact_rigid:run",
     "contact-flexible": "benchmarks.contact_flexible:run",
     "integrators": "benchmarks.integrators:run",
+    "implicit-steps": "benchmarks.implicit_steps:run",
     "adapted": "benchmarks.adapted:run",
     "adjoint": "benchmarks.adjoint:run",
     "chain": "benchmarks.growth:bodies",

@@ -20,7 +20,9 @@ def run() -> list[Row]:
         times = [cost(tied(count, kind), steps=100, step=1e-3)[0] for count in BODIES]
         per_body[kind] = times[0] / BODIES[0]
         slopes[kind] = float(np.polyfit(np.log(BODIES), np.log(times), 1)[0])
+    rubbing = [cost(rotor(kind), steps=4000, step=1e-4)[0] for kind in ("friction", "damper")]
     return [
+        Row("force-elements: friction of a bearing and its rotor / a damper and its rotor", *rubbing, 3.0, "us CPU a step", COMMAND),
         Row("force-elements: a law and its body / a bushing and its body", per_body["law"], per_body["bushing"], 1.0, "us CPU a step", COMMAND),
         Row("force-elements: exponent of a chain of 64 to 1,000 laws / of bushings", slopes["law"], slopes["bushing"], 1.05, "CPU time a step", COMMAND),
         Row("force-elements: preparing 1,000 elements of one law / of one element of another", prepared(1000), prepared(1), 3.0, "s", COMMAND),
@@ -61,6 +63,21 @@ def tied(count: int, kind: str) -> Any:
         else:
             system.force(f"tie {k}", before, here, law)
         before = body.at((0.5, 0, 0))
+    return system.build()
+
+
+def rotor(kind: str) -> Any:
+    """A rotor on a journal with regularised friction, or with a damper."""
+    import flexmb
+
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    body = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(0.01,) * 3))
+    system.revolute("pin", system.ground.at((0, 0, 0)), body, axis=(0, 0, 1))
+    system.set_speed("pin", 50.0)
+    if kind == "damper":
+        system.joint_spring("drag", "pin", damping=1e-4)
+    else:
+        system.friction("drag", "pin", 0.1, radius=0.01, regularised=0.1)
     return system.build()
 
 

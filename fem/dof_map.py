@@ -201,6 +201,8 @@ def _rows(free: DofMap, points: np.ndarray, constraint: Constraint) -> Iterator[
     if constraint.members.min() < 0 or constraint.members.max() >= free.nodes:
         raise MeshError(f"{source}: refers to node {constraint.members.max()}; nodes run from 0 to {free.nodes - 1}.")
     if isinstance(constraint, Equation):
+        if not free.has_rotations(constraint.nodes[constraint.components >= 3]).all():
+            raise MeshError(f"{source}: acts on rotations of nodes that have none.")
         terms: dict[int, float] = {}
         for node, c, value in zip(constraint.nodes, constraint.components, constraint.coefficients, strict=True):
             dof = int((free.translations if c < 3 else free.rotations)(node)[c % 3])

@@ -94,8 +94,8 @@ def _works(body: Statics, basis: Basis, loads: np.ndarray) -> np.ndarray:
 
 
 def _prestress(body: Statics, basis: Basis, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Loads on the dofs of all nodes in equilibrium with the reactions of the body frame, and their static solutions in
-    that frame."""
+    """Loads on the dofs of all nodes in equilibrium with the reactions of the body frame, and their static solutions up
+    to a rigid motion, which has no stress."""
     model, gather = body.model, body.model.dof_map.gather
     if basis.reference_frame is None:
         MR = model.mass_of_all @ model.dof_map.expand(body.R)
@@ -103,8 +103,7 @@ def _prestress(body: Statics, basis: Basis, loads: np.ndarray) -> tuple[np.ndarr
     interface = model.interfaces[basis.reference_frame]
     B, R = interface.nodal_matrix(model), model.rigid_body_modes(interface.point)
     loads = loads - B @ (R.T @ gather(loads))
-    U = inertia_relief_solution(body, gather(loads))
-    return loads, U - R @ (gather(B).T @ U)
+    return loads, inertia_relief_solution(body, gather(loads))
 
 
 def _particular_work(model: Model, name: str, basis: Basis, forces: np.ndarray) -> np.ndarray:

@@ -29,6 +29,7 @@ COPIED = (
     "reduction",
     "flexmb",
     "meshes",
+    "benchmarks",
     "validation",
     "tests",
     "docs",

@@ -63,6 +63,7 @@ ROOMS = (
     "flexmb.kernels.loads",
     "flexmb.kernels.equations",
     "flexmb.kernels.steps",
+    "flexmb.kernels.implicit",
     "flexmb.kernels.derivatives",
     "flexmb.kernels",
     "flexmb.forces.scalar",

@@ -1,7 +1,7 @@
-"""Dry friction in joints: a rotor that stops on its journal, a pendulum whose swings become shorter by a constant, a block on a slope, and a driven pendulum that sticks and slides.
+"""Dry friction in joints: a rotor that stops on its journal, a pendulum whose swings become shorter by a constant, a block on a slope, a driven pendulum that sticks and slides, a ball that spins in a socket, and a sleeve that slides and turns.
 
 Closed forms: a rotor of moment of inertia J on a horizontal journal of radius r stops at J w / (mu r m g) and stays; each half swing of a pendulum with a constant moment of friction tau is shorter by 2 tau / k than the one before,
-with the moment k per angle of a torsion spring; a block slides on a slope beyond tan a = mu. For the pendulum on a journal, whose friction depends on its own reaction, the angles after 8 s were computed by SciPy's `solve_ivp` with located
+with the moment k per angle of a torsion spring; a block slides on a slope beyond tan a = mu. The ball and a sleeve of inertia m r^2 have regularised friction, under which their sliding velocity falls as sinh(u/s) = sinh(u0/s) exp(-b t/s). For the pendulum on a journal, whose friction depends on its own reaction, the angles after 8 s were computed by SciPy's `solve_ivp` with located
 events at a tolerance of 1e-12, with the acceleration that solves the equation of motion with friction; its steps have no term in common with ours.
 """
 
@@ -61,6 +61,30 @@ def block(angle: float) -> flexmb.System:
     return system
 
 
+def ball(regularised: float) -> flexmb.System:
+    """A ball that spins in a socket under its weight."""
+    system = flexmb.System(gravity=(0, 0, -G), name="ball in a socket")
+    body = system.add(flexmb.rigid_body("ball", mass=2.0, inertia=(0.05,) * 3), angular_velocity=(3.0, -1.0, 2.0))
+    system.spherical("socket", system.ground.at((0, 0, 0)), body)
+    system.friction("rub", "socket", 0.2, radius=0.03, regularised=regularised)
+    return system
+
+
+def sleeve(regularised: float) -> flexmb.System:
+    """A sleeve with the inertia of a hoop, which slides along a horizontal shaft and turns about it."""
+    system = flexmb.System(gravity=(0, -G, 0), name="sleeve on a shaft")
+    hoop = flexmb.rigid_body("sleeve", mass=2.0, inertia=(0.05, 0.05, 0.02))
+    body = system.add(hoop, velocity=(0, 0, 1.5), angular_velocity=(0, 0, 20.0))
+    system.cylindrical("shaft", system.ground.at((0, 0, 0)), body, axis=Z)
+    system.friction("rub", "shaft", 0.2, radius=0.1, regularised=regularised)
+    return system
+
+
+def _slowed(u: float, deceleration: float, regularised: float, t: float) -> float:
+    """The solution of u' = -deceleration tanh(u / regularised)."""
+    return float(regularised * np.arcsinh(np.sinh(u / regularised) * np.exp(-deceleration * t / regularised)))
+
+
 def _turning_points(result: Result) -> np.ndarray:
     """Coordinates of the pin at the instants at which it comes to rest."""
     times = [happened.t for happened in result.happened]
@@ -90,6 +114,14 @@ def run() -> list[Row | Plot]:
         moved = flexmb.simulate(block(angle), 1.0, step=0.01).coordinate("guide")[-1]
         expected = max(0.5 * G * (np.sin(angle) - 0.3 * np.cos(angle)), 0.0)
         add(f"block: way on a slope {'beyond' if excess > 0 else 'below'} the angle of friction by 1e-6 (m)", "exact", expected, moved, 1e-6, 0.5 * G * 3e-7)  # fmt: skip
+    for method, tolerance in (("generalised-alpha", 1e-9), ("radau", 1e-9)):
+        spun = flexmb.simulate(ball(0.1), 1.6, method=method, output_step=0.4, tolerance=tolerance)
+        expected = _slowed(14**0.5, 0.2 * 0.03 * 2 * G / 0.05, 0.1, 1.6)
+        add(f"ball in a socket, {method}: angular velocity after 1.6 s, as it comes to rest (rad/s)", "exact", expected, float(np.linalg.norm(spun.w[-1, 3:])), 1e-6, 14**0.5)  # fmt: skip
+        moved = flexmb.simulate(sleeve(0.05), 1.3, method=method, output_step=0.1, tolerance=tolerance)
+        expected = _slowed(2.5, 0.2 * G, 0.05, 1.3)
+        for dof, part in (("translation", 0.6), ("rotation", 8.0)):
+            add(f"sleeve, {method}: rate of {dof} after 1.3 s, as it comes to rest (m/s, rad/s)", "exact", part * expected, float(moved.coordinate_rate("shaft", dof)[-1]), 2e-6, part * 2.5)  # fmt: skip
     lines = {}
     for reference, name, drive in ((FREE, "free", None), (DRIVEN, "driven", "2.5*sin(1.7*t)")):
         result = flexmb.simulate(pendulum(drive), 8.0, tolerance=TOLERANCE, output_step=0.02)

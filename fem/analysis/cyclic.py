@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from fem.dof_map import DofMap
 from fem.errors import MeshError
-from fem.mesh.constraints import Constraint, Equation
+from fem.mesh.constraints import Constraint, Equation, turning_nodes
 from fem.mesh.steps import CyclicSymmetry
 from fem.model import Model
 
@@ -30,10 +30,11 @@ def two_sectors(
     """
     mesh, n = model.elements.mesh, len(model.points)
     free = model.on_mesh(replace(mesh, constraints=()), np.zeros(0, dtype=np.int64))
-    turning = free.rotation_nodes
-    if np.isin(np.concatenate([symmetry.slaves, *(nodes for nodes, _ in symmetry.masters)]), turning).any():
-        raise MeshError(f"Model {model.name!r}: nodes with rotations on the sides of a sector.")
     both = [*held, *mesh.constraints]
+    sides = np.concatenate([symmetry.slaves, *(nodes for nodes, _ in symmetry.masters)])
+    if np.isin(sides, free.rotation_nodes).any():
+        raise MeshError(f"Model {model.name!r}: nodes with rotations on the sides of a sector.")
+    turning = np.union1d(free.rotation_nodes, turning_nodes(tuple(both)))
     both += [c.renumbered(n + np.arange(n)) for c in both]
     dofs = DofMap.of(
         np.vstack([model.points] * 2),
@@ -42,8 +43,9 @@ def two_sectors(
         np.concatenate([bare, bare + n]),
     )
     r = 3 * len(turning)
-    order = np.concatenate([np.arange(3 * n), 6 * n + np.arange(r), 3 * n + np.arange(3 * n), 6 * n + r + np.arange(r)])
-    to = sp.csr_matrix((np.ones(len(order)), (order, np.arange(len(order)))), shape=(len(order),) * 2)
+    own = (3 * np.searchsorted(turning, free.rotation_nodes)[:, None] + np.arange(3)).ravel()
+    order = np.concatenate([np.arange(3 * n), 6 * n + own, 3 * n + np.arange(3 * n), 6 * n + r + own])
+    to = sp.csr_matrix((np.ones(len(order)), (order, np.arange(len(order)))), shape=(6 * n + 2 * r, len(order)))
     K, M = (to @ sp.block_diag([A, A], format="csr") @ to.T for A in (free.stiffness_of_all, free.mass_of_all))
     return dofs.condense(sp.csr_matrix(K)), dofs.condense(sp.csr_matrix(M))
 

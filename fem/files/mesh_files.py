@@ -16,6 +16,7 @@ import numpy as np
 from fem.elements import ELEMENTS, file_cell
 from fem.errors import FlexmbError, MeshError, MeshWarning
 from fem.files.abaqus.sets import read_abaqus_mesh
+from fem.files.ansys_mesh import read_ansys_mesh
 from fem.files.gmsh_reader import read_gmsh
 from fem.files.gmsh_writer import write_gmsh
 from fem.files.nastran.mesh import read_nastran_mesh
@@ -82,17 +83,18 @@ def read_mesh(
     supports: str | None = None,
     shells: Collection[str] | None = None,
     elements: str | None = None,
+    expand: bool = False,
 ) -> Mesh:
     """Read the mesh in a file, with its named sets. Coordinates keep the units of the file.
 
-    Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, those of `register_reader`,
-    and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell sets, surface groups face
-    sets (node sets when they are not on the skin), line and point groups node sets. Two-node lines are beams when they
-    are in one of the groups `beams`, in decks where they have a section, or when the file has neither solid nor surface
-    cells; their groups become cell sets. Triangles and quadrilaterals are shells when they are in one of the groups
-    `shells` (`shells="all"`: all of them), and in decks where they have a section. Nodes that no cell of the part uses
-    are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A `MeshWarning` names the
-    contents of the file that were lost.
+    Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, Ansys .cdb (blocked archives), VTK .vtu and .vtk,
+    those of `register_reader`, and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell
+    sets, surface groups face sets (node sets when they are not on the skin), line and point groups node sets. Two-node
+    lines are beams when they are in one of the groups `beams`, in decks where they have a section, or when the file has
+    neither solid nor surface cells; their groups become cell sets. Triangles and quadrilaterals are shells when they
+    are in one of the groups `shells` (`shells="all"`: all of them), and in decks where they have a section. Nodes that
+    no cell of the part uses are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A
+    `MeshWarning` names the contents of the file that were lost.
 
     Decks of solvers also contain constraints, supports, loads, lumped masses, springs and materials. Constraints,
     masses and springs are obeyed (`mesh.constraints`, `mesh.masses`, `mesh.springs`); supports only with
@@ -102,33 +104,37 @@ def read_mesh(
     analysis steps). The materials of the deck are compared with those of the `Model`; `ignore=["MATERIAL"]` omits the
     comparison.
 
+    `expand=True` takes shells and beams of a deck with a section as the solids by which CalculiX solves them: a layer
+    of one cell through the thickness or the section. Node sets hold the nodes of the solids.
+
     Hexahedra of decks are full: C3D8 has incompatible modes, C3D20R all points of integration; `mesh.warnings` says so.
     `elements="file"` takes them as CalculiX does, to compare results: C3D8 without these modes, C3D8R with one point,
     C3D20R with eight.
 
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """
-    return mesh_and_steps(read_raw(path, elements), Path(path).stem, beams, ignore, supports, shells)[0]
+    return mesh_and_steps(read_raw(path, elements, expand), Path(path).stem, beams, ignore, supports, shells)[0]
 
 
-def read_steps(path: str | Path, ignore: Collection[str] = ()) -> tuple[Mesh, tuple[Step, ...]]:
+def read_steps(path: str | Path, ignore: Collection[str] = (), expand: bool = False) -> tuple[Mesh, tuple[Step, ...]]:
     """Read a deck of Abaqus or CalculiX with its analysis steps, to compare the part with the results of the solver.
 
         mesh, steps = fem.read_steps("part.inp")
         u = fem.solve_step(fem.Model(mesh), steps[0]).displacements
 
     Returns the mesh, as `read_mesh(path, elements="file")` without supports, and a `fem.Step` for each analysis step.
+    `expand=True` takes shells and beams as the solids of CalculiX; the nodes of the deck move with the mean of those.
     Only decks of Abaqus and CalculiX have steps that are read.
 
     Raises `MeshError` as `read_mesh`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)  # what is in steps is not obeyed by the mesh, but by the steps
-        return mesh_and_steps(read_raw(path, "file"), Path(path).stem, ignore=ignore)
+        return mesh_and_steps(read_raw(path, "file", expand), Path(path).stem, ignore=ignore)
 
 
-def read_raw(path: str | Path, elements: str | None = None) -> RawMesh:
-    """The contents of a mesh file: cells of every dimension, groups. `elements`: see `read_mesh`.
+def read_raw(path: str | Path, elements: str | None = None, expand: bool = False) -> RawMesh:
+    """The contents of a mesh file: cells of every dimension, groups. `elements`, `expand`: see `read_mesh`.
 
     Raises `MeshError` for a missing or damaged file, or an unknown format.
     """
@@ -138,11 +144,13 @@ def read_raw(path: str | Path, elements: str | None = None) -> RawMesh:
             f'elements is "file", for decks of Abaqus and CalculiX (.inp), or nothing; found {elements!r} for '
             f"{path.name!r}."
         )
+    if expand and path.suffix.lower() != ".inp":
+        raise MeshError(f"expand=True is for decks of Abaqus and CalculiX (.inp); found {path.name!r}.")
     if not path.is_file():
         raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
     try:
-        if elements == "file":
-            return read_abaqus_mesh(path, as_named=True)
+        if elements == "file" or expand:
+            return read_abaqus_mesh(path, as_named=elements == "file", expand=expand)
         raw = _READERS.get(path.suffix.lower(), _read_by_meshio)(path)
     except FlexmbError as error:
         if path.name in str(error):
@@ -153,6 +161,10 @@ def read_raw(path: str | Path, elements: str | None = None) -> RawMesh:
     if not isinstance(raw, RawMesh):
         raise MeshError(f"The reader of {path.suffix.lower()!r} files gives a RawMesh; found {type(raw).__name__}.")
     return raw
+
+
+def _refuse_op2(path: Path) -> RawMesh:
+    raise MeshError("OP2 files hold results of Nastran and are not read; give the deck (.bdf), which has the mesh.")
 
 
 def _read_by_meshio(path: Path) -> RawMesh:
@@ -418,6 +430,8 @@ register_reader([".inp"], read_abaqus_mesh)
 register_reader([".msh"], read_gmsh)
 register_reader([".bdf", ".nas", ".fem"], read_nastran_mesh)
 register_reader([".vtu", ".vtk", ".vtp", ".stl"], lambda path: _raw_from_vtk(read_vtk(path)))
+register_reader([".cdb"], read_ansys_mesh)
+register_reader([".op2"], _refuse_op2)
 register_reader([".med"], _read_med)
 register_reader([".ele", ".node"], _read_tetgen)
 register_writer([".msh"], write_gmsh, keeps_sets=True)

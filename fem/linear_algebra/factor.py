@@ -28,7 +28,8 @@ from fem.linear_algebra.factorisations import BACKENDS, Backend, Factorisation, 
 from fem.linear_algebra.factorisations.diagnosis import explain_singularity
 from fem.linear_algebra.factorisations.forecast import log_forecast
 from fem.linear_algebra.factorisations.matrix import PreparedMatrix, prepare
-from fem.linear_algebra.factorisations.solution_cache import SolutionCache, cache_directory
+from fem.linear_algebra.factorisations.petsc import gather_texts
+from fem.linear_algebra.factorisations.solution_cache import SolutionCache, alone, cache_directory
 from fem.linear_algebra.factorisations.storage import SolverOptions, return_free_memory
 
 INACCURATE = 1e-5  # a relative residual that deserves a warning
@@ -153,9 +154,10 @@ def factor(
     if solver.checkpoint is None:
         factorisation = _made(matrix, chosen, solver)
         return Factor(factorisation, factorisation.record, matrix.dtype)
-    directory, dtype = cache_directory(matrix, solver.checkpoint), matrix.dtype
+    gather = gather_texts if chosen is BACKENDS["petsc"] else alone
+    directory, dtype = cache_directory(matrix, solver.checkpoint, gather), matrix.dtype
     del matrix
-    kept = SolutionCache(directory, lambda: _made(prepare(A, known, keep), chosen, solver))
+    kept = SolutionCache(directory, lambda: _made(prepare(A, known, keep), chosen, solver), gather)
     return Factor(kept, kept.record, dtype)
 
 

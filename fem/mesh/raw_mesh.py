@@ -13,7 +13,7 @@ from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.steps import Step
 from fem.mesh.unread import Declared, Stated, Unread, kept, listed
 
-_LOWER = {"vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
+_LOWER = {"truss": 1, "vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
 
 
 def _element_of(kind: str) -> str:

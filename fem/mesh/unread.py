@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.beam import Beam, Section
+from fem.beam import Beam, Section, Truss
 from fem.errors import MaterialError, MeshError
 from fem.material import Material
 from fem.mesh.constraints import Constraint
@@ -61,7 +61,7 @@ class Declared:
       reason in `wrong`.
     - `cells`: numbers of cells (k,), or (block, row) while a file is read.
     - `thickness` and `offset` of shells, whose thickness is None elsewhere; `beam`: section of beams and direction of
-      their y axis, None elsewhere; `theory` of beams.
+      their y axis, None elsewhere; `theory` of beams; `area` of trusses, None elsewhere.
     """
 
     name: str
@@ -74,6 +74,7 @@ class Declared:
     beam: tuple[Section, tuple[float, float, float] | None] | None = None
     wrong: str = ""
     theory: str = "timoshenko"
+    area: float | None = None
 
     def contradiction(self, section: Any) -> str | None:
         """How the constants differ from those of a material, or of the material of a beam or shell, and the section
@@ -85,6 +86,8 @@ class Declared:
             theirs, ours = np.array([self.thickness, self.offset]), np.array([section.thickness, section.offset])
             if np.abs(theirs - ours).max() > SAME * self.thickness:
                 return f"{self} is not the shell of the model, of thickness {ours[0]:g} and offset {ours[1]:g}"
+        if isinstance(section, Truss) and self.area is not None and abs(section.area - self.area) > SAME * self.area:
+            return f"{self} is not the truss of the model, of area {section.area:g}"
         if isinstance(section, Beam) and self.beam is not None:
             theirs, ours = (np.array([s.area, s.Iy, s.Iz, s.J]) for s in (self.beam[0], section.section))
             if (np.abs(theirs - ours) > SAME * theirs).any():
@@ -107,7 +110,7 @@ class Declared:
             return None
         return f"{self} and {other} are two, and one material of the model stands for both"
 
-    def made(self) -> Material | Shell | Beam:
+    def made(self) -> Material | Shell | Beam | Truss:
         """What the file makes of the cells. Raises `MaterialError` where it does not say enough."""
         if self.elasticity is None:
             reason = self.wrong or "has no elastic constants that flexmb reads"
@@ -115,6 +118,8 @@ class Declared:
         material = Material(self.name, self.elasticity, self.density)
         if self.beam is not None:
             return Beam(material, *self.beam, theory=self.theory)
+        if self.area is not None:
+            return Truss(material, self.area)
         return material if self.thickness is None else Shell(material, self.thickness, self.offset)
 
     @property
@@ -122,6 +127,8 @@ class Declared:
         """Name of the material with what tells sections of it apart."""
         if self.beam is not None:
             return f"{self.name}, {self.beam[0]}, y axis {self.beam[1]}"
+        if self.area is not None:
+            return f"{self.name}, area {self.area:g}"
         shell = f", thickness {self.thickness:g}, offset {self.offset:g}" if self.thickness is not None else ""
         return self.name + shell
 
@@ -129,6 +136,7 @@ class Declared:
         values = _constants(self.elasticity) | {"density": self.density}
         values |= {} if self.thickness is None else {"thickness": self.thickness, "offset": self.offset}
         values |= {} if self.beam is None else {"area": self.beam[0].area}
+        values |= {} if self.area is None else {"area": self.area}
         told = ", ".join(f"{key} = {value:g}" for key, value in values.items() if value is not None)
         return f"{self.name} of the file ({told or 'without constants'})"
 
@@ -184,12 +192,12 @@ def require_obeyed(name: str, unread: Sequence[Unread]) -> None:
     )
 
 
-def materials_of_file(mesh: Any) -> tuple[dict[str, Material | Shell | Beam], np.ndarray]:
+def materials_of_file(mesh: Any) -> tuple[dict[str, Material | Shell | Beam | Truss], np.ndarray]:
     """The materials that the file of a mesh gives to its cells, by name, and the index of the material of each cell.
 
     Raises `MaterialError` for cells without a material, or with one whose constants are missing.
     """
-    names: dict[str, Material | Shell | Beam] = {}
+    names: dict[str, Material | Shell | Beam | Truss] = {}
     index = np.full(mesh.cell_count, -1)
     for declared in mesh.declared:
         try:

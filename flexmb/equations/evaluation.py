@@ -25,6 +25,7 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.calls import (
+    accelerate,
     add_turns,
     angles_at,
     angles_reached,
@@ -152,6 +153,14 @@ class Equations:
 
         Raises `ConvergenceError` when friction grows faster with a reaction than the reaction with the friction.
         """
+        if self.plain:
+            wdot, multipliers = np.empty(len(w)), np.empty(self.flat.joint_rows)
+            accelerate(
+                self.flat, functions, self.states, q, w, self.expected, self.kinematics, self.workspace, wdot,
+                multipliers, np.empty(5),
+            )  # fmt: skip
+            require_sound(self.mechanism.calls)
+            return wdot, multipliers
         wanted, still = self.wanted_accelerations(functions, q, w), np.zeros(len(w))
         multipliers = np.zeros(self.flat.joint_rows)
         bounds, before = self.friction_bounds(multipliers), np.zeros(0)
@@ -170,31 +179,32 @@ class Equations:
         """Accelerations and the `change` (nj,) of `multipliers` (nj,), corrected by the friction that the change
         causes (flexmb/kernels/steps/sliding.py)."""
         flat = self.flat
-        sliding = [k for k, direction in enumerate(flat.friction_direction) if direction]
-        if not sliding:
+        directions = self.workspace.sliding_direction.copy()
+        sliding = np.flatnonzero(directions)
+        if not len(sliding):
             return wdot, change
         G, none = as_sparse(flat, self.workspace.G), np.zeros(flat.joint_rows)
         efforts = G[flat.friction_row[sliding]].toarray()
         responses = [self.on_joints(effort, none) for effort in efforts]
         A, b = np.eye(len(sliding)), np.zeros(len(sliding))
-        for i, k in enumerate(sliding):
-            sign = flat.friction_direction[k]
-            b[i] = -sign * friction_change(flat, k, multipliers, change)
-            A[i] += [sign * friction_change(flat, k, multipliers, reaction) for _, reaction in responses]
+        owners = np.searchsorted(flat.friction_start, sliding, side="right") - 1
+        for i, (k, direction) in enumerate(zip(owners.tolist(), directions[sliding], strict=True)):
+            b[i] = -direction * friction_change(flat, k, multipliers, change)
+            A[i] += [direction * friction_change(flat, k, multipliers, reaction) for _, reaction in responses]
         for effort, (moved, reaction) in zip(np.linalg.lstsq(A, b)[0], responses, strict=True):
             wdot, change = wdot + effort * moved, change + effort * reaction
         return wdot, change
 
     def friction_bounds(self, multipliers: np.ndarray) -> np.ndarray:
         """The largest efforts (nf,) of joints with dry friction that slide, for `multipliers` (nj,)."""
-        bounds = np.zeros(len(self.flat.friction_row))
+        bounds = np.zeros(len(self.flat.friction_speed))
         if len(bounds):
             friction_bounds(self.flat, multipliers, bounds)
         return bounds
 
     def _jammed(self) -> str:
         """Why no forces of sliding joints are found."""
-        sliding = [repr(friction.name) for friction in self.mechanism.frictions if friction.direction]
+        sliding = [repr(friction.name) for friction in self.mechanism.frictions if friction.direction or friction.speed]
         return (
             f"The friction of {', '.join(sliding)} of {self.mechanism.name!r} has no limit: it increases the reactions "
             "that cause it by more than it is itself, so that the joint jams while it slides. Reduce the coefficient "
@@ -255,6 +265,13 @@ class Equations:
             self.mistaken = self.mistaken or dependent > np.sum(~kept)
             x, multipliers[active] = on_saddle(G, kept, self.masses(), force, wanted[active], self.flat)
         return x, multipliers[:nj]
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether accelerations follow from one solution: no joint slides, and masses are not far apart."""
+        flat = self.flat
+        sliding = flat.friction_direction.any() or flat.friction_speed.any()
+        return not sliding and not (flat.joint_rows and self.spread[0] < FAR_APART)
 
     @cached_property
     def spread(self) -> tuple[float, int, int]:

@@ -12,6 +12,7 @@ from flexmb.equations.tangent import MEASURED, ROUNDING, controlled_bodies
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.scales import rate_at
+from flexmb.mechanism.state import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ def state_tangent(
 
     none = np.zeros(nv)
     tables = {key: (np.zeros((nz, nv)), np.zeros((nz, nv))) for key in ("speed", "place")}
-    for column in _touched(e):
+    for column in touched(e):
         unit = np.zeros(nv)
         unit[column] = 1.0 / flat.weight[column]
         for key, size in (("place", 1.0), ("speed", rate)):
@@ -76,6 +77,16 @@ def state_tangent(
     return best, bound, scale
 
 
+def usual_states(e: Equations, state: State, wdot: np.ndarray, multipliers: np.ndarray) -> Float[np.ndarray, "nz"]:
+    """The magnitudes of the states of elements at a state of the mechanism; of those that are zero there, the change
+    that a motion of the size of the mechanism causes. Errors of states are relative to them, or to later values."""
+    found = np.abs(e.states)
+    if (found == 0).any():
+        functions = e.mechanism.function_values(state.t)
+        found = np.where(found > 0, found, state_tangent(e, functions, state.q, state.w, wdot, multipliers)[2])
+    return found
+
+
 def _difference(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The derivative of `at` at zero, and a bound of its error: the difference from coarser steps, and rounding."""
     central, floor = [], np.zeros(0)
@@ -87,7 +98,7 @@ def _difference(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, np.ndarr
     return value, np.abs(value - coarse) + floor
 
 
-def _touched(e: Equations) -> list[int]:
+def touched(e: Equations) -> list[int]:
     """The velocities of all bodies on which an element with states acts, or which controllers with states measure."""
     flat, found = e.flat, set()
     for element, row in enumerate(flat.element_row):

@@ -8,7 +8,7 @@ from flexmb.equations.time_features import Pace
 from flexmb.integrators.explicit_absolute import ExplicitAbsoluteRun
 from flexmb.integrators.explicit_joint import ExplicitJointRun
 from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, require_coordinates
-from flexmb.mechanism.features import SMOOTH, Feature
+from flexmb.mechanism.features import SMOOTH, Feature, refuse
 from flexmb.mechanism.mechanism import Mechanism
 
 
@@ -25,7 +25,11 @@ class Explicit(AdaptiveMethod):
     """
 
     order: ClassVar[int] = 5
-    includes: ClassVar[frozenset[Feature]] = SMOOTH | {"sampled controllers", "groups of contacts"}
+    includes: ClassVar[frozenset[Feature]] = SMOOTH | {
+        "sampled controllers",
+        "regularised friction",
+        "groups of contacts",
+    }
 
     coordinates: Coordinates = "absolute"
 
@@ -42,5 +46,9 @@ class Explicit(AdaptiveMethod):
     def begin(
         self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
     ) -> ExplicitAbsoluteRun:
+        if self.coordinates == "joint":  # there are no reactions
+            refuse(
+                mechanism, "The explicit method in joint coordinates", includes=self.includes - {"regularised friction"}
+            )
         kind = ExplicitJointRun if self.coordinates == "joint" else ExplicitAbsoluteRun
         return kind(mechanism, start, step=self.step, tolerance=self.tolerance, end=end, pace=pace)

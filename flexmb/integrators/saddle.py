@@ -1,132 +1,124 @@
-"""The saddle point matrix `[M + s D + s^2 K, G^T; G, 0]` of an implicit step, and its sparse factors.
-
-The rates `r` of the states of force elements are eliminated. With the states `z = z0 + s r`, the velocities `s a` and
-the displacements `s^2 a` of accelerations `a`, `r - Zz s r = (s Zv + s^2 Zx) a + ...`, and their forces `F z` add
-`s F (1 - s Zz)^-1 (s Zv + s^2 Zx)` to the matrix.
-"""
+"""The arrays of the sparse matrices of implicit steps (flexmb/kernels/implicit/saddle.py)."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.projection import as_sparse, independent_rows
-from flexmb.equations.state_tangent import StateTangent, state_tangent
-from flexmb.kernels.calls import element_tangents
+from flexmb.equations.projection import FAR_APART, displacement_root
+from flexmb.equations.state_tangent import state_tangent, touched
+from flexmb.kernels.base.data import GROUND, CompiledModel
+from flexmb.kernels.base.pointed import pointed
+from flexmb.kernels.implicit.radau import ITERATIONS, LARGEST, REJECTED, SMALLEST, TAKEN
+from flexmb.kernels.implicit.saddle import Saddle
+from flexmb.kernels.implicit.sparse import Factors
+from flexmb.results.result import Statistics
 
-REGULAR = 1e-13
-"""Regularisation of the block of the joint equations, relative to its diagonal, so that equations that are dependent up
-to round-off do not make the matrix singular. It affects the convergence of the iteration but not its solution."""
+ROOM = 1.5
+"""Room for the factors, relative to the size of those of a matrix with random entries."""
 
 
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """Mass, damping and stiffness matrices (nv, nv) and Jacobian of the joint equations (nj, nv) at one state.
+@dataclass(eq=False)
+class Matrices:
+    """The blocks of the matrix of a mechanism, and the arrays of its factors.
 
-    The damping matrix includes the gyroscopic terms of the bodies; the derivatives of reactions with respect to
-    positions are left to the iteration.
-
-    `kept` (nj,): mask of independent joint equations. The other equations follow from them if the joints are closed.
-    The stages of a step do not satisfy the joints exactly, and all equations together would there block a mechanism
-    that is mobile with closed joints. The multipliers of the other equations are not changed.
+    - `apart`: whether masses are so far apart that heavy bodies would be lost in the inverse of the mass matrix.
+    - `attended`: whether each attempt of a step needs functions of time, or derivatives of the states of force
+      elements.
     """
 
-    M: sp.csr_matrix
-    D: sp.csr_matrix
-    K: sp.csr_matrix
-    G: sp.csr_matrix
-    kept: np.ndarray
-    states: StateTangent | None = None
+    equations: Equations
 
-    def following(self, s: complex) -> np.ndarray:
-        """Rates (nz, nv) of the states for units of the accelerations, in a step of size `s`."""
-        own = self.states
-        if own is None:
-            return np.zeros((0, self.M.shape[0]))
-        return self.settled(s, s * own.by_speed + s * s * own.by_place)
-
-    def settled(self, s: complex, rates: np.ndarray) -> np.ndarray:
-        """The rates (nz, ...) of the states that follow from `rates` (nz, ...) at unchanged states."""
-        if self.states is None:
-            return rates
-        return np.asarray(np.linalg.solve(np.eye(len(rates)) - s * self.states.by_state, rates))
-
-    def pushed(self, s: complex, rates: np.ndarray) -> np.ndarray:
-        """The residual forces (nv, ...) of `rates` (nz, ...) of the states over a step of size `s`."""
-        own = self.states
-        return np.zeros(self.M.shape[0]) if own is None else np.asarray(s * (own.force @ rates))
-
-    def factor(self, s: complex) -> Any:
-        """Sparse factors of the matrix for a step of (complex) size `s`."""
-        P = self.M + s * self.D + s * s * self.K
-        if self.states is not None:
-            P = sp.csr_matrix(P + sp.csr_matrix(self.pushed(s, self.following(s))))
-        if not self.G.shape[0]:
-            return spla.splu(P.tocsc())
-        G = sp.csr_matrix(sp.diags(self.kept.astype(float)) @ self.G)
-        size = np.asarray(abs(self.G).power(2) @ (1.0 / self.M.diagonal())).ravel()
-        regular = sp.diags(-np.where(self.kept, REGULAR, 1.0) * size)
-        return spla.splu(sp.block_array([[P, G.T], [G, regular]], format="csc"))
-
-
-def blocks_of(
-    e: Equations, t: float, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
-) -> Blocks:
-    """The blocks at a state."""
-    flat, nj = e.flat, e.flat.joint_rows
-    e.residual(e.mechanism.function_values(t), q, w, wdot, multipliers)
-    stiffness, damping = [], []
-    for b, m in enumerate(flat.modes):
-        first = flat.v_start[b] - 6 * b
-        stiffness += [np.zeros(6), flat.stiffness[first : first + m]]
-        damping += [np.zeros(6), flat.damping[first : first + m]]
-    G = as_sparse(flat, e.workspace.G)
-    springs = G[nj:]
-    K = sp.diags(np.concatenate(stiffness)) + springs.T @ sp.diags(flat.row_stiffness[nj:]) @ springs
-    D = sp.diags(np.concatenate(damping)) + springs.T @ sp.diags(flat.row_damping[nj:]) @ springs
-    if len(flat.element_row):
-        functions = e.mechanism.function_values(t)
-        elements = springs[np.add.outer(flat.element_row - nj, np.arange(6)).ravel()]
-        element_tangents(flat, functions, e.kinematics, e.workspace, 0.0)
-        stiff = e.workspace.tangents.copy()
-        rate = flat.scales[1]
-        element_tangents(flat, functions, e.kinematics, e.workspace, 1.0 / rate)
-        damped = (e.workspace.tangents - stiff) * rate
-        K += elements.T @ sp.block_diag(stiff) @ elements
-        D += elements.T @ sp.block_diag(damped) @ elements
-    if len(flat.velocity_body):
-        own = [np.zeros((6 + m, 6 + m)) for m in flat.modes]
-        for k, b in enumerate(flat.velocity_body):
-            own[b] = flat.velocity_matrix[k, : len(own[b]), : len(own[b])]
-        D = D + sp.block_diag(own)
-    M, kept = e.mass(), independent_rows(G[:nj], flat)
-    D = (D + _gyroscopic(e, t, q, w, D)).tocsr()
-    if not len(e.states):
-        return Blocks(M, D, K.tocsr(), G[:nj], kept)
-    states = state_tangent(e, e.mechanism.function_values(t), q, w, wdot, multipliers)[0]
-    return Blocks(M, D, K.tocsr(), G[:nj], kept, states)
-
-
-def _gyroscopic(e: Equations, t: float, q: np.ndarray, w: np.ndarray, D: sp.csr_matrix) -> sp.csr_matrix:
-    """Derivatives (nv, nv) of the gyroscopic forces of each body with respect to its velocities.
-
-    Central differences are exact for these quadratic forces. Each evaluation changes one velocity of every body.
-    """
-    flat, nv = e.flat, len(w)
-    speed = float((np.abs(w) * flat.weight).max(initial=0.0))
-    blocks = [np.zeros((6 + m, 6 + m)) for m in flat.modes]
-    functions, still, none = e.mechanism.function_values(t), np.zeros(nv), np.zeros(flat.joint_rows)
-    for i in range(6 + int(max(flat.modes, default=0)) if speed > 0 else 0):
-        pattern = np.zeros(nv)
-        at = np.array([flat.v_start[b] + i for b, m in enumerate(flat.modes) if i < 6 + m])
-        pattern[at] = speed / np.where(flat.weight[at] > 0, flat.weight[at], 1.0)
-        ahead = e.residual(functions, q, w + pattern, still, none)[0].copy()
-        change = 0.5 * (ahead - e.residual(functions, q, w - pattern, still, none)[0]) - D @ pattern
+    def __post_init__(self) -> None:
+        e = self.equations
+        flat, nv, nz = e.flat, len(e.flat.weight), len(e.states)
+        self._touched = np.array(touched(e), dtype=np.int64)
+        start, rows = _pattern(flat, self._touched)
+        size = len(start) - 1
+        entries = np.random.default_rng(0).uniform(1.0, 2.0, len(rows))
+        trial = spla.splu(sp.csc_matrix((entries, rows, start), shape=(size, size)))
+        self._order = np.argsort(trial.perm_c).astype(np.int64)
+        self._room = int(ROOM * max(trial.L.nnz, trial.U.nnz)) + 2 * size
+        widest = 6 + int(max(flat.modes, default=0))
+        root, metric = displacement_root(flat), np.zeros((nv, widest))
+        inverse = (root @ root.T).tocsr()
         for b, m in enumerate(flat.modes):
-            if i < 6 + m:
-                s = flat.v_start[b]
-                blocks[b][:, i] = change[s : s + 6 + m] / pattern[s + i]
-    return sp.csr_matrix(sp.block_diag(blocks))
+            at = slice(int(flat.v_start[b]), int(flat.v_start[b + 1]))
+            metric[at, : 6 + m] = inverse[at, at].toarray()
+        self.saddle = pointed(
+            Saddle(
+                start,
+                rows,
+                np.zeros(len(rows)),
+                np.zeros(len(rows)),
+                np.zeros(len(rows)),
+                np.zeros(len(rows)),
+                np.ones(flat.joint_rows),
+                metric,
+                self._touched,
+                np.zeros((nz, nv)),
+                np.zeros((nz, nv)),
+                np.zeros((nz, nz)),
+                np.zeros((nv, nz)),
+            )
+        )
+        self.apart = bool(flat.joint_rows) and e.spread[0] < FAR_APART
+        self.attended = bool(e.mechanism.functions) or nz > 0
+
+    def factors(self, numbers: int) -> Factors:
+        """Arrays for factors with entries of one or two `numbers`."""
+        n, room = len(self._order), self._room
+        rows, entries = (np.zeros(room, dtype=np.int64) for _ in range(2)), (np.zeros(numbers * room) for _ in range(2))
+        place, *starts = np.zeros(n, dtype=np.int64), *(np.zeros(n + 1, dtype=np.int64) for _ in range(2))
+        return pointed(Factors(self._order, place, *starts, *rows, *entries))
+
+    def enlarge(self) -> None:
+        """Twice the room for factors made from now on."""
+        self._room *= 2
+
+    def follow_states(
+        self, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
+    ) -> None:
+        """Evaluate the derivatives of the states of force elements at `equations.states`."""
+        if len(self.equations.states):
+            found = state_tangent(self.equations, functions, q, w, wdot, multipliers)[0]
+            for name in ("by_speed", "by_place", "by_state", "force"):
+                getattr(self.saddle, name)[:] = getattr(found, name)
+
+
+def _pattern(flat: CompiledModel, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns (nv + nj + 1,) and increasing rows of the entries: the blocks of bodies that share a force element, or
+    depend on states at the velocities `places`, and the joint equations."""
+    nj, nv = flat.joint_rows, int(flat.v_start[-1])
+    near: list[set[int]] = [{b} for b in range(len(flat.modes))]
+    of_row: list[set[int]] = [set() for _ in flat.row_kind]
+    for r, pair in zip(flat.term_row.tolist(), flat.marker_body[flat.term_markers].tolist(), strict=True):
+        of_row[r] |= {*pair} - {GROUND}
+    elements = {int(r) + k for r in flat.element_row for k in range(6)}
+    joined = [of_row[r] for r in range(nj, len(of_row)) if r not in elements]
+    joined += [set().union(*(of_row[int(r) + k] for k in range(6))) for r in flat.element_row]
+    joined.append({int(b) for b in np.searchsorted(flat.v_start, places, side="right") - 1})
+    for bodies in joined:
+        for b in bodies:
+            near[b] |= bodies
+    equations: list[list[int]] = [[] for _ in near]
+    for r in range(nj):
+        for b in of_row[r]:
+            equations[b].append(nv + r)
+    spans = [np.arange(flat.v_start[b], flat.v_start[b + 1]) for b in range(len(near))]
+    columns: list[np.ndarray] = []
+    for b, close in enumerate(near):
+        column = np.concatenate([*(spans[c] for c in sorted(close)), np.array(equations[b], dtype=np.int64)])
+        columns += [column] * len(spans[b])
+    for r in range(nj):
+        columns.append(np.concatenate([*(spans[b] for b in sorted(of_row[r])), [nv + r]]))
+    start = np.concatenate([[0], np.cumsum([len(column) for column in columns])])
+    return start.astype(np.int64), np.concatenate(columns).astype(np.int64)
+
+
+def statistics(last: np.ndarray, cpu: float) -> Statistics:
+    """Statistics of an integration with the entries `last` of its record, which took `cpu` seconds."""
+    taken, rejected, iterations = (int(last[k]) for k in (TAKEN, REJECTED, ITERATIONS))
+    return Statistics(taken, rejected, iterations, cpu, float(last[SMALLEST]), float(last[LARGEST]))

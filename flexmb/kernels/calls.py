@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from flexmb.kernels.base import algebra, exponential
 from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
 from flexmb.kernels.base.library import called
-from flexmb.kernels.contact import cone, shapes
+from flexmb.kernels.contact import cone, features, forces, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.derivatives import elements as derivatives_of_elements
 from flexmb.kernels.equations import (
@@ -34,9 +34,10 @@ from flexmb.kernels.equations import (
     skins,
 )
 from flexmb.kernels.equations import residual as equations
+from flexmb.kernels.implicit import bdf, motion, radau, saddle, sparse
 from flexmb.kernels.joint_coordinates import articulated, tree
 from flexmb.kernels.loads import lines
-from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching
+from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching, tracking
 
 
 class Layout(NamedTuple):
@@ -84,12 +85,13 @@ _record(
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
     "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
     "element_law element_record element_updates element_state element_parameter element_last friction_row "
-    "angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
+    "friction_start angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
-    "signal_angle signal_index signal_rate contact_point point_contact body_group group_start group_pair "
-    "group_record group_marker line_kind line_body line_function line_station skin_body skin_marker skin_other "
-    "skin_node mate_node stencil_start node_skin node_body node_place compliance_start compliance_size velocity_body",
+    "signal_angle signal_index signal_rate contact_point point_contact contact_feature body_group group_start "
+    "group_pair group_record group_marker line_kind line_body line_function line_station skin_body skin_marker "
+    "skin_other skin_node mate_node stencil_start node_skin node_body node_place compliance_start compliance_size "
+    "velocity_body",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers "
     "skin_facet skin_tree facet_nodes",
     b1="marker_moves marker_used",
@@ -97,13 +99,14 @@ _record(
 _record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude rows")
 _record(
     Workspace,
-    d2="wrenches sliding_x sliding_change answer settling control_answer control_settling command_slopes command_force "
-    "command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
-    "sixes touch_force touch_rate near near_S skin_bare skin_bent skin_at skin_seen skin_before skin_force skin_normal "
-    "skin_place",
+    d2="wrenches sliding_x sliding_change sliding_slopes answer settling control_answer control_settling "
+    "command_slopes command_force command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
+    "sixes point_at touch_force touch_rate near near_S skin_bare skin_bent skin_at skin_seen skin_before skin_force "
+    "skin_normal skin_place",
     d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change skin_turn",
     d4="touch_G skin_G",
-    i1="touch_count touch_point skin_near skin_known skin_list skin_marked skin_found stencil_count stencil_node",
+    i1="touch_count touch_point point_feature skin_near skin_known skin_list skin_marked skin_found "
+    "stencil_count stencil_node",
 )
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
 _record(
@@ -119,6 +122,24 @@ _record(
     d3="Mrr Lrr Mre G moved_G",
 )
 _record(step.IntegratorState, d2="pose next_pose powers past")
+_record(
+    saddle.Saddle,
+    d2="metric by_speed by_place by_state force",
+    i1="start rows touched",
+)
+_record(sparse.Factors, i1="order place L_start U_start L_rows U_rows")
+_record(
+    radau.RadauState,
+    d2="flown theta stages moving powers next_theta next_stages next_moving next_powers following following_pair",
+    d3="functions",
+    i1="piece",
+)
+_record(
+    bdf.BDFState,
+    d2="places speeds reactions past theta slow flown powers following",
+    d3="functions",
+    i1="piece",
+)
 _record(adjoint.Track, d2="q w wdot a multipliers angles states state_rates")
 _record(adjoint.Costates)
 _record(adjoint.BackwardPass, d2="pivot")
@@ -131,6 +152,7 @@ _record(variation.Variation, d2="pivot a multipliers low_states high_states")
 
 # rotations
 _NINE = "(d d d d d d d d d)"
+tangents = _entry(algebra.tangents, "(d d d)")
 rotation_from_quaternion = _entry(algebra.rotation_from_quaternion, "(d d d d)")
 quaternion_exp = _entry(algebra.quaternion_exp, "(d d d)")
 rotation_exp = _entry(algebra.rotation_exp, "(d d d)")
@@ -150,8 +172,8 @@ angles_reached = _entry(rows.angles_reached, "CompiledModel d2 MarkerKinematics 
 see = _entry(elements.see, "CompiledModel MarkerKinematics Workspace i d1")
 friction_bounds = _entry(friction.friction_bounds, "CompiledModel d1 d1")
 friction_change = _entry(friction.friction_change, "CompiledModel i d1 d1")
+friction_efforts = _entry(friction.friction_efforts, "CompiledModel i d1 d1 d1")
 line_force = _entry(lines.line_force, "CompiledModel i d1 d1 d2 MarkerKinematics d1")
-element_tangents = _entry(elements.element_tangents, "CompiledModel d2 MarkerKinematics Workspace d")
 
 # equations of motion
 residual = _entry(equations.residual, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKinematics Workspace d1 d1")
@@ -175,8 +197,11 @@ solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
 pair_force = _entry(contact_groups.pair_force, "CompiledModel i i i MarkerKinematics d2 d2 d1")
 group_wrenches = _entry(contact_groups.group_wrenches, "CompiledModel d1 MarkerKinematics Workspace")
 shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")
-
-all_gaps = _entry(touching.all_gaps, "CompiledModel MarkerKinematics Workspace")
+point_loads = _entry(forces.point_loads, "d2 d1 d1 d1 d1")
+feature_point = _entry(features.feature_point, "i (d d d) i (d d d) (d d d) (d d d d d d d d d) i d1")
+all_gaps = _entry(touching.all_gaps, "CompiledModel MarkerKinematics Workspace d1")
+drop_left = _entry(tracking.drop_left, "CompiledModel MarkerKinematics Workspace d1")
+keep_features = _entry(tracking.keep_features, "CompiledModel Workspace d1")
 touch = _entry(touching.touch, "CompiledModel MarkerKinematics Workspace")
 
 # steps
@@ -194,6 +219,19 @@ advance_touching = _entry(
     contact_step.advance_touching,
     "CompiledModel Tree d1 Scheme Scheme d i i d3 IntegratorState MarkerKinematics Workspace",
 )
+
+# implicit steps with sparse matrices
+_WITH = "MarkerKinematics Workspace"
+accelerate = _entry(motion.accelerate, f"CompiledModel d2 d1 d1 d1 d1 {_WITH} d1 d1 d1")
+take_along = _entry(radau.take_along, "CompiledModel RadauState")
+radau_steps = _entry(radau.radau_steps, f"CompiledModel RadauState Saddle Factors Factors b b d d d {_WITH}")
+radau_between = _entry(radau.radau_between, f"CompiledModel RadauState Saddle Factors b d d2 {_WITH} d1 d1 d1 d1")
+bdf_steps = _entry(bdf.bdf_steps, f"CompiledModel BDFState Saddle Factors Factors b b b d d d {_WITH}")
+bdf_between = _entry(bdf.bdf_between, f"CompiledModel BDFState Saddle Factors b d d2 {_WITH} d1 d1 d1")
+bdf_keep = _entry(bdf.bdf_keep, f"CompiledModel BDFState Saddle Factors b b d d1 d1 d1 d1 d1 d1 {_WITH}")
+bdf_rate = _entry(bdf.bdf_rate, "CompiledModel BDFState d1")
+bdf_relative = _entry(bdf.bdf_relative, "CompiledModel BDFState")
+integral = _entry(bdf.integral, "d d d d2 d1")
 
 # stored motions
 marker_paths = _entry(postprocess.marker_paths, "CompiledModel i d2 MarkerKinematics d2 d3")

@@ -22,7 +22,7 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE
-from flexmb.mechanism.contacts.exact import STATES, contact_arrays
+from flexmb.mechanism.contacts.exact import contact_arrays, contact_states
 from flexmb.mechanism.contacts.group import group_arrays
 from flexmb.mechanism.contacts.surface import FORCES, surface_contact_arrays
 from flexmb.mechanism.control.controller import Signal
@@ -196,7 +196,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
 def _first_states(mechanism: Mechanism) -> tuple[int, int]:
     """The first of the states of exact contacts, and that of contacts of flexible surfaces."""
     surfaces = len(mechanism._own_states()) - FORCES * sum(c.nodes for c in mechanism.surface_contacts)
-    return surfaces - STATES * sum(c.points for c in mechanism.contacts), surfaces
+    return surfaces - contact_states(mechanism.contacts), surfaces
 
 
 def _velocity_matrices(bodies: tuple[Body, ...], most: int) -> dict[str, Any]:
@@ -242,11 +242,15 @@ def _frictions(mechanism: Mechanism) -> dict[str, Any]:
         own = {(mechanism.rows[r].kind, mechanism.rows[r].axes): r for r in mechanism.joint(friction.joint).rows}
         keys = [*((TRANSLATION, (i, 0)) for i in range(3)), (DOT, (0, 2)), (DOT, (1, 2))]
         sources.append([own.get(key, -1) for key in keys])
+    factors = [(*f.factors, float(mechanism.joint(f.joint).kind == "spherical")) for f in acting]
     return {
-        "friction_row": np.array([mechanism.force_elements[f.name][0] for f in acting], dtype=np.int64),
+        "friction_start": _starts([len(f.arms) for f in acting]),
         "friction_source": np.array(sources, dtype=np.int64).reshape(-1, 5),
-        "friction_factors": np.array([f.factors for f in acting], dtype=float).reshape(-1, 4),
-        "friction_direction": np.array([f.direction for f in acting], dtype=float),
+        "friction_factors": np.array(factors, dtype=float).reshape(-1, 5),
+        "friction_speed": np.array([f.speed for f in acting], dtype=float),
+        "friction_row": np.array([r for f in acting for r in mechanism.force_elements[f.name]], dtype=np.int64),
+        "friction_arm": np.array([arm for f in acting for arm in f.arms], dtype=float),
+        "friction_direction": np.array([f.direction for f in acting for _ in f.arms], dtype=float),
     }
 
 
@@ -383,7 +387,8 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
     for name in ("term_kind", "term_axis", "term_factor", "term_angle"):
         values[name] = np.ascontiguousarray(values[name][further])
     values["element_row"] = np.array([places[flat.element_row[e]] for e in whole], dtype=np.int64)
-    values["friction_row"] = flat.friction_row[:0]  # sliding joints are evaluated together with their reactions
+    for name in ("friction_row", "friction_speed"):  # sliding joints are evaluated together with their reactions
+        values[name] = values[name][:0]
     used = np.zeros(len(flat.marker_body), dtype=bool)
     used[values["term_markers"].ravel()] = used[values["load_marker"]] = True
     used[flat.signal_markers[flat.signal_markers >= 0]] = used[flat.group_marker] = True

@@ -21,7 +21,8 @@ Feature = Literal[
     "controllers",
     "controllers with states",
     "sampled controllers",
-    "friction in joints",
+    "friction that sticks",
+    "regularised friction",
     "groups of contacts",
     "exact contacts",
     "surface contacts",
@@ -93,10 +94,17 @@ FEATURES: dict[Feature, _Kind] = {
         _CONTROLLED,
         ControllerError,
     ),
-    "friction in joints": _Kind(
-        lambda m: [friction.name for friction in m.frictions],
-        "dry friction",
-        "simulate(method='generalised-alpha') does; for this analysis build the mechanism without it.",
+    "friction that sticks": _Kind(
+        lambda m: [friction.name for friction in m.exact_frictions],
+        "dry friction that sticks",
+        "simulate(method='generalised-alpha') does; elsewhere give a sliding velocity below which the joint creeps, "
+        "System.friction(..., regularised=...), or build the mechanism without it.",
+    ),
+    "regularised friction": _Kind(
+        lambda m: [friction.name for friction in m.frictions if friction.speed],
+        "regularised friction",
+        "generalised-alpha, HHT, Radau IIA, backward differentiation and the explicit method in absolute coordinates "
+        "do; for this analysis build the mechanism without it.",
     ),
     "groups of contacts": _Kind(
         lambda m: [group.name for group in m.contact_groups],

@@ -15,8 +15,8 @@ from flexmb.bodies.body import Body
 from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.contact.shapes import Meshes, addressed
 from flexmb.errors import ControllerError, MechanismError
-from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION
-from flexmb.mechanism.contacts.exact import STATES, ExactContact
+from flexmb.kernels.base.data import ANGLE, GROUND, SPIN, TRANSLATION
+from flexmb.mechanism.contacts.exact import STATES, ExactContact, contact_states
 from flexmb.mechanism.contacts.surface import FORCES, SurfaceContact
 from flexmb.mechanism.control.controller import Controller
 from flexmb.mechanism.control.law import ControlCall
@@ -131,13 +131,16 @@ class FrameForce:
 
 @dataclass(frozen=True)
 class JointFriction:
-    """Dry friction in the free motion `dof` of a `joint`. Its row is `Mechanism.force_elements[name]`.
+    """Dry friction in the free motion `dof` of a `joint`, or in "all" its free motions. Its rows are
+    `Mechanism.force_elements[name]`.
 
     - `factors`: (radial, axial, reciprocal span, constant) of the largest effort while it slides; see
       flexmb/kernels/equations/friction.py.
 
     - `static`: the largest effort while it sticks, relative to the effort while it slides; at least one.
     - `direction`: the sign of the sliding rate, 0 while the joint does not slide.
+    - `speed`: the sliding velocity that regularises the friction; 0 if it is exact.
+    - `arms`: the sliding velocity for a rate of one of each free motion.
     """
 
     name: str
@@ -146,11 +149,26 @@ class JointFriction:
     factors: tuple[float, float, float, float]
     static: float = 1.0
     direction: float = 0.0
+    speed: float = 0.0
+    arms: tuple[float, ...] = (1.0,)
 
     @property
     def stuck(self) -> str:
         """Name of the joint equation that holds the coordinate while the joint sticks."""
         return f"{self.name} sticks"
+
+
+ALL = "all"
+"""The free motions of a joint together, as `JointFriction.dof`."""
+
+
+def free_rows(kind: str, dof: str, markers: tuple[int, int]) -> tuple[Row, ...]:
+    """The rows of the free motions `dof` of a joint: "rotation", "translation", or `ALL` of a cylindrical or spherical
+    joint, in which a cylindrical joint begins with the translation."""
+    angle, along = Row(ANGLE, markers), Row(TRANSLATION, markers, (2, 0))
+    if dof == ALL:
+        return (along, angle) if kind == "cylindrical" else tuple(Row(SPIN, markers, (i, 0)) for i in range(3))
+    return (angle if dof == "rotation" else along,)
 
 
 @renamed(follows="follower")
@@ -247,12 +265,17 @@ class Mechanism:
         frames = [x for force in self.frame_forces for x in force.initial]
         controllers = [x for controller in self.controllers for x in controller.initial]
         nodes = sum(contact.nodes for contact in self.surface_contacts)
-        return frames + controllers + [0.0] * (STATES * sum(c.points for c in self.contacts) + FORCES * nodes)
+        return frames + controllers + [0.0] * (contact_states(self.contacts) + FORCES * nodes)
 
     @property
     def joint_rows(self) -> int:
         """Number of scalar joint equations."""
         return sum(len(j.rows) for j in self.joints)
+
+    @property
+    def exact_frictions(self) -> tuple[JointFriction, ...]:
+        """The frictions of joints that stick: those that are not regularised."""
+        return tuple(friction for friction in self.frictions if not friction.speed)
 
     @cached_property
     def turning(self) -> tuple[tuple[int, int], ...]:
@@ -310,14 +333,24 @@ class Mechanism:
     def contact_state(self, name: str) -> int:
         """The first of the states of an exact contact, or of one of a flexible surface, in `State.element_states`.
         Raises `MechanismError` when there is none of this name."""
-        sizes = {contact.name: STATES * contact.points for contact in self.contacts}
-        sizes |= {contact.name: FORCES * contact.nodes for contact in self.surface_contacts}
-        begin = len(self._own_states()) - sum(sizes.values())
-        for own, size in sizes.items():
-            if own == name:
-                return begin
-            begin += size
-        raise MechanismError(unknown_name("contact", name, sizes))
+        surfaces = {contact.name: FORCES * contact.nodes for contact in self.surface_contacts}
+        at = len(self._own_states()) - sum(surfaces.values()) - contact_states(self.contacts)
+        begins = {}
+        for contact in self.contacts:
+            begins[contact.name] = at
+            at += STATES * contact.points
+        at += sum(contact.features for contact in self.contacts)
+        for own, size in surfaces.items():
+            begins[own] = at
+            at += size
+        if name not in begins:
+            raise MechanismError(unknown_name("contact", name, begins))
+        return begins[name]
+
+    def feature_state(self, contact: ExactContact) -> int:
+        """The first of the states that hold the pairs of features of an exact contact."""
+        begin = self.contact_state(self.contacts[0].name) + STATES * sum(c.points for c in self.contacts)
+        return begin + sum(c.features for c in self.contacts[: self.contacts.index(contact)])
 
     def joint(self, name: str) -> Joint:
         """The joint called `name`. Raises `MechanismError` when there is none."""

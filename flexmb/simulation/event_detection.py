@@ -52,7 +52,6 @@ from flexmb.simulation.friction import (
     prescribed_rates,
     sliding_rates,
     usual_rate,
-    warn_of_shared_reactions,
 )
 from flexmb.simulation.instants import Sight, first_instant, peak
 
@@ -124,7 +123,7 @@ class EventDetection(Run):
         self._round = ROUND * max(abs(end), abs(initial.t))
         _require_events(mechanism, self._events)
         _require_names(mechanism, self._events)
-        self._frictions = {f.name: f for f in mechanism.frictions}
+        self._frictions = {f.name: f for f in mechanism.exact_frictions}
         self._sliding: dict[str, float] = {}  # signs of the rates of joints with friction
         self._driven: list[str] = []  # the frictions of joints whose motion is prescribed
         self._stops = {e.name: e.do for e in self._events if isinstance(e.do, StopImpact)}
@@ -142,8 +141,6 @@ class EventDetection(Run):
         self._prepared = False
         self.topologies: list[tuple[float, Topology]] = []
         self._take_over(mechanism.initial)
-        if begin is not None:
-            warn_of_shared_reactions(mechanism, begin.redundant)
         if begin is not None and self._frictions:
             state = self._rub(begin.state, {})
             self._note_topology(state.t)
@@ -748,7 +745,7 @@ def _friction_events(mechanism: Mechanism) -> list[Event]:
         raise AssertionError("the effort that holds a joint is not a measure of a result")
 
     made = []
-    for f in mechanism.frictions:
+    for f in mechanism.exact_frictions:
         made += [Event(f.stuck, unseen, Stick(f.name)), Event(f"{f.name} slides", unseen, Slide(f.name))]
     return made
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
@@ -65,7 +66,7 @@ def warn_of_shared_reactions(mechanism: Mechanism, redundant: Collection[str]) -
             f"{', '.join(repr(f.name) for f in shared)}, which uses those of least norm. Use joints with fewer "
             "equations, or make a body flexible.",
             FrictionWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
@@ -83,7 +84,7 @@ def usual_rate(flat: CompiledModel, friction: JointFriction) -> float:
 def sliding_rates(mechanism: Mechanism, state: State) -> dict[str, Rounded]:
     """The sliding rate of each joint with friction."""
     e = _evaluated(mechanism, state)
-    G = as_sparse(e.flat, e.workspace.G)[e.flat.friction_row]
+    G = _rows(mechanism, e)
     acting = _acting(mechanism)
     least = np.array([usual_rate(e.flat, f) for f in acting])
     rates, noise = G @ state.w, ROUNDING * np.maximum(abs(G) @ np.abs(state.w), least)
@@ -146,7 +147,7 @@ def prescribed_rates(mechanism: Mechanism, state: State) -> dict[str, float]:
     """The sliding rates of all joints with friction at the velocities nearest to those of the state that drivers and
     joints admit."""
     e, w = _admitted(mechanism, state)
-    rates = as_sparse(e.flat, e.workspace.G)[e.flat.friction_row] @ w
+    rates = _rows(mechanism, e) @ w
     return {f.name: float(rate) for f, rate in zip(_acting(mechanism), rates, strict=True)}
 
 
@@ -174,9 +175,10 @@ def _held(
 def _balance(mechanism: Mechanism, state: State) -> Held:
     e = Equations(mechanism, state.q, state.angles, state.element_states)
     wdot, multipliers = e.accelerations(mechanism.function_values(state.t), state.q, state.w)
-    bounds = e.friction_bounds(multipliers).tolist()
+    there = [f.name for f in mechanism.frictions if f.joint in {joint.name for joint in mechanism.joints}]
+    bounds = dict(zip(there, e.friction_bounds(multipliers).tolist(), strict=True))
     names, efforts, accelerations = {joint.name for joint in mechanism.joints}, {}, {}
-    G = as_sparse(e.flat, e.workspace.G)[e.flat.friction_row]
+    G = _rows(mechanism, e)
     least = [e.flat.scales[1] * usual_rate(e.flat, f) for f in _acting(mechanism)]
     values, noise = G @ wdot, STILL * np.maximum(abs(G) @ np.abs(wdot), least)
     for k, friction in enumerate(_acting(mechanism)):
@@ -184,14 +186,14 @@ def _balance(mechanism: Mechanism, state: State) -> Held:
         if friction.stuck in names:
             effort = float(multipliers[mechanism.joint(friction.stuck).rows[0]])
             smallest = abs(effort) / LARGEST
-            efforts[friction.name] = effort / max(friction.static * bounds[k], smallest) if effort else 0.0
+            efforts[friction.name] = effort / max(friction.static * bounds[friction.name], smallest) if effort else 0.0
     return Held(efforts, accelerations)
 
 
 def driven_frictions(mechanism: Mechanism, state: State) -> list[str]:
     """The frictions of those joints whose motion drivers, locks and contacts prescribe."""
     e, everything, found = _evaluated(mechanism, state), range(mechanism.joint_rows), []
-    rows, none = as_sparse(e.flat, e.workspace.G)[e.flat.friction_row].toarray(), np.zeros(mechanism.joint_rows)
+    rows, none = _rows(mechanism, e).toarray(), np.zeros(mechanism.joint_rows)
     for friction, g in zip(_acting(mechanism), rows, strict=True):
         alone = g @ e.on_joints(g, none, everything)[0]
         if not g @ e.on_joints(g, none)[0] > BLOCKED * alone:
@@ -201,7 +203,12 @@ def driven_frictions(mechanism: Mechanism, state: State) -> list[str]:
 
 def _acting(mechanism: Mechanism) -> list[JointFriction]:
     there = {joint.name for joint in mechanism.joints}
-    return [f for f in mechanism.frictions if f.joint in there]
+    return [f for f in mechanism.exact_frictions if f.joint in there]
+
+
+def _rows(mechanism: Mechanism, e: Equations) -> sp.csr_matrix:
+    """The Jacobian (nf, nv) of the coordinates of the joints with exact friction at the last state."""
+    return as_sparse(e.flat, e.workspace.G)[[mechanism.force_elements[f.name][0] for f in _acting(mechanism)]]
 
 
 def _admitted(mechanism: Mechanism, state: State) -> tuple[Equations, np.ndarray]:

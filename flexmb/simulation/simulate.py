@@ -22,6 +22,7 @@ from flexmb.results.result import Result
 from flexmb.results.verdict import warn
 from flexmb.simulation.event_detection import EventDetection
 from flexmb.simulation.events import Event
+from flexmb.simulation.friction import warn_of_shared_reactions
 from flexmb.simulation.history import History, require_own
 from flexmb.simulation.initial_state import InitialState, with_initial_state
 from flexmb.simulation.sampling import sampled_controllers, sampling, with_first_sample
@@ -94,7 +95,7 @@ def simulate(
             f"{what} and exact contacts cannot act in one simulation, and {mechanism.name!r} has the contact "
             f"{mechanism.contacts[0].name!r}. Give the contacts a law=, or omit the others."
         )
-    watches = bool(events or mechanism.frictions)
+    watches = bool(events or mechanism.exact_frictions)
     step = method.step
     check_times(duration, step, method.longest_step)
     require_own(history)
@@ -113,6 +114,8 @@ def simulate(
     with ExitStack() as open_files:
         with announced():
             begin = None if changed else start(mechanism, compiled(mechanism))
+            if begin is not None:
+                warn_of_shared_reactions(mechanism, begin.redundant)
             if sampled_controllers(mechanism):
                 method = sampling(method)
                 if begin is not None and not len(mechanism.initial.element_states):
@@ -144,5 +147,5 @@ def simulate(
         )
     warn([f for f in result.verdict.findings if f[0] is not UnresolvedWarning], stacklevel=2)
     longest_step = min(result.statistics.largest_step, longest)
-    warn([(TunnellingWarning, text) for text in tunnels(result, longest_step)], stacklevel=2)
+    warn([*run.findings, *((TunnellingWarning, text) for text in tunnels(result, longest_step))], stacklevel=2)
     return result

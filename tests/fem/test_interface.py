@@ -167,6 +167,20 @@ def test_coincident_nodes_carry_no_rotation():
         resolve(model, "end", [0, 1, 2])
 
 
+def test_nodes_all_but_on_one_line_carry_no_rotation_about_it():
+    source = part()
+    points = source.points.copy()
+    for offset, straight in ((1e-8, True), (1e-4, False)):
+        points[3] = source.points[3] + [0.0, 0.0, offset]
+        points[3, 0] += offset
+        model = fem.Model(fem.Mesh(points, source.mesh.cells), fem.Material.steel())
+        if straight:
+            with pytest.raises(InterfaceError, match=r"rank 5.*one line"):
+                resolve(model, "end", [0, 3, 6])
+        else:
+            assert resolve(model, "end", [0, 3, 6]).nodes.size == 3
+
+
 def test_rigid_interfaces_may_not_share_nodes():
     model = part()
     rigid = {name: resolve(model, name, name) for name in ("x1", "y1")}

@@ -1,6 +1,7 @@
 """The PETSc backend under MPI: two processes, one factor, the answer of one process."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,9 +18,12 @@ from fem.linear_algebra.factor import factor
 from fem.linear_algebra.factorisations import petsc
 from fem.mesh.structured_meshes import block
 
-pytestmark = pytest.mark.skipif(
-    petsc.missing() is not None or shutil.which("mpiexec") is None, reason="needs petsc4py and mpiexec"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        petsc.missing() is not None or shutil.which("mpiexec") is None, reason="needs petsc4py and mpiexec"
+    ),
+]
 
 SCRIPT = """
     import sys
@@ -40,15 +44,20 @@ SCRIPT = """
 """
 
 
+def two_processes(script, seconds=300):
+    """The end of an MPI run of a script in two processes."""
+    command = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, str(script)]
+    outside = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI", "PMI", "MPI"))}
+    return subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=outside)
+
+
 @pytest.mark.parametrize("memory", [None, "2GiB"])
 def test_two_processes_give_what_one_gives(memory, tmp_path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     script = tmp_path / "reduce.py"
     script.write_text(textwrap.dedent(SCRIPT.format(memory=memory, scratch=str(scratch), out=str(tmp_path / "found"))))
-    command = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, str(script)]
-    outside = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI", "PMI", "MPI"))}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=outside)
+    done = two_processes(script)
     assert done.returncode == 0, done.stderr
     part = fem.Model(block("tetra10", (1.0, 0.2, 0.1), (10, 3, 2)), fem.Material.steel()).with_interfaces(
         a="x0", b="x1"
@@ -85,3 +94,73 @@ def test_what_petsc_cannot_do_is_told():
             K - 1e9 * fem.Model(block("hexahedron", (1.0, 0.2, 0.1), (4, 2, 2)), fem.Material.steel()).M,
             backend="petsc",
         )
+
+
+DISAGREEING = """
+    import sys
+    from petsc4py import PETSc
+    import numpy as np
+    import fem
+    from fem.mesh.structured_meshes import block
+    from fem.linear_algebra.factor import factor
+
+    rank = PETSc.COMM_WORLD.rank
+    here = {folder!r} + "/" + str(rank)  # as on a disk of its own
+    divisions, columns = (4, 2, 2), 3
+    {change}
+    part = fem.Model(block("hexahedron", (1.0, 0.2, 0.1), divisions), fem.Material.steel())
+    solver = fem.SolverOptions(backend="petsc", **options)
+    keep = np.arange(30, part.ndof)
+    B = np.random.default_rng(0).standard_normal((len(keep), columns))
+    try:
+        X = factor(part.K, keep=keep, solver=solver).solve(B)
+        print("solved", repr(float(abs(X).sum())), flush=True)
+    except fem.FlexmbError as error:
+        print("refused", str(error), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ('options = {"memory": "2GiB", "scratch": here}', "Process 1: Factors that do not fit the memory cannot be"),
+        ('options = {"checkpoint": here + "/file/within"}', "Process 0: Solutions cannot be kept in"),
+        ("options, divisions = {}, (4 + rank, 2, 2)", "have different matrices: process 0 105 equations, "),
+        ("options, columns = {}, 3 + rank", "have different right-hand sides: process 0 3 columns"),
+        ('options = {"memory": "2GiB" if rank else None}', "memory None; process 1 "),
+    ],
+)
+def test_processes_that_disagree_end_with_one_error(change, words, tmp_path):
+    """A scratch folder that one of them lacks, a place of checkpoints that is a file, other models: all are told."""
+    (tmp_path / "0").mkdir()
+    (tmp_path / "0" / "file").touch()
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(DISAGREEING.format(folder=str(tmp_path), change=change)))
+    done = two_processes(script, 60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused") == 2, done.stdout + done.stderr
+    assert done.stdout.count(words) == 2, done.stdout
+
+
+def test_solutions_that_one_process_lacks_are_solved_again_by_all(tmp_path):
+    """Checkpoints on disks of their own, one of which is lost; and a file that is damaged."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(DISAGREEING.format(folder=str(tmp_path), change='options = {"checkpoint": here + "/kept"}'))
+    )
+
+    def solved():
+        done = two_processes(script, 60)
+        assert done.returncode == 0, done.stderr
+        found = re.findall(r"solved ([0-9.e+-]+)", done.stdout)
+        assert len(found) == 2
+        return set(found)
+
+    first = solved()
+    assert solved() == first  # read
+    shutil.rmtree(tmp_path / "1" / "kept")
+    assert solved() == first
+    (damaged,) = (tmp_path / "0" / "kept").rglob("*.npy")
+    damaged.write_bytes(b"")
+    assert solved() == first
+    assert len(list((tmp_path / "1" / "kept").rglob("*.npy"))) == 1

@@ -14,7 +14,7 @@ import reduction
 from flexmb import demo
 from flexmb.analyses.kinematics import joint_sweep
 from flexmb.analyses.mobility import mobility
-from flexmb.contact import Coulomb, Plane, Sphere, power_law, solve_contacts
+from flexmb.contact import Box, Coulomb, Plane, Sphere, power_law, solve_contacts
 from flexmb.kernels import calls
 from flexmb.simulation.events import stop
 from flexmb.study import adjoint_gradient, direct_gradient
@@ -130,6 +130,17 @@ def bouncing_ball():
     return flexmb.simulate(system, 0.1, step=1e-3)
 
 
+def tipping():
+    """A slab that slides over the edge of a box."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    slab = system.add(
+        flexmb.rigid_body("slab", mass=2.0, inertia=(0.1, 0.03, 0.1)), position=(0.19, 0, 0.05), velocity=(1, 0, 0)
+    )
+    table = Box(0.4, 0.4, 0.4).on(system.ground.at((0, 0, -0.2)))
+    system.contact("table", table, Box(0.4, 0.2, 0.1).on(slab.at((0, 0, 0))))
+    return flexmb.simulate(system, 0.03, step=1e-3).contact("table")
+
+
 def crowd():
     """Two balls that approach, as a group of contacts."""
     system = flexmb.System()
@@ -151,7 +162,7 @@ def sprinkler():
 
 
 def sliding():
-    """A rotor that comes to rest on its journal, and drives another one by a pair of gears."""
+    """A rotor that comes to rest on its journal, and drives another one by a pair of gears; a ball in a socket."""
     system = flexmb.System(gravity=(0, 0, -9.81))
     for name in ("first", "second"):
         rotor = system.add(flexmb.rigid_body(name, mass=1.0, inertia=(0.01, 0.01, 0.01)))
@@ -159,8 +170,11 @@ def sliding():
     system.gear("gear", "first pin", "second pin", ratio=-2.0)
     system.set_speed("first pin", 0.5)
     system.friction("bearing", "first pin", 0.2, radius=0.05)
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.01,) * 3), angular_velocity=(1.0, 2.0, 0))
+    system.spherical("socket", system.ground.at((0, 0, 0)), ball)
+    system.friction("rub", "socket", 0.2, radius=0.05, regularised=0.01)
     result = flexmb.simulate(system, 0.2, step=1e-3)
-    return result.effort("bearing"), result.reaction("gear")
+    return result.effort("bearing"), result.force("rub"), result.reaction("gear")
 
 
 def thrown_rods():
@@ -211,11 +225,13 @@ def every_way():
     flexmb.linear.equilibrium(arm(2.0, 1.0))
     flexmb.compare(demo.build(), 1e-3, step=1e-5)
     flexmb.simulate(arm(2.0, 1.0, law=maxwell(k=50.0, tau=0.1)), 0.01, step=1e-3)
+    flexmb.simulate(arm(2.0, 1.0, law=maxwell(k=50.0, tau=0.1)), 0.01, step=1e-3, method="bdf")
     bouncing()
     sliding()
     touching()
     pressing()
     bouncing_ball()
+    tipping()
     crowd()
     sprinkler()
 

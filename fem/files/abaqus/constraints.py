@@ -5,8 +5,8 @@ What a keyword says is stated as `fem.Equation`, `fem.RigidLink` and `fem.MeanLi
 full is not obeyed at all, with the reason.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,8 @@ from fem.files.abaqus.ties import TOLERANCE, closest_points
 from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink
 from fem.mesh.unread import Stated
 
+AXIAL = 1e-10
+"""Squares of distances from an axis below this part of the largest count as none."""
 NAMED_SUPPORTS = {
     "ENCASTRE": (0, 1, 2, 3, 4, 5),
     "PINNED": (0, 1, 2),
@@ -55,6 +57,19 @@ class Axes:
         return np.stack([first, np.cross(third, first), third])
 
 
+@dataclass(frozen=True)
+class Replaced:
+    """Nodes, as rows, for which those of solids stand (`fem.files.abaqus.expanded`).
+
+    - `turning`: those that have rotations; `brought`: what a support of a dof (row, 1 to 6) holds beside it;
+    - `copies`: the nodes that stand for each.
+    """
+
+    turning: Collection[int] = ()
+    brought: Mapping[tuple[int, int], Sequence[Equation]] = field(default_factory=dict)
+    copies: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+
 @dataclass
 class Constraints:
     """The constraints of a deck, and the points, which ties move onto their masters."""
@@ -65,14 +80,17 @@ class Constraints:
     stated: list[Stated]
     supports: list[Stated]
     warnings: list[str]
+    solids: Replaced = field(default_factory=lambda: Replaced())
 
     @staticmethod
-    def of(numbers: Numbers, points: np.ndarray) -> "Constraints":
-        """Read all statements of a deck. Those that are not understood are added to its unread keywords."""
+    def of(numbers: Numbers, points: np.ndarray, solids: "Replaced | None" = None) -> "Constraints":
+        """Read all statements of a deck, some of whose nodes stand for `solids`. Those that are not understood are
+        added to its unread keywords."""
+        solids = solids or Replaced()
         lines = [rows for kind, rows in numbers.blocks if kind == LINE]
         lines += [numbers.blocks[block][1][row] for block, row in numbers.cells(numbers.deck.shells)]
-        turning = {int(n) for rows in lines for n in rows.ravel()}
-        found = Constraints(numbers, points.copy(), turning, [], [], [])
+        turning = {*solids.turning, *(int(n) for rows in lines for n in rows.ravel())}
+        found = Constraints(numbers, points.copy(), turning, [], [], [], solids)
         statements = numbers.deck.statements
         found.turning |= {found._node(s.options["REFNODE"]) for s in statements if s.options.get("REFNODE")}
         for kind in ("RIGIDBODY", "TIE", "COUPLING", "MPC", "EQUATION", "BOUNDARY"):
@@ -305,7 +323,7 @@ def _follows(node: int, reference: int, e: np.ndarray, d: np.ndarray) -> Equatio
 
 
 def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
-    """`*MPC`: PLANE and STRAIGHT (CalculiX), PIN, TIE and LINK (Abaqus), linear."""
+    """`*MPC`: PLANE, STRAIGHT and MEANROT (CalculiX), PIN, TIE and LINK (Abaqus), linear."""
     entries = [f for _, row in s.rows for f in fields(row) if f]
     kind, rows = entries[0].upper(), [n for text in entries[1:] for n in c.nodes(text)]
     x = c.points[rows]
@@ -332,12 +350,36 @@ def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
         turns = kind == "TIE" and set(rows) <= c.turning
         for k in range(6 if turns else 3):
             yield Equation(np.array(rows), np.array([k, k]), np.array([1.0, -1.0]))
+    elif kind == "MEANROT" and len(rows) > 4 and len(rows) % 3 == 1 and rows[0::3][:-1] == rows[2::3]:
+        yield _mean_rotation(rows[:-1:3], x[:-1:3], rows[-1], x[-1])
     elif kind == "LINK" and len(rows) == 2 and np.linalg.norm(x[1] - x[0]) > 0:
         e = (x[1] - x[0]) / np.linalg.norm(x[1] - x[0])
         yield _weighted(rows[0], rows[1:], np.ones(1), e)
     else:
         hint = "; in Abaqus BEAM is a rigid link, in CalculiX it keeps a distance" if kind == "BEAM" else ""
-        raise MeshError(f"{kind} with {len(rows)} nodes; PLANE, STRAIGHT, PIN, TIE and LINK are read{hint}")
+        raise MeshError(f"{kind} with {len(rows)} nodes; PLANE, STRAIGHT, MEANROT, PIN, TIE and LINK are read{hint}")
+
+
+def mean_rotation(e: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Weights (k, 3) of the displacements of points `x` (k, 3) in their mean rotation about the direction `e`, each
+    angle about their centre counting alike; points on the axis add none (CalculiX)."""
+    p = x - x.mean(axis=0)
+    across = p - np.outer(p @ e, e)
+    size = (across**2).sum(axis=1)
+    there = size > AXIAL * size.max()
+    weights = np.where(there[:, None], np.cross(e, p) / np.where(there, size, 1.0)[:, None], 0.0) / len(p)
+    return np.asarray(weights - weights.mean(axis=0))
+
+
+def _mean_rotation(nodes: list[int], x: np.ndarray, angle: int, direction: np.ndarray) -> Equation:
+    """The first dof of a node is the mean rotation of others about the direction of its coordinates."""
+    size = float(np.linalg.norm(direction))
+    if not size > 0:
+        raise MeshError("the coordinates of its last node, the direction of the axis, are zero")
+    w = mean_rotation(direction / size, x)
+    where = [(node, k, -float(w[i, k])) for i, node in enumerate(nodes) for k in range(3) if w[i, k]]
+    n, components, factors = (np.array(a) for a in zip((angle, 0, 1.0), *where, strict=True))
+    return Equation(n.astype(np.int64), components.astype(np.int64), factors)
 
 
 def _weighted(node: int, others: list[int], weights: np.ndarray, e: np.ndarray) -> Equation:
@@ -397,6 +439,7 @@ def _supports(c: Constraints, s: Statement) -> Iterator[Constraint]:
         if value:
             raise MeshError(f"a dof is held at {value:g}, not at zero")
         yield c.equation(c.terms(node, dof, 1.0), s.source.label)
+        yield from c.solids.brought.get((node, dof), ())
 
 
 _READERS = {

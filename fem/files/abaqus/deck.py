@@ -10,6 +10,7 @@ matter, nor do blanks in keywords.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +41,8 @@ MOST_GENERATED = 10_000_000
 """Largest number of members that the GENERATE of a deck may add to its sets."""
 PLANE = ("CPS", "CPE", "CAX")
 """First letters of plane stress, plane strain and axisymmetric elements."""
+COPIES = 5 * 10**8
+"""Numbers of new nodes begin here, above those of decks and below those of assemblies."""
 ASSEMBLY_NODES = 10**9
 """Added to the numbers of nodes of an assembly, which are numbered apart from those of its part."""
 
@@ -78,8 +81,9 @@ class Lumped:
 
 
 @dataclass(frozen=True)
-class Plane:
-    """A plane or axisymmetric element: its type, family (CPS, CPE, CAX), kind of surface cell, nodes and keyword."""
+class Thin:
+    """An element that stands for a solid: its type, family (CPS, CPE, CAX; S for shells, B for beams), kind of surface
+    or line cell, nodes and keyword."""
 
     name: str
     family: str
@@ -95,6 +99,7 @@ class Deck:
     path: Path
     included: IncludedFiles
     as_named: bool = False
+    expand: bool = False
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
     elements: dict[str, list[list[int]]] = field(default_factory=dict)  # kind -> rows of element number and nodes
     given: dict[int, tuple[str, list[int]]] = field(default_factory=dict)  # element number -> kind and row
@@ -105,6 +110,7 @@ class Deck:
     otherwise: dict[str, str] = field(default_factory=dict)  # types that are integrated otherwise -> how
     not_solid: Counter[str] = field(default_factory=Counter)
     unread: list[Unread] = field(default_factory=list)
+    idle: list[str] = field(default_factory=list)  # what says nothing here
     unread_lines: list[Unread] = field(default_factory=list)
     materials: Materials = field(default_factory=Materials)
     in_step: bool = False
@@ -112,10 +118,14 @@ class Deck:
     statements: list[Statement] = field(default_factory=list)
     lumped: dict[int, Lumped] = field(default_factory=dict)  # masses, springs: by number
     lumped_values: list[Statement] = field(default_factory=list)  # *MASS, *SPRING, *DISTRIBUTING COUPLING
+    pretension: list[Statement] = field(default_factory=list)  # *PRE-TENSION SECTION
     cyclic: list[Statement] = field(default_factory=list)  # *CYCLIC SYMMETRY MODEL
-    plane: dict[int, Plane] = field(default_factory=dict)  # plane elements by number, for solids in their place
+    plane: dict[int, Thin] = field(default_factory=dict)  # plane elements by number, for solids in their place
+    thin: dict[int, Thin] = field(default_factory=dict)  # shells and beams by number
+    copies: int = 0  # nodes of solids in the place of other elements
     expanded: set[int] = field(default_factory=set)  # numbers of those that have become solids
     shells: dict[int, Unread] = field(default_factory=dict)  # number of a shell or beam -> its keyword
+    rods: dict[int, Unread] = field(default_factory=dict)  # number of a T3D2 element -> its keyword
     history: list[Statement] = field(default_factory=list)  # what is in steps, and states before them
     move: list[list[float]] = field(default_factory=list)  # translation, then axis points and angle of the instance
     level: str = ""  # where the reading is: "", PART, ASSEMBLY, INSTANCE
@@ -125,6 +135,12 @@ class Deck:
     instances: int = 0
     passed_over: int = 0  # nodes and elements of the assembly: reference points
     generated: int = 0  # members of sets by GENERATE
+
+    def add_node(self, x: Sequence[float]) -> int:
+        """The number of a new node at `x`."""
+        self.copies += 1
+        self.nodes[COPIES + self.copies] = tuple(x)
+        return COPIES + self.copies
 
     @property
     def sets(self) -> Sets:
@@ -142,10 +158,11 @@ class Deck:
         return name.upper()
 
 
-def read_deck(path: Path, included: IncludedFiles, as_named: bool = False) -> Deck:
-    """The contents of an input deck; `as_named`: elements with the integration and modes of their types in CalculiX.
-    Raises `MeshError`, which names file and line."""
-    deck = Deck(path, included, as_named)
+def read_deck(path: Path, included: IncludedFiles, as_named: bool = False, expand: bool = False) -> Deck:
+    """The contents of an input deck; `as_named`: elements with the integration and modes of their types in CalculiX;
+    `expand`: shells and beams are to become solids. Raises `MeshError`, which names file and line."""
+    deck = Deck(path, included, as_named, expand)
+    deck.materials.expand, deck.materials.warm = expand, as_named
     for place, line, options, rows in blocks(path, included):
         keyword = canonical(line.split(",")[0])
         try:
@@ -154,7 +171,16 @@ def read_deck(path: Path, included: IncludedFiles, as_named: bool = False) -> De
             if isinstance(error, MeshError):
                 raise
             raise MeshError(f"{place}: *{keyword} cannot be read: {error}.") from None
+    _without_effect(deck)
     return deck
+
+
+def _without_effect(deck: Deck) -> None:
+    """Take nodal thicknesses that no section asks for from what is not obeyed."""
+    if not any("NODALTHICKNESS" in canonical(u.text) and "SECTION" in canonical(u.keyword) for u in deck.unread):
+        idle = [u for u in deck.unread if canonical(u.keyword) == "NODALTHICKNESS"]
+        deck.unread = [u for u in deck.unread if u not in idle]
+        deck.idle += [f"{u.label} has no effect: no section has the option NODAL THICKNESS" for u in idle]
 
 
 # one keyword --------------------------------------------------------------------------------------------------------
@@ -206,6 +232,8 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         source = deck.not_obeyed(place, line, _spelt(line))
         deck.cyclic.append(Statement(keyword, source, options, rows))
         deck.unread.append(source)
+    elif keyword == "PRE-TENSIONSECTION":
+        deck.pretension.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in LUMPED_VALUES:
         deck.lumped_values.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in STATEMENTS:
@@ -316,10 +344,13 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
     if found is not None:
         table = _element_rows(place, given, found[1] + 1, rows)
         members += [row[0] for row in table]
+        if given == "T3D2":
+            deck.rods |= dict.fromkeys((row[0] for row in table), source)
         if shell:
             deck.shells |= dict.fromkeys((row[0] for row in table), source)
+            deck.thin |= {row[0]: Thin(given, "S", found[0], tuple(row[1:]), source) for row in table}
         if deck.as_named and given[:3] in PLANE:
-            deck.plane |= {row[0]: Plane(given, given[:3], found[0], tuple(row[1:]), source) for row in table}
+            deck.plane |= {row[0]: Thin(given, given[:3], found[0], tuple(row[1:]), source) for row in table}
         deck.elements.setdefault(found[0], []).extend(row for row in table if _is_new(deck, place, found[0], row))
 
 
@@ -331,6 +362,7 @@ def _take_beams(deck: Deck, place: Place, line: str, given: str, rows: Rows, mem
     for row in table:
         if _is_new(deck, place, LINE, row):
             deck.shells[row[0]] = source
+            deck.thin[row[0]] = Thin(given, "B", LINE, tuple(row[1:]), source)
             deck.elements.setdefault(LINE, []).extend([row[0], a, b] for a, b in pairwise(row[1:]))
 
 

@@ -77,13 +77,24 @@ class Numbers:
             side = row[1].upper() if len(row) > 1 and row[1] else None
             for k, r in cells:
                 if self.blocks[k][0] in ELEMENTS:
-                    faces |= {(k, r, f) for f in (self._outer(k, r) if side is None else [self.face(k, side, name)])}
+                    faces |= {
+                        (k, r, f) for f in (self._outer(k, r) if side is None else [self._side(k, r, side, name)])
+                    }
         return np.array(sorted(faces), dtype=np.int64).reshape(-1, 3)
+
+    def _side(self, block: int, row: int, side: str, name: str) -> int:
+        """The face S1, S2, ... of an element; sides of plane elements come after the faces of their layer."""
+        expanded = self.deck.elements[self.blocks[block][0]][row][0] in self.deck.expanded
+        if expanded and side[1:].isdigit():
+            side = f"S{int(side[1:]) + 2}"
+        return self.face(block, side, name)
 
     def face(self, block: int, side: str, name: str) -> int:
         """The face of the elements of a block that a deck calls S1, S2, ... Raises `MeshError` for another name."""
         shape = element(self.blocks[block][0])
         table = shape.abaqus_faces
+        if self.deck.expand:  # top and bottom of shells
+            side = {"SNEG": "S1", "SPOS": "S2"}.get(side, side)
         if not (side.startswith("S") and side[1:].isdigit() and 1 <= int(side[1:]) <= len(table)):
             raise MeshError(
                 f"The deck {self.deck.path}, surface {name!r}: a {shape.kind} has faces S1 to S{len(table)}, found "

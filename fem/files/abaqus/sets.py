@@ -6,14 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from fem.elements import LINE
+from fem.elements import LINE, TRUSS
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Axes, Constraints
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, read_deck
+from fem.files.abaqus.expanded.links import links, replaced, touched
+from fem.files.abaqus.expanded.plane import expand_plane, layer_constraints
+from fem.files.abaqus.expanded.pretension import cut_constraints, take_cuts
+from fem.files.abaqus.expanded.solids import expand_thin
 from fem.files.abaqus.lumped import lumped_elements
 from fem.files.abaqus.materials import DeckMaterial
 from fem.files.abaqus.numbers import Numbers
-from fem.files.abaqus.plane import expand_plane, layer_constraints
 from fem.files.abaqus.steps import read_steps
 from fem.matrices.cell_matrices import VOIGT, elasticity_tensor
 from fem.mesh.raw_mesh import RawMesh
@@ -21,19 +24,21 @@ from fem.mesh.unread import Declared, Unread
 from fem.user_files import IncludedFiles
 
 
-def read_abaqus_mesh(path: Path, as_named: bool = False) -> RawMesh:
-    """The contents of an input deck as a raw mesh; `as_named` as of `read_deck`. Raises `MeshError`, which names file
-    and line."""
+def read_abaqus_mesh(path: Path, as_named: bool = False, expand: bool = False) -> RawMesh:
+    """The contents of an input deck as a raw mesh; `as_named` and `expand` as of `read_deck`. Raises `MeshError`, which
+    names file and line."""
     included = IncludedFiles(path, MeshError)
     try:
-        return raw_mesh(read_deck(path, included, as_named))
+        return raw_mesh(read_deck(path, included, as_named, expand))
     except MeshError as error:
         raise included.without_quotes(error) from None
 
 
 def raw_mesh(deck: Deck) -> RawMesh:
     """The raw mesh of a deck. Raises `MeshError` for elements on undefined nodes and sets that name unknown sets."""
-    layers = expand_plane(deck)
+    _take_trusses(deck)
+    cuts = take_cuts(deck)
+    layers, expansions = expand_plane(deck), expand_thin(deck)
     ids = np.array(sorted(deck.nodes), dtype=np.int64)
     node_of = {int(n): k for k, n in enumerate(ids)}
     blocks = []
@@ -50,9 +55,14 @@ def raw_mesh(deck: Deck) -> RawMesh:
     of_part = ids < ASSEMBLY_NODES
     points[of_part] = _moved(points[of_part], deck.move)
     numbers = Numbers(deck, blocks, node_of)
-    constraints = Constraints.of(numbers, points)
-    constraints.stated += layer_constraints(layers, node_of)
+    twins = {node_of[a]: node_of[b] for cut in cuts for a, b in cut.twins.items() if len(cut.alike)}
+    acted = touched(expansions, numbers, points)
+    constraints = Constraints.of(numbers, points, replaced(expansions, acted, numbers, twins))
     shells, lumped = _shells(deck, numbers), lumped_elements(constraints)
+    members = {int(n) for s in (*constraints.stated, *lumped.couplings) for n in s.constraint.members}
+    members |= {m.node for m, _ in lumped.masses} | {int(n) for s, _ in lumped.springs for n in s.members}
+    constraints.stated += [*layer_constraints(layers, node_of), *cut_constraints(cuts, node_of)]
+    constraints.stated += links(expansions, acted, constraints, members, shown=deck.as_named)
     declared = tuple(_declared(deck, numbers, constraints))
     groups: dict[str, list[np.ndarray]] = {}
     nodes: dict[str, np.ndarray] = {}
@@ -66,6 +76,8 @@ def raw_mesh(deck: Deck) -> RawMesh:
         for name in sets.nodes:
             if name not in deck.internal:
                 found = [node_of[n] for n in numbers.flat(name, level, "nodes") if n in node_of]
+                if not deck.as_named:
+                    found += [copy for row in found for copy in constraints.solids.copies.get(row, ())]
                 nodes[_free(deck, name, nodes)] = np.array(sorted(found), dtype=np.int64)
         for name in sets.surfaces:
             faces[_free(deck, name, faces)] = numbers.surface(name, level)
@@ -83,7 +95,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         groups,
         nodes,
         faces,
-        (*warnings, *constraints.warnings),
+        (*warnings, *deck.idle, *constraints.warnings),
         tuple(unsupported),
         beams=True,
         unread=tuple(deck.unread),
@@ -96,6 +108,22 @@ def raw_mesh(deck: Deck) -> RawMesh:
         springs=lumped.springs,
         steps=read_steps(constraints) if deck.as_named else (),
     )
+
+
+def _take_trusses(deck: Deck) -> None:
+    """Make trusses of the T3D2 elements with a section that gives them an area."""
+    numbers, rods = Numbers(deck, [], {}), {row[0]: row for row in deck.elements.get(LINE, ()) if row[0] in deck.rods}
+    for section in deck.materials.sections:
+        mine = numbers.of_elements(section.elset) & set(rods)
+        if mine and section.plane is not None and section.plane > 0 and section.sized:
+            deck.elements.setdefault(TRUSS, []).extend(rods.pop(k) for k in sorted(mine))
+    taken = set(deck.rods) - set(rods)
+    if taken:
+        deck.elements[LINE] = [row for row in deck.elements[LINE] if row[0] not in taken]
+        if not deck.elements[LINE]:
+            del deck.elements[LINE]
+        left = {deck.rods[k] for k in rods}
+        deck.unread_lines = [u for u in deck.unread_lines if u not in set(deck.rods.values()) or u in left]
 
 
 def _shells(deck: Deck, numbers: Numbers) -> dict[int, tuple[np.ndarray, Unread]]:
@@ -113,6 +141,10 @@ def _shells(deck: Deck, numbers: Numbers) -> dict[int, tuple[np.ndarray, Unread]
         for block, row in numbers.element_of[k] if k in sized else ():
             rows = found[block][0] if block in found else np.zeros(0, dtype=np.int64)
             found[block] = np.union1d(rows, row), deck.shells[k]
+    for block, (kind, rows) in enumerate(numbers.blocks):
+        if kind == TRUSS:
+            first = deck.elements[TRUSS][0][0]
+            found[block] = np.arange(len(rows)), deck.rods[first]
     return found
 
 
@@ -130,8 +162,22 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
                 C, name = _turned(C, axes), f"{name}, orientation {section.orientation}"
         except MeshError as error:
             deck.unread.append(replace(section.source, text=f"{section.source.text} (not obeyed: {error})"))
+        if material.warm is not None:
+            constraints.warnings.append(
+                f"{source.label}: the constants of {name} depend on temperature; the mesh has those of "
+                f"{material.warm.temperatures[0]:g}, steps have those of their temperatures."
+            )
         beam = None if section.beam is None else (section.beam, section.y_axis)
-        yield Declared(name, C, material.density, source, cells, section.thickness, section.offset, beam, wrong)
+        rods = np.array([numbers.blocks[block][0] == TRUSS for block, _ in cells.tolist()], dtype=bool)
+        if rods.any():
+            yield Declared(name, C, material.density, source, cells[rods], wrong=wrong, area=section.plane)
+            cells = cells[~rods]
+            if not len(cells):
+                continue
+        if deck.expand:  # solids have no sections
+            yield Declared(name, C, material.density, source, cells, wrong=wrong)
+        else:
+            yield Declared(name, C, material.density, source, cells, section.thickness, section.offset, beam, wrong)
 
 
 def _turned(C: np.ndarray, axes: Axes) -> np.ndarray:

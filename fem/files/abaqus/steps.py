@@ -5,7 +5,7 @@ Loads stay from step to step, as in the solvers, unless OP=NEW or given again; t
 perturbation step only its own act.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,7 +17,17 @@ from fem.files.abaqus.deck import Statement
 from fem.files.abaqus.keywords import OUTPUT
 from fem.files.abaqus.lines import fields, member, number
 from fem.mesh.constraints import Equation
-from fem.mesh.steps import BodyForce, FacePressure, Heating, NodalForce, Step, Support
+from fem.mesh.steps import (
+    BodyForce,
+    Constants,
+    FacePressure,
+    Heating,
+    InitialState,
+    NodalForce,
+    Step,
+    Support,
+    Table,
+)
 from fem.mesh.unread import Unread
 
 PROCEDURES = {
@@ -34,16 +44,21 @@ class _State:
     """What acts at a point of the history; each load by what it replaces when it is given again."""
 
     held: dict[Key, tuple[Equation, float]] = field(default_factory=dict)
+    brought: dict[Key, Sequence[Equation]] = field(default_factory=dict)  # by supports, also by those that act no more
     forces: dict[Key, tuple[int, list[NodalForce]]] = field(default_factory=dict)
     spread: dict[tuple[str, str], tuple[int, list[FacePressure | BodyForce]]] = field(default_factory=dict)
+    fluid: dict[tuple[str, str], tuple[np.ndarray, int]] = field(default_factory=dict)  # faces, node of a fluid
     temperature: dict[int, float] = field(default_factory=dict)
     first: dict[int, float] = field(default_factory=dict)  # initial temperatures
+    initial: list[InitialState] = field(default_factory=list)
+    changed: dict[str, str] = field(default_factory=dict)  # element set -> its material now
 
 
 def read_steps(c: Constraints) -> tuple[Step, ...]:
     """The steps of a deck. What a step says and is not read is in its `unread`."""
     state, steps = _State(), []
     current: Step | None = None
+    lasting = False  # large displacements, which static steps keep until one says NLGEOM=NO
     before: list[Unread] = []
     unread = before
     try:
@@ -56,16 +71,18 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
             if current is not None:
                 steps.append(_unfinished(c, current, state, unread))
             perturbation = "PERTURBATION" in s.options
-            nonlinear = "NLGEOM" in s.options and s.options["NLGEOM"].upper() != "NO"
+            asked = "NLGEOM" in s.options and s.options["NLGEOM"].upper() != "NO"
+            lasting = asked or (lasting and "NLGEOM" not in s.options)
             diameters = (0, 0 if cyclic is None else cyclic.sectors // 2)
-            current = Step(s.step, "", s.source, nonlinear, perturbation, cyclic=cyclic, diameters=diameters)
+            current = Step(s.step, "", s.source, asked, perturbation, cyclic=cyclic, diameters=diameters)
             unread = list(before)
             if perturbation:
                 state = replace(state, forces={}, spread={})
             continue
         try:
             if current is not None and s.keyword in PROCEDURES:
-                current = replace(current, procedure=s.keyword, modes=_modes(s))
+                nonlinear = lasting if s.keyword == "STATIC" else current.nonlinear
+                current = replace(current, procedure=s.keyword, nonlinear=nonlinear, modes=_modes(s))
             elif current is not None and s.keyword == "SELECTCYCLICSYMMETRYMODES" and cyclic is not None:
                 last = str(cyclic.sectors // 2)
                 diameters = int(s.options.get("NMIN", "0")), int(s.options.get("NMAX", last))
@@ -75,6 +92,8 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
                     _require_options(s, "TYPE")
                     state.first |= _temperatures(c, s)
                     state.temperature = {**state.first, **state.temperature}
+                elif s.options.get("TYPE", "").upper() in ("STRESS", "PLASTICSTRAIN", "PLASTIC STRAIN"):
+                    state.initial.append(_initial_values(c, s))
                 else:
                     unread.append(s.source)
             elif s.keyword in _READERS:
@@ -111,13 +130,25 @@ def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> St
         heating = tuple(_heating(c, state))
     except MeshError as error:
         heating, unread = (), [*unread, replace(step.source, text=f"{step.source.text} (not obeyed: {error})")]
+    pressures = [p for _, group in state.spread.values() for p in group if isinstance(p, FacePressure)]
+    for faces, node in state.fluid.values():  # the second dof of such a node is the pressure
+        value = state.held[node, 2][1] if (node, 2) in state.held else np.nan
+        pressures.append(FacePressure(faces, value))
+        if np.isnan(value):
+            reason = f"the pressure at node {c.numbers.label(node)} is not given"
+            unread = [*unread, replace(step.source, text=f"{step.source.text} (not obeyed: {reason})")]
     return replace(
         step,
-        supports=tuple(Support(equation, value) for equation, value in state.held.values()),
+        supports=(
+            *(Support(equation, value) for equation, value in state.held.values()),
+            *(Support(equation, 0.0) for equations in state.brought.values() for equation in equations),
+        ),
         forces=tuple(f for _, group in state.forces.values() for f in group),
-        pressures=tuple(p for _, group in state.spread.values() for p in group if isinstance(p, FacePressure)),
+        pressures=tuple(pressures),
         bodies=tuple(b for _, group in state.spread.values() for b in group if isinstance(b, BodyForce)),
-        heating=heating,
+        heating=tuple(h for h in heating if isinstance(h, Heating)),
+        constants=tuple(h for h in heating if isinstance(h, Constants)),
+        initial=tuple(state.initial),
         unread=tuple(unread),
     )
 
@@ -140,6 +171,7 @@ def _boundary(c: Constraints, s: Statement, state: _State) -> None:
     for node, dof, value in c.held(s):
         terms = c.terms(node, dof, 1.0)
         state.held[node, dof] = c.equation(terms, s.source.label), np.nan if "FIXED" in s.options else value
+        state.brought |= {(node, dof): c.solids.brought[node, dof]} if (node, dof) in c.solids.brought else {}
 
 
 def _point_loads(c: Constraints, s: Statement, state: _State) -> None:
@@ -165,22 +197,28 @@ def _add(loads: dict, key: tuple, step: int, made: list) -> None:
 def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
     if _is_new(s):
         state.spread.clear()
+        state.fluid.clear()
     for _, row in s.rows:
         who, kind, *rest = fields(row)
         kind, values = kind.upper(), [number(f) for f in rest if f]
         if s.keyword == "DSLOAD":
             if kind != "P":
                 raise MeshError(f"a load of type {kind}; P is read on surfaces")
-            pressed = c.faces(who)
-            if pressed is None:
+            surface = c.faces(who)
+            if surface is None:
                 raise MeshError(f"there is no surface {who!r}")
-            _add(state.spread, (who.upper(), kind), s.step, [FacePressure(pressed, values[0])])
+            _add(state.spread, (who.upper(), kind), s.step, [FacePressure(surface, values[0])])
             continue
         cells = c.numbers.cells(_elements(c, who))
-        if kind[:1] == "P" and kind[1:].isdigit():
-            edges = 2 * bool(_elements(c, who) & c.numbers.deck.expanded)  # sides of plane elements after both faces
-            faces = [(b, r, c.numbers.face(b, f"S{int(kind[1:]) + edges}", who)) for b, r in cells]
-            load: FacePressure | BodyForce = FacePressure(np.array(faces).reshape(-1, 3), values[0])
+        fluid = kind[:1] == "P" and kind.endswith("NP") and kind[1:-2].isdigit()
+        side = _side(c, _elements(c, who), kind.removesuffix("NP") if fluid else kind)
+        if side:
+            faces = [(b, r, c.numbers.face(b, f"S{side}", who)) for b, r in cells]
+            pressed = np.array(faces).reshape(-1, 3)
+            if fluid:
+                state.fluid[who.upper(), kind] = pressed, c._node(rest[0])
+                continue
+            load: FacePressure | BodyForce = FacePressure(pressed, values[0])
         elif kind == "GRAV" and len(values) == 4:
             load = BodyForce(_massive(c, who, cells), gravity=values[0] * _direction(values[1:]))
         elif kind == "CENTRIF" and len(values) == 7:
@@ -189,6 +227,22 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
         else:
             raise MeshError(f"a load of type {kind} with {len(values)} numbers; P1 to P6, GRAV and CENTRIF are read")
         _add(state.spread, (who.upper(), kind), s.step, [load])
+
+
+def _side(c: Constraints, elements: set[int], kind: str) -> int:
+    """The face of the solids on which a pressure acts; 0 for other loads. Edges of plane elements come after both faces
+    of their solids; P of shells acts on the bottom, P1 and P2 of beams along the axes of the section."""
+    deck = c.numbers.deck
+    thin = deck.thin if deck.expand else {}
+    shells, beams = (any(k in thin and thin[k].family == f for k in elements) for f in "SB")
+    if shells or beams:
+        if not all(k in thin and (thin[k].family == "S") == shells for k in elements):
+            raise MeshError("pressures on a set of elements of several families")
+        sides = {"P": 1, "P1": 1} if shells else {"P1": 1, "P2": 5}
+        return sides.get(kind, 0)
+    if not (kind[:1] == "P" and kind[1:].isdigit()):
+        return 0
+    return int(kind[1:]) + 2 * bool(elements & deck.expanded)
 
 
 def _elements(c: Constraints, who: str) -> set[int]:
@@ -232,26 +286,73 @@ def _heat(c: Constraints, s: Statement, state: _State) -> None:
     state.temperature = {**(state.first if _is_new(s) else state.temperature), **_temperatures(c, s)}
 
 
-def _heating(c: Constraints, state: _State) -> Iterator[Heating]:
-    """Strains per cell of a section: expansion times the changes of temperature."""
-    change = np.zeros(len(c.points))
-    for node, value in state.temperature.items():
-        change[node] = value - state.first.get(node, 0.0)
-    if not change.any():
-        return
+def _of_nodes(c: Constraints, state: _State, values: dict[int, float]) -> np.ndarray:
+    """Temperatures (n,) of all nodes, those of solids in the place of others included."""
+    found = np.zeros(len(c.points))
+    for node, value in values.items():
+        found[node] = value
+    for node, copies in c.solids.copies.items():
+        found[list(copies)] = found[node]
+    return found
+
+
+def _heating(c: Constraints, state: _State) -> Iterator[Heating | Constants]:
+    """Strains of temperatures and the constants there, for the cells of each section."""
+    last = _of_nodes(c, state, {**state.first, **state.temperature})
+    first = _of_nodes(c, state, state.first)
+    records = c.numbers.deck.materials.records
     for section in c.numbers.deck.materials.sections:
-        material = c.numbers.deck.materials.records.get(section.material)
-        if material is not None and material.expands:
+        name = state.changed.get(section.elset, section.material)
+        material = records.get(name)
+        if material is None:
+            continue
+        cells = _rows(c.numbers.cells(c.numbers.of_elements(section.elset)))
+        axes = c.orientation(section.orientation)
+        heated = (last != first).any() or (material.zero and first.any())
+        if heated and material.expands:
             if material.expansion is None:
-                raise MeshError(
-                    f"the expansion of material {section.material!r}; constants ISO, ORTHO or ANISO of one temperature "
-                    "are read"
-                )
-            cells = _rows(c.numbers.cells(c.numbers.of_elements(section.elset)))
-            axes = c.orientation(section.orientation)
-            if axes is not None and np.ptp(material.expansion[:3]) > 0:
+                raise MeshError(f"the expansion of material {name!r}; constants ISO, ORTHO or ANISO are read")
+            if axes is not None and np.ptp(material.expansion.values[:, :3]) > 0:
                 raise MeshError("an expansion along the axes of an orientation")
-            yield Heating(cells, change, material.expansion)
+            yield Heating(cells, first, last, material.expansion, material.zero)
+        table = material.warm if (state.first or state.temperature) else None
+        if table is None and name != section.material:
+            if material.elasticity is None:
+                raise MeshError(f"the material {name!r} has no elastic constants that are read")
+            table = Table(np.zeros(1), material.elasticity[None])
+        if table is not None:
+            if axes is not None and table.values.ndim == 3:
+                raise MeshError("constants along the axes of an orientation that depend on temperature or step")
+            yield Constants(cells, last, table)
+
+
+def _change_section(c: Constraints, s: Statement, state: _State) -> None:
+    """`*CHANGE SOLID SECTION`: another material of a set that has a section of its own."""
+    _require_options(s, "ELSET", "MATERIAL")
+    elset, name = str(member(s.options["ELSET"])), s.options["MATERIAL"].strip('"').upper()
+    materials = c.numbers.deck.materials
+    others = [materials.records.get(x.material) for x in materials.sections if x.elset == elset]
+    if not others:
+        raise MeshError(f"no section is that of the set {elset!r}")
+    if name not in materials.records:
+        raise MeshError(f"the deck has no material {name!r}")
+    if any(other is not None and other.density != materials.records[name].density for other in others):
+        raise MeshError("the material has another density")
+    state.changed[elset] = name
+
+
+def _initial_values(c: Constraints, s: Statement) -> InitialState:
+    """Stresses or plastic strains at integration points; the order of a deck is xx, yy, zz, xy, xz, yz."""
+    _require_options(s, "TYPE")
+    strains = s.options["TYPE"].upper() != "STRESS"
+    rows = [fields(row) for _, row in s.rows]
+    cells = [c.numbers.cells(_elements(c, row[0])) for row in rows]
+    if any(len(found) != 1 for found in cells):
+        raise MeshError("initial values of sets of elements; those of single elements are read")
+    values = np.array([[number(f or "0") for f in [*row[2:], *[""] * 6][:6]] for row in rows]).reshape(-1, 6)
+    values = values[:, [0, 1, 2, 3, 5, 4]] * np.array([1, 1, 1, *[2 if strains else 1] * 3])
+    points = np.array([int(row[1]) - 1 for row in rows], dtype=np.int64)
+    return InitialState(np.array(cells, dtype=np.int64).reshape(-1, 2), points, values, strains)
 
 
 _READERS = {
@@ -260,4 +361,5 @@ _READERS = {
     "DLOAD": _spread_loads,
     "DSLOAD": _spread_loads,
     "TEMPERATURE": _heat,
+    "CHANGESOLIDSECTION": _change_section,
 }

@@ -5,14 +5,19 @@ Every process runs the same script with the same model (`mpiexec -n 8 python red
 the same order. The matrix is distributed by rows, the factor over all processes, and each process receives whole
 solutions. Every process stores the whole model, which limits the size. "auto" never selects this backend. A memory
 budget, for each process, sends the factor to disk. PETSc's usual build supports real matrices only.
+
+Processes that disagree would wait for each other for ever. Before all that they do together they compare what each has:
+matrices, right-hand sides, folders, stored solutions. What one of them cannot do is an error on all.
 Source: Balay et al., PETSc/TAO users manual, ANL-21/39 (2021); Amestoy, Duff, L'Excellent and Koster, SIAM J. Matrix
 Anal. Appl. 23 (2001) 15-41.
 """
 
+import hashlib
 import os
 import time
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +29,10 @@ from fem.linear_algebra.factorisations.diagnosis import explain_singularity
 from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.mumps_library import MILLION, entries, indefinite
 from fem.linear_algebra.factorisations.record import FactorRecord
-from fem.linear_algebra.factorisations.storage import SolverOptions, private_directory, resident
+from fem.linear_algebra.factorisations.storage import SolverOptions, private_directory, raise_first, resident
+
+LONGEST = 2000
+"""Bytes of what one process tells the others."""
 
 
 def missing() -> str | None:
@@ -38,6 +46,37 @@ def missing() -> str | None:
             "petsc4py==<PETSc's version>`."
         )
     return None
+
+
+def gather_texts(text: str) -> list[str]:
+    """The texts that all processes of the run give, in their order; every process must call this."""
+    from petsc4py import PETSc
+
+    comm = PETSc.COMM_WORLD
+    if comm.size == 1:
+        return [text]
+    told = np.zeros(LONGEST)
+    data = np.frombuffer(text.encode()[:LONGEST], np.uint8)
+    told[: len(data)] = data
+    spread = PETSc.Vec().createMPI((LONGEST, None), comm=comm)
+    spread.setArray(told)
+    scatter, whole = PETSc.Scatter.toAll(spread)
+    scatter.scatter(spread, whole)
+    everything = whole.getArray().real.reshape(comm.size, LONGEST).astype(np.uint8)
+    for thing in (scatter, spread, whole):
+        thing.destroy()
+    return [bytes(row).rstrip(b"\0").decode(errors="ignore") for row in everything]
+
+
+def _check_equal(what: str, mine: str) -> None:
+    """Raise `MatrixError` on all processes when what they describe by `mine` differs."""
+    told = gather_texts(mine)
+    for rank, other in enumerate(told):
+        if other != told[0]:
+            raise MatrixError(
+                f"The processes of this MPI run have different {what}: process 0 {told[0]}; process {rank} {other}. "
+                "All must run the same script with the same files and options, in the same order."
+            )
 
 
 def analyse(matrix: PreparedMatrix, solver: SolverOptions) -> "PetscFactorisation":
@@ -68,6 +107,12 @@ class PetscFactorisation:
         self.matrix, self._solver, self._start = matrix, solver, time.perf_counter()
         self._comm = PETSc.COMM_WORLD
         n = matrix.n
+        pattern = hashlib.blake2b(matrix.part.indptr.tobytes() + matrix.part.indices.tobytes(), digest_size=8)
+        _check_equal(
+            "matrices",
+            f"{n} equations, {matrix.entries} entries at places {pattern.hexdigest()}, {matrix.kind}, {matrix.dtype}, "
+            f"of norm {np.linalg.norm(matrix.part.data):.5e}, memory {solver.memory}",
+        )
         first = n * self._comm.rank // self._comm.size
         last = n * (self._comm.rank + 1) // self._comm.size
         self._rows = slice(first, last)
@@ -99,8 +144,7 @@ class PetscFactorisation:
         self._factor.setMumpsCntl(1, 0.0 if kind == "positive-definite" else 0.01)
         directory = None
         if self._solver.memory is not None:
-            directory, remove = private_directory(self._solver, 0)
-            self._clean.append(remove)
+            directory = self._directory()
             os.environ["MUMPS_OOC_TMPDIR"] = str(directory)
             self._factor.setMumpsIcntl(22, 1)
             self._factor.setMumpsIcntl(23, max((self._solver.budget - resident()) // MILLION, 1))
@@ -132,6 +176,17 @@ class PetscFactorisation:
             library=f"MUMPS through PETSc {'.'.join(map(str, PETSc.Sys.getVersion()))}, CeCILL-C and BSD-2-Clause",
         )
 
+    def _directory(self) -> Path:
+        """A folder of this process for its part of the factor; an error on all processes if one has no place."""
+        problem = ""
+        try:
+            directory, remove = private_directory(self._solver, 0)
+            self._clean.append(remove)
+        except FactorisationError as error:
+            problem = str(error)
+        raise_first(gather_texts(problem))
+        return directory
+
     def _fail(self, what: str) -> None:
         text = (
             f"PETSc and MUMPS could not factorise the matrix ({self.matrix.kind}) on {self._comm.size} processes: "
@@ -146,6 +201,7 @@ class PetscFactorisation:
         from petsc4py import PETSc
 
         k, local = B.shape[1], self._rows.stop - self._rows.start
+        _check_equal("right-hand sides", f"{k} columns, of norm {np.linalg.norm(B):.5e}")
         given = np.asfortranarray(B[self._rows], dtype=PETSc.ScalarType)
         right = PETSc.Mat().createDense(((local, self.matrix.n), (None, k)), array=given, comm=self._comm)
         right.assemble()

@@ -4,6 +4,8 @@ solution is missing.
 A repeated computation has the same right-hand sides in the same order; a stored solution is found by its right-hand
 side, bit by bit. The methods of this package are deterministic (fixed seeds, one thread in their dense algebra), so a
 repeated run finds all solutions of the first. Disk: 8 bytes for each number of every solution (16 for complex ones).
+
+Processes of an MPI run that solve together read what all of them have, and compute together what one lacks.
 """
 
 import hashlib
@@ -19,10 +21,11 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Shaped
 
-from fem.errors import FactorisationError
 from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.protocol import Factorisation
 from fem.linear_algebra.factorisations.record import FactorRecord
+from fem.linear_algebra.factorisations.storage import raise_first
+from fem.user_files import owner
 
 try:
     import fcntl
@@ -36,20 +39,35 @@ _held: dict[Path, int] = {}
 DIRECTORY = re.compile(r"[a-z-]+-[0-9a-f]{32}")
 
 
-class SolutionCache:
-    """Stored solutions with one matrix; `record` is that of its factor."""
+def alone(text: str) -> list[str]:
+    """What all processes tell where there is one."""
+    return [text]
 
-    def __init__(self, directory: Path, make: Callable[[], Factorisation]) -> None:
-        self._directory, self._make = directory, make
+
+class SolutionCache:
+    """Stored solutions with one matrix; `record` is that of its factor. `gather` returns what all processes that solve
+    together tell, given what this one tells."""
+
+    def __init__(
+        self, directory: Path, make: Callable[[], Factorisation], gather: Callable[[str], list[str]] = alone
+    ) -> None:
+        self._directory, self._make, self._gather = directory, make, gather
         self._made: Factorisation | None = None
         file = directory / RECORD
-        try:
-            known = json.loads(file.read_text())
-            inertia = known.pop("inertia")
-            self.record = FactorRecord(**known, inertia=None if inertia is None else tuple(inertia))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):  # there is none, or it is damaged
-            self.record = self._factorise().record
-            _write(file, lambda opened: opened.write(json.dumps(asdict(self.record)).encode()))
+        known = _stored_record(file)
+        everywhere = self._everywhere(known)
+        if known is not None and everywhere:
+            self.record = known
+            return
+        self.record = self._factorise().record
+        self._write(file, lambda opened: opened.write(json.dumps(asdict(self.record)).encode()))
+
+    def _everywhere(self, found: object) -> bool:
+        """Whether all processes have found what they looked for."""
+        return all(self._gather("" if found is None else "found"))
+
+    def _write(self, file: Path, write: Callable[..., object]) -> None:
+        raise_first(self._gather(_write(file, write)))
 
     def _factorise(self) -> Factorisation:
         if self._made is None:
@@ -59,13 +77,12 @@ class SolutionCache:
     def solve(self, B: Shaped[np.ndarray, "n k"]) -> Shaped[np.ndarray, "n k"]:
         """X with A X = B: read from the directory, or solved and stored."""
         file = self._directory / f"{_digest(B)}.npy"
-        if file.exists():
-            with suppress(OSError, ValueError, EOFError):  # damaged: solved again
-                X = np.load(file, allow_pickle=False)
-                if X.shape == B.shape and np.isfinite(X).all():
-                    return np.asarray(X)
+        stored = _stored_solution(file, B.shape)
+        everywhere = self._everywhere(stored)
+        if stored is not None and everywhere:
+            return stored
         X = self._factorise().solve(B)
-        _write(file, lambda opened: np.save(opened, X))
+        self._write(file, lambda opened: np.save(opened, X))
         return X
 
     def release(self) -> None:
@@ -75,16 +92,35 @@ class SolutionCache:
             self._made = None
 
 
-def cache_directory(matrix: PreparedMatrix, place: str | Path) -> Path:
-    """Make the directory of a matrix within `place` and return it."""
-    part = matrix.part
+def _stored_record(file: Path) -> FactorRecord | None:
+    try:
+        known = json.loads(file.read_text())
+        inertia = known.pop("inertia")
+        return FactorRecord(**known, inertia=None if inertia is None else tuple(inertia))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # there is none, or it is damaged
+        return None
+
+
+def _stored_solution(file: Path, shape: tuple[int, ...]) -> np.ndarray | None:
+    if file.exists():
+        with suppress(OSError, ValueError, EOFError):  # damaged: solved again
+            X = np.load(file, allow_pickle=False)
+            if X.shape == shape and np.isfinite(X).all():
+                return np.asarray(X)
+    return None
+
+
+def cache_directory(matrix: PreparedMatrix, place: str | Path, gather: Callable[[str], list[str]] = alone) -> Path:
+    """Make the directory of a matrix within `place` and return it. `gather`: see `SolutionCache`."""
+    part, problem = matrix.part, ""
     directory = Path(place) / f"{matrix.kind}-{_digest(part.indptr, part.indices, part.data)}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FactorisationError(
+        problem = (
             f"Solutions cannot be kept in {place}: {error}. Name another directory: SolverOptions(checkpoint=...)."
-        ) from None
+        )
+    raise_first(gather(problem))
     _hold(Path(place))
     return directory
 
@@ -137,16 +173,17 @@ def _digest(*arrays: np.ndarray) -> str:
     return made.hexdigest()
 
 
-def _write(file: Path, write: Callable[..., object]) -> None:
-    """A file that is there whole or not at all."""
-    unfinished = file.with_suffix(f".{os.getpid()}")
+def _write(file: Path, write: Callable[..., object]) -> str:
+    """A file that is there whole or not at all; the text of the error, or ""."""
+    unfinished = file.with_suffix(f".{owner()}")
     try:
         with unfinished.open("wb") as opened:
             write(opened)
         unfinished.replace(file)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
-        raise FactorisationError(
+        return (
             f"A solution could not be kept in {file.parent}: {error}. Free space there, or name another directory: "
             "SolverOptions(checkpoint=...). What was kept before stays."
-        ) from None
+        )
+    return ""

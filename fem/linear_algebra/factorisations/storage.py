@@ -119,6 +119,13 @@ def private_directory(solver: SolverOptions, needed: int) -> tuple[Path, Callabl
     return directory, partial(shutil.rmtree, directory, ignore_errors=True)
 
 
+def raise_first(problems: list[str]) -> None:
+    """Raise `FactorisationError` for the first problem of the processes of a run, each of which tells one or ""."""
+    for rank, problem in enumerate(problems):
+        if problem:
+            raise FactorisationError(problem if len(problems) == 1 else f"Process {rank}: {problem}")
+
+
 def working_memories(solver: SolverOptions, there: int, most: int) -> Iterator[int]:
     """Bytes to try for a factorisation out of core; `there`: what the process holds.
 

@@ -187,6 +187,7 @@ class FlexibleBody(_Body):
     mesh: str | None = None
     ignore: list[str] = Field([])
     shells: list[str] | Literal["all"] | None = None
+    beams: list[str] | None = None
     material: Materials | None = None
     interfaces: dict[str, Interface] = Field({})
     surfaces: dict[str, str] = Field({})
@@ -425,7 +426,7 @@ class JointSpringKeys(WithLaw):
 
 
 class FrictionKeys(Keys):
-    """Dry friction in a revolute or prismatic joint."""
+    """Dry friction in a revolute, prismatic, cylindrical or spherical joint."""
 
     name: Name
     joint: str
@@ -435,6 +436,7 @@ class FrictionKeys(Keys):
     span: Positive | None = None
     preload: NotNegative = 0.0
     static: NotNegative | None = None
+    regularised: Positive | None = None
 
 
 _EFFORT = 'expected a number, an expression such as "-k*x", or a motion such as { kind = "harmonic", ... }'

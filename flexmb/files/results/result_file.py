@@ -205,7 +205,12 @@ def _line(tree: Tree) -> Line:
 def _friction(tree: Tree) -> JointFriction:
     name, joint, dof = (str(tree[key]) for key in ("name", "joint", "dof"))
     require_numbers(factors := np.asarray(tree["factors"]), (4,), f"the factors of the friction {name!r}")
-    return JointFriction(name, joint, dof, tuple(factors.tolist()), float(tree["static"]), float(tree["direction"]))
+    arms = np.asarray(tree.get("arms", [1.0]))  # files of older versions have neither arms nor speed
+    require_numbers(arms, (len(arms),), f"the arms of the friction {name!r}")
+    speed, direction = float(tree.get("speed", 0.0)), float(tree["direction"])
+    return JointFriction(
+        name, joint, dof, tuple(factors.tolist()), float(tree["static"]), direction, speed, tuple(arms.tolist())
+    )
 
 
 def _terms_tree(rows: Sequence[Row]) -> Tree:

@@ -46,7 +46,7 @@ from flexmb.mechanism.contacts.surface import RIGID, SurfaceContact
 from flexmb.mechanism.control.controller import MEASURED, Controller, Signal
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.lines.line import Line, nodes_of
-from flexmb.mechanism.mechanism import FrameForce, JointFriction, Mechanism
+from flexmb.mechanism.mechanism import ALL, FrameForce, JointFriction, Mechanism, free_rows
 
 FRAME_ROWS = tuple((kind, (i, 0)) for kind in (TRANSLATION, SPIN) for i in range(3))
 """Kinds and axes of the rows of a force element between two frames."""
@@ -185,11 +185,18 @@ def _require_friction(m: Mechanism, friction: JointFriction) -> None:
         f"{what} sticks with {friction.static} times the effort with which it slides; expected at least 1",
     )
     require(friction.direction in (-1.0, 0.0, 1.0), f"the direction of {what} is {friction.direction}")
+    require(0 <= friction.speed < np.inf, f"the sliding velocity that regularises {what} is {friction.speed}")
+    require(all(0 < arm < np.inf for arm in friction.arms), f"an arm of {what} is not positive: {friction.arms}")
     own, joint = _rows_of(m, friction.name, what), m.joint(friction.joint)
-    expected = ANGLE if joint_dof(joint.name, joint.kind, friction.dof) == "rotation" else TRANSLATION
+    if friction.dof == ALL:
+        require(joint.kind in ("cylindrical", "spherical") and friction.speed > 0, f"{what} has one free motion")
+    else:
+        joint_dof(joint.name, joint.kind, friction.dof)
+    expected = free_rows(joint.kind, friction.dof, joint.markers)
+    found = [(m.rows[r].kind, m.rows[r].axes, m.rows[r].markers) for r in own]
     require(
-        len(own) == 1 and m.rows[own[0]].kind == expected and m.rows[own[0]].markers == joint.markers,
-        f"the row of {what} is not that of the free motion of joint {joint.name!r}",
+        found == [(row.kind, row.axes, row.markers) for row in expected] and len(friction.arms) == len(own),
+        f"the rows of {what} are not those of the free motions of joint {joint.name!r}",
     )
 
 

@@ -82,10 +82,15 @@ class CompiledModel(NamedTuple):
     element_parameter: np.ndarray  # (ne+1,) start in `element_parameters`
     element_parameters: np.ndarray
     element_last: np.ndarray  # (ne,) last position in the order of elimination that an element shares an entry with
-    friction_row: np.ndarray  # (nf,) row of each joint with dry friction; see kernels/equations/friction.py
+    friction_start: (
+        np.ndarray
+    )  # (nf+1,) first free motion of each joint with dry friction; kernels/equations/friction.py
     friction_source: np.ndarray  # (nf, 5) joint equations of its forces x, y, z and moments y, x, -1 for none
-    friction_factors: np.ndarray  # (nf, 4) bound per radial and axial force, reciprocal span and constant bound
-    friction_direction: np.ndarray  # (nf,) sign of the sliding rate, 0 if it does not slide
+    friction_factors: np.ndarray  # (nf, 5) bound per radial and axial force, reciprocal span, constant bound, round
+    friction_speed: np.ndarray  # (nf,) sliding velocity that regularises its friction, 0 if it is exact
+    friction_row: np.ndarray  # (nc,) row of each free motion
+    friction_arm: np.ndarray  # (nc,) sliding velocity for a rate of one
+    friction_direction: np.ndarray  # (nc,) of exact friction, the sign of the sliding rate, 0 if it does not slide
     row_command: np.ndarray  # (nr,) command of a controller that is added to the effort of a row, -1 for none
     load_command: np.ndarray  # (nl,) command that is the factor of a load, -1 for none
     control_law: np.ndarray  # (nc,) address of the law of each controller; see kernels/equations/controllers.py
@@ -150,6 +155,7 @@ class CompiledModel(NamedTuple):
     contact_point: np.ndarray  # (nk+1,) first of the points of each contact
     point_contact: np.ndarray  # (np,) contact of each point
     contact_state: int  # first of the states of contacts: mode and force (3) of each point
+    contact_feature: np.ndarray  # (nk,) first of the states that hold the pairs of features of its points, -1 for none
     skin_body: np.ndarray  # (ns,) body of each surface that touches others; see kernels/equations/skins.py
     skin_marker: np.ndarray  # (ns,) marker of the rigid shape, or at the frame of the other flexible body
     skin_shape: np.ndarray  # (ns, 4) code and dimensions of the shape
@@ -224,8 +230,11 @@ class Workspace(NamedTuple):
     command_change: np.ndarray  # (nu, nr) and multipliers
     sliding_force: np.ndarray  # (nv,) work array, and
     sliding_none: np.ndarray  # (nr,) zeros, for
-    sliding_x: np.ndarray  # (nf, nv) responses to unit efforts in sliding joints: displacements
-    sliding_change: np.ndarray  # (nf, nr) and multipliers; see kernels/steps/sliding.py
+    sliding_x: np.ndarray  # (nc, nv) responses to unit efforts in sliding joints: displacements
+    sliding_change: np.ndarray  # (nc, nr) and multipliers; see kernels/steps/sliding.py
+    sliding_rates: np.ndarray  # (nc,) rates of the free motions of joints with friction
+    sliding_direction: np.ndarray  # (nc,) efforts of friction, opposite and relative to their bounds
+    sliding_slopes: np.ndarray  # (nc, 3) their derivatives with respect to the rates of the joint
     group_motion: np.ndarray  # (ns, 6) velocity and angular velocity of the shapes of contact groups, in world axes
     group_wrench: np.ndarray  # (ns, 6) force and moment on them
     group_energy: np.ndarray  # (2,) energy that all groups store, and the power that they give
@@ -257,7 +266,9 @@ class Workspace(NamedTuple):
     compliance: np.ndarray  # (nr,)
     energies: np.ndarray  # (5,)
     point_gap: np.ndarray  # (np,) gap at each point of exact contacts, or a lower bound of it; inf for none
-    touch_count: np.ndarray  # (2,) number of touching points, and the number of the point at which a solution failed
+    point_feature: np.ndarray  # (np,) pair of features of each point; see kernels/steps/tracking.py
+    point_at: np.ndarray  # (np, 3) its position in the axes of the first shape, where it is listed
+    touch_count: np.ndarray  # (3,) numbers: of touching points, a point without a solution, points beyond their borders
     touch_point: np.ndarray  # (np,) numbers of the points that touch
     touch_friction: np.ndarray  # (np,) coefficient of each touching point
     touch_force: np.ndarray  # (np, 3) forces of touching points: along the normal and across it
@@ -332,7 +343,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     ni, nu, nz = len(flat.signal_sort), int(flat.control_command[-1]), int(flat.control_state[-1])
     points = len(flat.point_contact)
     nn, ns, nk, entries = len(flat.node_skin), len(flat.skin_body), len(flat.node_body), int(flat.stencil_start[-1])
-    nz += 4 * points + 3 * nn
+    nz += 4 * points + 3 * nn + int(np.diff(flat.contact_point)[flat.contact_feature >= 0].sum())
     own = int(np.diff(flat.control_state).max(initial=0))
     returned = own + int(np.diff(flat.control_command).max(initial=0))
     shapes = {
@@ -343,7 +354,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "command_rhs": nv if nu else 0, "command_none": nr if nu else 0, "command_x": (nu, nv),
         "command_change": (nu, nr), "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0,
         "sliding_x": (nf, nv),
-        "sliding_change": (nf, nr), "seen": 18, "answer": (4, 7 + most), "stored": ne,
+        "sliding_change": (nf, nr), "sliding_rates": nf, "sliding_direction": nf, "sliding_slopes": (nf, 3),
+        "seen": 18, "answer": (4, 7 + most), "stored": ne,
         "settling": (most + 1, most), "tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
         "group_motion": (len(flat.group_marker), 6), "group_wrench": (len(flat.group_marker), 6), "group_energy": 2,
@@ -354,11 +366,11 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
-        "energies": 5, "point_gap": points, "touch_friction": points, "touch_force": (points, 3),
-        "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax), "near": (NEAR, 8), "near_d": 3,
-        "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nk, 3), "skin_bent": (nk, 3), "skin_at": (nk, 3),
-        "skin_seen": (nk, 3),
-        "skin_before": (nk, 3), "skin_axes": (nn, 3, 3), "skin_force": (nk, 3), "skin_G": (nn, 3, 2, 6 + mmax),
+        "energies": 5, "point_gap": points, "point_at": (points, 3), "touch_friction": points,
+        "touch_force": (points, 3), "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax),
+        "near": (NEAR, 8), "near_d": 3, "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nk, 3),
+        "skin_bent": (nk, 3), "skin_at": (nk, 3), "skin_seen": (nk, 3), "skin_before": (nk, 3),
+        "skin_axes": (nn, 3, 3), "skin_force": (nk, 3), "skin_G": (nn, 3, 2, 6 + mmax),
         "skin_turn": (ns, 3, 3), "skin_normal": (nn, 3), "skin_share": nn, "skin_place": (nn, 3),
         "stencil_weight": entries,
         "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),
@@ -368,6 +380,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     counts |= {"stencil_node": entries, "skin_found": len(flat.facet_nodes)}
     for name, count in counts.items():
         arrays[name] = np.zeros(count, dtype=np.int64)
-    arrays["touch_count"], arrays["touch_point"] = np.zeros(2, dtype=np.int64), np.zeros(points, dtype=np.int64)
+    for name, count in (("touch_count", 3), ("touch_point", points), ("point_feature", points)):
+        arrays[name] = np.zeros(count, dtype=np.int64)
     arrays["coupled"][flat.row_place[np.add.outer(flat.element_row, np.arange(6))]] = 1.0
     return pointed(Workspace(**arrays))

@@ -83,7 +83,7 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
     if len(flat.skin_body) > 0:
         energies[SPRING] += add_skin_forces(flat, q, kinematics, workspace, out)
     if len(flat.friction_row) > 0:
-        add_friction(flat, multipliers, efforts)
+        add_friction(flat, multipliers, workspace)
     for r in range(nj):
         efforts[r] = -multipliers[r]
     add_row_forces(flat, G, efforts, out)
@@ -172,7 +172,7 @@ def powers_of(flat, functions, multipliers, w, workspace, powers):
     if len(flat.group_marker) > 0:
         powers[DAMPER_HEAT] -= workspace.group_energy[POWER]
     if len(flat.friction_row) > 0:
-        powers[DAMPER_HEAT] += friction_heat(flat, multipliers, workspace.rates)
+        powers[DAMPER_HEAT] += friction_heat(flat, multipliers, workspace)
     for e in range(len(flat.element_row)):
         given = 0.0
         for r in range(flat.element_row[e], flat.element_row[e] + 6):

@@ -122,7 +122,7 @@ def _row_product(S, a, b, count):
 
 
 @njit(cache=True)
-def _factor_envelope(start, first, S, scale):
+def factor_envelope(start, first, S, scale):
     """Overwrite a symmetric matrix within its envelope by its Cholesky factor with inverted diagonal.
 
     The matrix is first scaled to a unit diagonal. Row r contains the columns `first[r]` to r, from `start[r]` on. Rows
@@ -153,7 +153,7 @@ def _factor_envelope(start, first, S, scale):
 
 @njit(cache=True)
 def _solve_envelope(start, first, L, t):
-    """Overwrite `t` (n,) by the solution with the factor of `_factor_envelope`; dropped rows are zero."""
+    """Overwrite `t` (n,) by the solution with the factor of `factor_envelope`; dropped rows are zero."""
     n = len(t)
     for r in range(n):
         total = t[r]
@@ -167,7 +167,7 @@ def _solve_envelope(start, first, L, t):
 
 
 @njit(cache=True)
-def _combinations_without_effect(start, first, L, count):
+def combinations_without_effect(start, first, L, count):
     """A basis of the null space of the scaled matrix, a vector for each dropped row of its factor, and the factor of
     its Gram matrix, in the form of `_project`.
 
@@ -253,10 +253,10 @@ def _factor_symmetric(start, first, S, L, scale):
     """Factorise the symmetric positive semi-definite matrix `S` within its envelope into `L`; returns a basis of its
     null space (`_project`)."""
     copy(S, L)
-    dependent = _factor_envelope(start, first, L, scale)
+    dependent = factor_envelope(start, first, L, scale)
     if dependent < 0:
         L[:] = np.nan
-    return _combinations_without_effect(start, first, L, max(dependent, 0))
+    return combinations_without_effect(start, first, L, max(dependent, 0))
 
 
 @njit(cache=True, inline="always")

@@ -16,7 +16,7 @@ from flexmb.mechanism.construction.relations import WithRelations
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
 from flexmb.mechanism.joints import JOINTS
-from flexmb.mechanism.mechanism import FrameForce, JointFriction, Load, Row
+from flexmb.mechanism.mechanism import ALL, FrameForce, JointFriction, Load, Row, free_rows
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.spatial.lie import frame_with_axis
 
@@ -62,7 +62,7 @@ class WithForces(WithRelations):
                 pair,
                 stiffness=non_negative(stiffness, name),
                 damping=non_negative(damping, name),
-                offset=distance if length is None else float(length),
+                offset=distance if length is None else number(length, f"Spring {name!r}: length"),
                 law=-1 if law is None else self._law(name, law),
             )
         ]
@@ -250,42 +250,64 @@ class WithForces(WithRelations):
         span: float | None = None,
         preload: float = 0.0,
         static: float | None = None,
+        regularised: float | None = None,
     ) -> None:
-        """Add dry friction (Coulomb) to a joint with one free motion: a revolute or a prismatic joint.
+        """Add dry friction (Coulomb) to a revolute, prismatic, cylindrical or spherical joint.
 
-        A joint that slides resists with a moment `coefficient (radius |F_r| + axial_radius |F_a|) + preload`, from the
-        force of the joint across (r) and along (a) its axis; a prismatic joint with a force `coefficient |F_r| +
-        preload`. A joint that sticks transmits up to that effort times `static / coefficient`. Both are exact: nothing
-        is regularised, and the instants of sticking and sliding are located.
+        A revolute joint that slides resists with a moment `coefficient (radius |F_r| + axial_radius |F_a|) + preload`,
+        from the force of the joint across (r) and along (a) its axis; a prismatic joint with a force `coefficient |F_r|
+        + preload`. A joint that sticks transmits up to that effort times `static / coefficient`. Both are exact: the
+        law has no creep, and the instants of sticking and sliding are located.
 
-        - `radius`, `axial_radius`: of the journal and of the mean circle of the thrust face (lengths; revolute joints).
+        With `regularised`, the friction is `tanh(s / regularised)` of this at the sliding velocity `s`, and the joint
+        creeps instead of sticking. Cylindrical and spherical joints need it, with the following laws:
+
+        - A sleeve (cylindrical joint) touches its shaft on lines at `radius`, where the sliding velocity has the
+          components `radius` times the angular rate around the shaft and the velocity along it. A force `coefficient
+          |F_r| + preload` at the lines is opposite to this velocity; its moment is the component around times `radius`.
+        - A ball in a socket (spherical joint) resists with a moment `coefficient radius |F| + preload` opposite to the
+          relative angular velocity, whatever the direction of the force `F` of the joint.
+
+        - `radius`, `axial_radius`: of the journal, of the ball, or of the sleeve, and of the mean circle of the thrust
+          face (lengths; the latter for revolute joints).
         - `span`: distance of two bearings along the axis that share the radial force and transmit the moment across the
           axis; the sum of the magnitudes of their forces takes the place of `|F_r|`. By default these moments cause no
-          friction.
+          friction. Not for spherical joints.
         - `preload`: effort that does not depend on the reaction, for instance of a seal.
-        - `static`: coefficient of sticking joints (default: `coefficient`).
+        - `static`: coefficient of sticking joints (default: `coefficient`); not with `regularised`.
+        - `regularised`: the sliding velocity at which the friction is 76 % of its bound; an angular velocity (rad/time)
+          in revolute and spherical joints.
 
-        Impacts do not transmit impulses of friction. Raises `MechanismError` when the joint has not exactly one free
-        motion, about or along its axis, a value is negative or unknown for this joint, or `static` is below
-        `coefficient`.
+        Impacts do not transmit impulses of friction. Raises `MechanismError` when the joint is of another kind, a value
+        is negative or unknown for this joint, or `static` is below `coefficient`.
         """
-        kind, pair, dof = self._free_axis(joint, None)
-        self._require_free(name)
-        if len(JOINTS[kind].free_axes) != 1:
+        kind, pair = self._rubbing(name, joint)
+        round_, dofs = kind == "spherical", JOINTS[kind].dofs
+        dof = dofs[0] if len(dofs) == 1 else ALL
+        speed = 0.0 if regularised is None else number(regularised, f"Friction {name!r}: regularised")
+        if regularised is not None and not speed > 0:
+            raise MechanismError(f"Friction {name!r}: regularised must be positive; found {regularised}.")
+        if dof == ALL and not speed:
             raise MechanismError(
                 f"Friction {name!r}: joint {joint!r} ({kind}) has several free motions, in which the direction of "
-                "sliding is not that of an axis. Give friction to a revolute or a prismatic joint."
+                "sliding turns, so that it is not located when the joint sticks. Give the sliding velocity below which "
+                "it may creep instead: regularised=..., for instance a thousandth of the usual one."
             )
-        if other := [f.name for f in self._frictions if f.joint == joint]:
+        if static is not None and speed:
             raise MechanismError(
-                f"Friction {name!r}: joint {joint!r} has the friction {other[0]!r} already; the efforts of two that "
-                "stick are not determined. Add the second to the first, as preload= or a larger coefficient."
+                f"Friction {name!r}: static={static} is the coefficient of a joint that sticks, but one with "
+                "regularised= creeps. Omit one of them."
             )
-        turning = dof == "rotation"
-        if turning == (radius is None) or (axial_radius and not turning):
+        turning = dof != "translation"
+        if (
+            turning == (radius is None)
+            or (axial_radius and kind != "revolute")
+            or (kind == "cylindrical" and radius is not None and not number(radius, f"Friction {name!r}: radius") > 0)
+        ):
             raise MechanismError(
-                f"Friction {name!r} of {joint!r} ({kind}): a revolute joint needs the radius of its journal, a "
-                f"prismatic joint has none; found radius={radius}, axial_radius={axial_radius}."
+                f"Friction {name!r} of {joint!r} ({kind}): a revolute or spherical joint needs the radius of its "
+                "journal or ball, a cylindrical joint a positive one of its sleeve, a prismatic joint has none, and "
+                f"only a revolute joint has an axial_radius; found radius={radius}, axial_radius={axial_radius}."
             )
         mu = non_negative(coefficient, name)
         arm = non_negative(radius, name) if radius is not None else 1.0
@@ -295,14 +317,43 @@ class WithForces(WithRelations):
                 f"Friction {name!r}: static={stick} must be at least the coefficient of sliding, {mu}, which is "
                 "positive if there is a static one."
             )
-        if span is not None and not number(span, f"Friction {name!r}: span") > 0:
-            raise MechanismError(f"Friction {name!r}: span must be positive; found {span}.")
-        factors = (mu * arm, mu * non_negative(axial_radius, name), 1 / span if span else 0.0)
-        row = Row(ANGLE, pair) if turning else Row(TRANSLATION, pair, (2, 0))
-        self._forces[name] = [row]
+        if span is not None and (round_ or not number(span, f"Friction {name!r}: span") > 0):
+            expected = "a spherical joint has no span" if round_ else "span must be positive"
+            raise MechanismError(f"Friction {name!r}: {expected}; found {span}.")
+        radial = mu if kind == "cylindrical" else mu * arm
+        factors = (radial, mu * non_negative(axial_radius, name), 1 / span if span else 0.0)
+        arms = (1.0, arm) if kind == "cylindrical" else (1.0,) * (3 if round_ else 1)
+        self._forces[name] = list(free_rows(kind, dof, pair))
         self._frictions.append(
-            JointFriction(name, joint, dof, (*factors, non_negative(preload, name)), stick / mu if mu else 1.0)
+            JointFriction(
+                name,
+                joint,
+                dof,
+                (*factors, non_negative(preload, name)),
+                stick / mu if mu else 1.0,
+                speed=speed,
+                arms=arms,
+            )
         )
+
+    def _rubbing(self, name: str, joint: str) -> tuple[str, tuple[int, int]]:
+        """Kind and markers of the joint of a friction."""
+        if isinstance(joint, str) and joint in self._joints:
+            kind, pair, _ = self._joints[joint]
+        else:
+            kind, pair, _ = self._free_axis(joint, None)
+        self._require_free(name)
+        if kind not in ("revolute", "prismatic", "cylindrical", "spherical"):
+            raise MechanismError(
+                f"Friction {name!r}: joint {joint!r} is of the kind {kind!r}, for which there is no law of friction. "
+                "Give friction to a revolute, prismatic, cylindrical or spherical joint."
+            )
+        if other := [f.name for f in self._frictions if f.joint == joint]:
+            raise MechanismError(
+                f"Friction {name!r}: joint {joint!r} has the friction {other[0]!r} already; the efforts of two that "
+                "stick are not determined. Add the second to the first, as preload= or a larger coefficient."
+            )
+        return kind, pair
 
     @renamed(follows="follower")
     def load(

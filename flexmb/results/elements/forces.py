@@ -53,7 +53,7 @@ def row_effort(motion: Motion, index: int) -> RowEffort:
         applied = applied + frame_answers(motion, frame[0])[:, frame[1]]
     damper = -row.damping * moved.rate
     if (friction := friction_of(mechanism, index)) is not None:
-        damper = damper + friction_effort(motion, friction)
+        damper = damper + friction_effort(motion, friction, index)
     return RowEffort(moved, -row.stiffness * moved.stretch, damper, applied)
 
 

@@ -6,37 +6,43 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.errors import MechanismError
-from flexmb.kernels.calls import friction_bounds
+from flexmb.kernels.base.data import CompiledModel
+from flexmb.kernels.calls import friction_bounds, friction_efforts
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import JointFriction, Mechanism
 from flexmb.mechanism.state import Topology
+from flexmb.results.elements.motion import row_motion
 from flexmb.results.motion import Motion
 
 
 def friction_of(mechanism: Mechanism, row: int) -> JointFriction | None:
     """The dry friction to which the row of a force element belongs; None for other rows."""
     for friction in mechanism.frictions:
-        if mechanism.force_elements.get(friction.name) == (row,):
+        if row in mechanism.force_elements.get(friction.name, ()):
             return friction
     return None
 
 
-def friction_effort(motion: Motion, friction: JointFriction) -> Float[np.ndarray, "nt"]:
-    """The effort of a joint with dry friction, positive if it increases the coordinate.
+def friction_effort(motion: Motion, friction: JointFriction, row: int) -> Float[np.ndarray, "nt"]:
+    """The effort of a joint with dry friction in the free motion of a row, positive if it increases the coordinate.
 
-    While the joint slides, it follows from the stored reactions; while it sticks, it is the effort that holds it.
+    While the joint slides, it follows from the stored reactions and, if it is regularised, from the sliding velocity;
+    while it sticks, it is the effort that holds it.
     Raises `MechanismError` when the motion is not a simulated one, which has reactions.
     """
     mechanism, topologies = motion.mechanism, getattr(motion, "topologies", ())
     multipliers = getattr(motion, "multipliers", np.zeros((0, 0)))
-    if not topologies or multipliers.shape != (len(motion.t), mechanism.joint_rows):
+    exact = not friction.speed
+    if (exact and not topologies) or multipliers.shape != (len(motion.t), mechanism.joint_rows):
         raise MechanismError(
             f"The motion does not have the modes and reactions that determine the friction {friction.name!r}; only "
             "simulated motions have them."
         )
     flat, present = compiled(mechanism), [f.name for f in mechanism.frictions]
     own, efforts = present.index(friction.name), np.zeros(len(motion.t))
-    bounds, stuck = np.zeros(len(flat.friction_row)), mechanism.joint(friction.stuck).rows[0]
+    if not exact:
+        return _regularised(motion, multipliers, flat, own)[flat.friction_row.tolist().index(row)]
+    bounds, stuck = np.zeros(len(flat.friction_speed)), mechanism.joint(friction.stuck).rows[0]
     for k, topology in enumerate(_at(topologies, motion.t)):
         if friction.stuck in topology.locked:
             efforts[k] = -multipliers[k, stuck]
@@ -44,6 +50,20 @@ def friction_effort(motion: Motion, friction: JointFriction) -> Float[np.ndarray
             friction_bounds(flat, np.ascontiguousarray(multipliers[k]), bounds)
             efforts[k] = -direction * bounds[own]
     return efforts
+
+
+def _regularised(motion: Motion, multipliers: np.ndarray, flat: CompiledModel, own: int) -> Float[np.ndarray, "nc nt"]:
+    """The efforts of the regularised friction number `own`, at its places among the free motions of all frictions."""
+    places = range(flat.friction_start[own], flat.friction_start[own + 1])
+    rates, efforts = (
+        np.zeros((len(motion.t), len(flat.friction_row))),
+        np.zeros((len(motion.t), len(flat.friction_row))),
+    )
+    for c in places:
+        rates[:, c] = row_motion(motion, motion.mechanism.rows[flat.friction_row[c]]).rate
+    for k in range(len(motion.t)):
+        friction_efforts(flat, own, np.ascontiguousarray(multipliers[k]), rates[k], efforts[k])
+    return efforts.T
 
 
 def _at(topologies: Sequence[tuple[float, Topology]], times: np.ndarray) -> list[Topology]:

@@ -66,6 +66,10 @@ def test_a_continuous_pid_is_integrated_with_order_two_and_five():
     assert open_ / closed > 3.8
     assert errors(step=1e-3, coordinates="joint")[0].max() < 3e-6
     assert errors(method="radau", tolerance=1e-7)[0].max() < 1e-7
+    assert errors(method="bdf", tolerance=1e-7)[0].max() < 1e-6
+    assert (errors(method="bdf", step=4e-3)[0] < 1e-8).all()
+    coarse, fine = (errors(method="radau", step=step)[0] for step in (0.05, 0.025))
+    assert (np.log2(coarse / fine) > 4.5).all(), coarse / fine
     for coordinates in ("absolute", "joint"):
         assert errors(method="explicit", tolerance=1e-9, coordinates=coordinates)[0].max() < 2e-8
 
@@ -196,6 +200,27 @@ def test_closed_loop_eigenvalues_are_those_of_the_open_loop_with_feedback():
         ours, theirs = (np.sort_complex(np.linalg.eigvals(x)) for x in (found.state_matrix(), expected))
         assert np.abs(ours - theirs).max() < 1e-7 * np.abs(theirs).max()
         assert np.abs(ours - theirs)[np.abs(theirs).argsort()[:4]].max() < 1e-5
+
+
+def test_a_controller_couples_bodies_that_nothing_else_joins():
+    """Each of two rotors is on a spring of its own; the torque on the second follows the first one's angle."""
+    k, gain = np.array([50.0, 80.0]), 7.0
+    system = flexmb.System()
+    for n, name in enumerate(("first", "second")):
+        at = system.ground.at((3.0 * n, 0, 0))
+        body = system.add(flexmb.rigid_body(name, mass=1.0, inertia=(1, 1, 1)), position=(3.0 * n, 0, 0))
+        system.revolute(f"{name} pivot", at, body, axis=Z)
+        system.joint_spring(f"{name} spring", f"{name} pivot", stiffness=k[n])
+    law = controllers.linear(([], [], [], [[gain]]), inputs=["angle"], commands=["torque"])
+    system.controller(
+        "coupling", law, inputs={"angle": "coordinate:first pivot"}, outputs={"torque": "effort:second pivot"}
+    )
+    found = linear.linearise(system)
+    M, D, K = found.reduced()
+    assert [name.split(" about")[0] for name in found.coordinates] == ["first pivot", "second pivot"]
+    np.testing.assert_allclose(K, [[k[0], 0], [-gain, k[1]]], atol=1e-6 * k.max())
+    np.testing.assert_allclose(M, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(D, np.zeros((2, 2)), atol=1e-6 * k.max())
 
 
 def test_commands_of_loads_and_of_other_controllers():
@@ -466,9 +491,8 @@ def test_a_sampled_controller_does_not_track_its_limits_faster_than_its_samples(
 
 def test_what_does_not_include_controllers_refuses_them_by_name():
     continuous, sampled = rotor(controllers.pid(1.0)), rotor(controllers.pid(1.0, sample_time=0.1))
-    for method in ("bdf", "energy-momentum"):
-        with pytest.raises(ControllerError, match=f"The method '{method}' does not include controllers.*'servo'"):
-            flexmb.simulate(continuous, 0.1, method=method, step=0.01)
+    with pytest.raises(ControllerError, match=r"The method 'energy-momentum' does not include controllers.*'servo'"):
+        flexmb.simulate(continuous, 0.1, method="energy-momentum", step=0.01)
     with pytest.raises(ControllerError, match="energy-momentum"):
         flexmb.simulate(sampled, 0.1, method="energy-momentum", step=0.01)
     with pytest.raises(ControllerError, match="Linearisation does not include controllers that are sampled"):

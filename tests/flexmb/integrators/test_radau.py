@@ -12,8 +12,8 @@ from test_cli import is_picture
 import flexmb
 from flexmb.analyses.work_precision import work_precision
 from flexmb.errors import HistoryError, IntegratorError
-from flexmb.integrators.radau import ESTIMATE, LAGRANGE, NODES, REAL, A
 from flexmb.kernels.calls import displace, exponential_rates
+from flexmb.kernels.implicit.radau import ESTIMATE, LAGRANGE, NODES, REAL, A
 from flexmb.mechanism.compile import compiled
 from flexmb.plots.precision_plots import plot_work_precision
 from flexmb.simulation.history import HEADER

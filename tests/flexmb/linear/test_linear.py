@@ -123,6 +123,21 @@ def test_a_spinning_rotor_on_springs_splits_its_frequencies():
     assert np.abs(values[free]).max() ** 2 < 4 * np.finfo(float).eps * 1e4 / 0.02
 
 
+def test_the_state_matrix_has_the_eigenvalues_of_the_modes():
+    """A mass on a spring and a damper: they decay with `c / 2 m`."""
+    system = flexmb.System()
+    mass = system.add(flexmb.rigid_body("mass", mass=2.0, inertia=(1, 1, 1)))
+    place = system.ground.at((0, 0, 0))
+    system.bushing("mount", place, mass.at((0, 0, 0)), stiffness=(200.0, 3e2, 4e2, 5e2, 6e2, 7e2), damping=(1.2,) * 6)
+    found = flexmb.linear.linearise(system)
+    values = np.linalg.eigvals(found.state_matrix())
+    np.testing.assert_allclose(values.real.max(), -1.2 / 4.0, rtol=1e-9)
+    expected = found.modes().eigenvalues
+    both = np.concatenate([expected, expected.conj()])
+    assert len(values) == len(both)
+    assert np.abs(values[:, None] - both).min(axis=1).max() < 1e-9 * np.abs(values).max()
+
+
 def test_the_verb_prints_and_draws(tmp_path, monkeypatch):
     """The rod of the example, its crank held by its driver at rest: softer than free at both ends."""
     monkeypatch.chdir(tmp_path)

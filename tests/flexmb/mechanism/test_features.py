@@ -81,9 +81,9 @@ def with_controller(law):
     return system
 
 
-def friction_in_joints():
+def friction(**options):
     system, _ = ball_on_a_rail()
-    system.friction("here", "rail", 0.2)
+    system.friction("here", "rail", 0.2, **options)
     return system
 
 
@@ -132,7 +132,8 @@ MADE = {
     "controllers": lambda: with_controller(controllers.pid(1.0)),
     "controllers with states": lambda: with_controller(controllers.pid(1.0, 2.0)),
     "sampled controllers": lambda: with_controller(controllers.pid(1.0, sample_time=0.002)),
-    "friction in joints": friction_in_joints,
+    "friction that sticks": friction,
+    "regularised friction": lambda: friction(regularised=0.01),
     "groups of contacts": groups,
     "exact contacts": touching,
     "surface contacts": surfaces,

@@ -303,7 +303,7 @@ radius = 0.02
 
 def test_what_cannot_be_done_is_refused_by_name():
     for options, match in (
-        ({"method": "radau"}, "'radau' does not include dry friction.*'bearing'"),
+        ({"method": "radau"}, "'radau' does not include dry friction that sticks.*'bearing'"),
         ({"method": "energy-momentum", "step": 1e-2}, "'energy-momentum' does not include dry friction"),
     ):
         with pytest.raises(MechanismError, match=match):

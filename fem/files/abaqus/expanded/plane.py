@@ -13,14 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fem.errors import MeshError
-from fem.files.abaqus.deck import Deck, Plane
+from fem.files.abaqus.deck import Deck, Thin
 from fem.files.abaqus.element_types import kind_of
 from fem.files.abaqus.numbers import Numbers
 from fem.mesh.constraints import Equation
 from fem.mesh.unread import Stated, Unread
 
-COPIES = 5 * 10**8
-"""Numbers of copies of nodes begin here, above those of decks and below those of assemblies."""
 SECTOR = np.radians(1.0)
 """Half the angle of the sector of an axisymmetric element."""
 SOLID = {3: "C3D6", 4: "C3D8", 6: "C3D15", 8: "C3D20"}
@@ -52,7 +50,7 @@ def expand_plane(deck: Deck) -> Layers:
     return made
 
 
-def _expand(deck: Deck, made: Layers, number: int, plane: Plane, thickness: float) -> None:
+def _expand(deck: Deck, made: Layers, number: int, plane: Thin, thickness: float) -> None:
     n = len(plane.nodes)
     corners, half = (4 if n in (4, 8) else 3), (SECTOR if plane.family == "CAX" else thickness / 2)
     solid = SOLID[n] + ("R" if plane.name.endswith("R") and n in (4, 8) else "")
@@ -76,7 +74,7 @@ def _expand(deck: Deck, made: Layers, number: int, plane: Plane, thickness: floa
     deck.expanded.add(number)
 
 
-def _copy(deck: Deck, made: Layers, node: int, plane: Plane, half: float, side: int) -> int:
+def _copy(deck: Deck, made: Layers, node: int, plane: Thin, half: float, side: int) -> int:
     key = (node, plane.family, half, side)
     if key not in made.numbers:
         if node not in deck.nodes:
@@ -87,9 +85,8 @@ def _copy(deck: Deck, made: Layers, node: int, plane: Plane, half: float, side: 
                 f"{plane.source.label}: node {node} at ({x:g}, {y:g}, {z:g}); plane elements lie in z = 0, "
                 "axisymmetric ones at x >= 0."
             )
-        copy = made.numbers[key] = COPIES + len(made.numbers)
         turned = (x * np.cos(half), y, -side * x * np.sin(half))
-        deck.nodes[copy] = turned if plane.family == "CAX" else (x, y, side * half)
+        copy = made.numbers[key] = deck.add_node(turned if plane.family == "CAX" else (x, y, side * half))
         made.sources[copy] = plane.source
     return made.numbers[key]
 

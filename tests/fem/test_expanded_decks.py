@@ -1,0 +1,128 @@
+"""Shells and beams of decks as solids (`expand=True`): where the solids are, and how they move with the nodes of the deck."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import fem
+from fem.errors import MeshError, MeshWarning
+
+E, NU, RHO = 2.1e5, 0.3, 7.85e-9
+MATERIAL = f"*MATERIAL, NAME=M\n*ELASTIC\n{E}, {NU}\n*DENSITY\n{RHO}\n"
+STATIC = "*STEP\n*STATIC\n{}*END STEP\n"
+
+
+def written(folder, text):
+    path = folder / "thin.inp"
+    path.write_text(text)
+    return path
+
+
+def beam(folder, section, steps, kind="B32R", cells=4, length=100.0):
+    """A beam along x, its first axis y, clamped at its first node."""
+    n = cells * 2
+    text = "*NODE, NSET=ALL\n" + "".join(f"{k + 1}, {length * k / n}, 0, 0\n" for k in range(n + 1))
+    text += f"*ELEMENT, TYPE={kind}, ELSET=E\n"
+    text += "".join(f"{k + 1}, {2 * k + 1}, {2 * k + 2}, {2 * k + 3}\n" for k in range(cells))
+    text += f"*MATERIAL, NAME=M\n*ELASTIC\n{E}, 0.\n*BEAM SECTION, ELSET=E, MATERIAL=M, SECTION={section}\n0., 1., 0.\n"
+    return written(folder, text + f"*NSET, NSET=TIP\n{n + 1},\n*BOUNDARY\n1, 1, 6\n" + steps)
+
+
+def solved(path):
+    mesh, steps = fem.read_steps(path, expand=True)
+    model, results = fem.Model(mesh), []
+    for step in steps:
+        results.append(fem.solve_step(model, step, results[-1] if results else None))
+    return mesh, results
+
+
+@pytest.mark.parametrize(
+    ("section", "second_moments"),
+    [
+        ("RECT\n3., 2.", (2 * 3**3 / 12, 3 * 2**3 / 12)),
+        ("BOX\n3., 2., .1, .1, .1, .1", ((2 * 3**3 - 1.8 * 2.8**3) / 12, (3 * 2**3 - 2.8 * 1.8**3) / 12)),
+        ("PIPE\n2., .1", (np.pi / 4 * (2**4 - 1.9**4),) * 2),
+    ],
+)
+def test_expanded_beams_bend_as_beams(tmp_path, section, second_moments):
+    """Moments at the end bend a beam to M L^2 / (2 E I): the widths of a section are along its axes, and hollow
+    sections have the stiffness of their walls, to the square of the thickness of these."""
+    L, M = 900.0, 100.0
+    steps = STATIC.format(f"*CLOAD\n17, 6, {M}\n") + STATIC.format(f"*CLOAD, OP=NEW\n17, 5, -{M}\n")
+    mesh, results = solved(beam(tmp_path, section, steps, cells=8, length=L))
+    for result, component, second in zip(results, (1, 2), second_moments, strict=True):
+        found = result.displacements[mesh.nodes("TIP")[0], component]
+        assert found == pytest.approx(M * L**2 / (2 * E * second), rel=4e-3)
+
+
+def test_round_sections_have_their_corners_on_the_circle(tmp_path):
+    path = beam(tmp_path, "CIRC\n2.", STATIC.format("*CLOAD\n9, 1, 1.\n"))
+    mesh, _ = fem.read_steps(path, expand=True)
+    (cells,) = mesh.cells
+    radius = np.linalg.norm(mesh.points[np.unique(cells.connectivity)][:, 1:], axis=1)
+    np.testing.assert_allclose(radius, 2.0, rtol=1e-12)
+
+
+def folded(folder, kind="S8R", thickness="0.5", offset="", steps="*STEP\n*FREQUENCY\n8\n*END STEP\n"):
+    """Two strips of two cells that meet at a right angle."""
+    mesh = fem.structured_meshes.sheet("quad8", (10.0, 4.0), (4, 2))
+    x = mesh.points.copy()
+    over = x[:, 0] > 5
+    x[over, 2], x[over, 0] = x[over, 0] - 5, 5.0
+    nodes = "".join(f"{k}, {a}, {b}, {c}\n" for k, (a, b, c) in enumerate(x.tolist(), 1))
+    cells = "".join(
+        f"{k}, {', '.join(map(str, row))}\n" for k, row in enumerate((mesh.cells[0].connectivity + 1).tolist(), 1)
+    )
+    section = f"*SHELL SECTION, ELSET=E, MATERIAL=M{offset}\n{thickness}\n"
+    return written(folder, f"*NODE, NSET=ALL\n{nodes}*ELEMENT, TYPE={kind}, ELSET=E\n{cells}{MATERIAL}{section}{steps}")
+
+
+def test_folds_are_knots_that_move_and_turn_with_the_part(tmp_path):
+    """Both expansions at a fold move together: the free part has six motions without energy and no more, and its mass is
+    that of its strips, whatever the offset."""
+    for offset in ("", ", OFFSET=0.5"):
+        mesh, (result,) = solved(folded(tmp_path, offset=offset))
+        assert [len(block) for block in mesh.cells] == [8]
+        assert np.abs(result.frequencies[:6]).max() < 1e-4 * result.frequencies[6]
+        assert result.frequencies[6] > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        part = fem.Model(fem.read_mesh(folded(tmp_path), expand=True, ignore=["STEP"]))
+    assert part.mass == pytest.approx(RHO * 2 * 5 * 4 * 0.5, rel=1e-6)
+    part.require_free()
+
+
+def test_an_expanded_strip_bends_as_the_shell(tmp_path):
+    """A clamped strip under pressure on its bottom: w = p L^4 / (8 E I) without Poisson's ratio."""
+    mesh = fem.structured_meshes.sheet("quad8", (40.0, 2.0), (8, 1))
+    nodes = "".join(f"{k}, {a}, {b}, {c}\n" for k, (a, b, c) in enumerate(mesh.points.tolist(), 1))
+    cells = "".join(
+        f"{k}, {', '.join(map(str, row))}\n" for k, row in enumerate((mesh.cells[0].connectivity + 1).tolist(), 1)
+    )
+    clamped = "".join(f"{n + 1},\n" for n in np.flatnonzero(mesh.points[:, 0] == 0))
+    text = f"*NODE, NSET=ALL\n{nodes}*ELEMENT, TYPE=S8R, ELSET=E\n{cells}*NSET, NSET=FIX\n{clamped}"
+    text += f"*MATERIAL, NAME=M\n*ELASTIC\n{E}, 0.\n*SHELL SECTION, ELSET=E, MATERIAL=M\n0.5\n*BOUNDARY\nFIX, 1, 6\n"
+    read, (result,) = solved(written(tmp_path, text + STATIC.format("*DLOAD\nE, P, 1e-3\n")))
+    tip = result.displacements[(read.points[:, 0] == 40.0) & (read.node_ids < 1000), 2]
+    np.testing.assert_allclose(tip, 1e-3 * 40**4 / (8 * E * 0.5**3 / 12), rtol=2e-3)
+
+
+def test_nodal_thicknesses_that_no_section_asks_for_say_nothing(tmp_path):
+    path = folded(tmp_path, steps="*NODAL THICKNESS\nALL, 2.\n")
+    mesh = fem.read_mesh(path, expand=True)
+    assert any("NODAL THICKNESS, line" in text and "has no effect" in text for text in mesh.warnings)
+    path = folded(tmp_path, offset=", NODAL THICKNESS", steps="*NODAL THICKNESS\nALL, 2.\n")
+    with pytest.raises(MeshError, match="SHELL SECTION, line"):
+        fem.read_mesh(path, expand=True)
+
+
+def test_what_cannot_be_expanded_is_refused(tmp_path):
+    hollow = beam(tmp_path, "PIPE\n2., .1", "")
+    with pytest.raises(MeshError, match=r"BEAM SECTION, line \d+ of thin.inp: hollow"):
+        fem.read_mesh(hollow, expand=True)
+    with pytest.raises(MeshError, match="expand=True is for decks"):
+        fem.read_mesh(tmp_path / "thin.msh", expand=True)
+    along = beam(tmp_path, "RECT\n3., 2.", "").read_text().replace("0., 1., 0.", "1., 0., 0.")
+    with pytest.raises(MeshError, match="its first axis is along the beam"):
+        fem.read_mesh(written(tmp_path, along), expand=True)

@@ -1,0 +1,202 @@
+"""Regularised friction in joints: closed forms of bodies with a constant load, and independent integration.
+
+A sliding velocity u with u' = -b tanh(u/e) falls as sinh(u/e) = sinh(u0/e) exp(-b t/e).
+"""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import flexmb
+from flexmb.errors import MechanismError
+from flexmb.files import load_model, load_result, save_result
+
+G = 9.81
+MASS, INERTIA, RADIUS, MU = 2.0, 0.05, 0.03, 0.2
+SPIN = np.array([3.0, -1.0, 2.0])
+
+
+def ball(regularised):
+    """A ball in a socket under its weight; its friction has a constant moment of 0.2 * 0.03 * 2 g."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("ball", mass=MASS, inertia=(INERTIA,) * 3), angular_velocity=SPIN)
+    system.spherical("socket", system.ground.at((0, 0, 0)), body)
+    system.friction("rub", "socket", MU, radius=RADIUS, regularised=regularised)
+    return system
+
+
+def sleeve(inertia, regularised=0.05, radius=0.1, span=None):
+    """A sleeve that slides and turns on a horizontal shaft."""
+    system = flexmb.System(gravity=(0, -G, 0))
+    body = system.add(
+        flexmb.rigid_body("sleeve", mass=MASS, inertia=(1.0, 1.0, inertia)),
+        velocity=(0, 0, 1.5),
+        angular_velocity=(0, 0, 20.0),
+    )
+    system.cylindrical("shaft", system.ground.at((0, 0, 0)), body, axis=(0, 0, 1))
+    system.friction("rub", "shaft", MU, radius=radius, regularised=regularised, span=span)
+    return system
+
+
+def falling(u0, deceleration, e, t):
+    return e * np.arcsinh(np.sinh(u0 / e) * np.exp(-deceleration * t / e))
+
+
+METHODS = [
+    ("generalised-alpha", {"step": 2e-3}, 1e-5),
+    ("hht", {"step": 2e-3}, 1e-5),
+    ("generalised-alpha", {"tolerance": 1e-7}, 1e-5),
+    ("radau", {"tolerance": 1e-8}, 1e-6),
+    ("bdf", {"tolerance": 1e-8}, 1e-5),
+    ("explicit", {"tolerance": 1e-8}, 1e-6),
+]
+
+
+@pytest.mark.parametrize(("method", "options", "accuracy"), METHODS)
+def test_a_spinning_ball_comes_to_rest_with_a_constant_moment(method, options, accuracy):
+    result = flexmb.simulate(ball(0.1), 1.9, method=method, output_step=0.1, **options)
+    u0, deceleration = np.linalg.norm(SPIN), MU * RADIUS * MASS * G / INERTIA
+    expected = falling(u0, deceleration, 0.1, result.t)[:, None] * SPIN / u0
+    assert result.w[:, 3:] == pytest.approx(expected, abs=accuracy * u0)
+    assert result.ledger.damper_heat[-1] == pytest.approx(0.5 * INERTIA * u0**2, rel=1e-4)
+    assert np.abs(result.ledger.residual).max() < 1e-5 * result.ledger.exchange
+
+
+def test_the_ball_stops_at_the_time_of_exact_friction():
+    """The regularising velocity is 1/40,000 of the spin; each step finds the friction in two corrections."""
+    stop = np.linalg.norm(SPIN) * INERTIA / (MU * RADIUS * MASS * G)
+    result = flexmb.simulate(ball(1e-4), 2.0, step=5e-3, output_step=5e-3)
+    speed = np.linalg.norm(result.w[:, 3:], axis=1)
+    moving = result.t < stop - 0.01
+    assert speed[moving] == pytest.approx(np.linalg.norm(SPIN) * (1 - result.t[moving] / stop), abs=1e-9)
+    assert speed[result.t > stop + 0.01].max() < 1e-4
+    assert result.statistics.iterations / result.statistics.steps < 2.1
+    spoken = result.force("rub")[:, 3:]
+    assert np.linalg.norm(spoken[moving], axis=1) == pytest.approx(MU * RADIUS * MASS * G, rel=1e-9)
+    assert result.energy_by_element()["rub"].heat[-1] == pytest.approx(0.5 * INERTIA * SPIN @ SPIN, rel=1e-4)
+
+
+def test_a_sleeve_with_the_inertia_of_a_hoop_slides_along_a_straight_line():
+    """With J = m R^2, translation and rotation slow down alike: |u|' = -mu g, with u = (v, R omega)."""
+    result = flexmb.simulate(sleeve(MASS * 0.01), 1.5, step=2e-3, output_step=0.1)
+    u0 = np.hypot(1.5, 2.0)
+    expected = falling(u0, MU * G, 0.05, result.t)
+    assert result.coordinate_rate("shaft", "translation") == pytest.approx(0.6 * expected, abs=2e-6)
+    assert result.coordinate_rate("shaft", "rotation") == pytest.approx(8.0 * expected, abs=2e-5)
+    assert result.effort("rub", "translation z")[0] == pytest.approx(-0.6 * MU * MASS * G)
+    assert result.effort("rub", "rotation")[0] == pytest.approx(-0.8 * 0.1 * MU * MASS * G)
+
+
+@pytest.mark.parametrize(("method", "options", "accuracy"), METHODS[:1] + METHODS[3:6])
+def test_another_sleeve_follows_an_independent_integration(method, options, accuracy):
+    inertia, e, radius = 0.004, 0.05, 0.1
+
+    def rates(t, y):
+        u = np.array([y[0], radius * y[1]])
+        size = np.hypot(*u)
+        force = -MU * MASS * G * np.tanh(size / e) * u / size
+        return [force[0] / MASS, radius * force[1] / inertia]
+
+    found = solve_ivp(rates, (0, 0.6), [1.5, 20.0], rtol=1e-11, atol=1e-12, method="Radau", t_eval=[0.3, 0.6]).y
+    result = flexmb.simulate(sleeve(inertia), 0.6, method=method, output_step=0.3, **options)
+    assert result.coordinate_rate("shaft", "translation")[1:] == pytest.approx(found[0], rel=10 * accuracy)
+    assert result.coordinate_rate("shaft", "rotation")[1:] == pytest.approx(found[1], rel=10 * accuracy, abs=2e-3)
+
+
+def test_regularised_friction_of_other_joints_approaches_the_exact_one():
+    way = {}
+    for regularised in (1e-2, 1e-3):
+        system = flexmb.System(gravity=(0, -G, 0))
+        rotor = system.add(flexmb.rigid_body("rotor", mass=2.0, inertia=(0.05,) * 3))
+        system.revolute("pin", system.ground.at((0, 0, 0)), rotor, axis=(0, 0, 1))
+        system.set_speed("pin", 6.0)
+        system.friction("bearing", "pin", 0.2, radius=0.02, regularised=regularised)
+        block = system.add(flexmb.rigid_body("block", mass=3.0, inertia=(0.1,) * 3), velocity=(2.0, 0, 0))
+        system.prismatic("guide", system.ground.at((0, 0, 0)), block, axis=(1, 0, 0))
+        system.friction("rail", "guide", 0.3, regularised=regularised)
+        result = flexmb.simulate(system, 5.0, step=5e-3)
+        way[regularised] = np.array([result.coordinate("pin")[-1], result.coordinate("guide")[-1]])
+    exact = [0.5 * 6**2 / (0.2 * 0.02 * 2 * G / 0.05), 0.5 * 2**2 / (0.3 * G)]
+    assert (np.abs(way[1e-3] - exact) < 0.2 * np.abs(way[1e-2] - exact)).all()
+
+
+def test_a_span_of_a_sleeve_carries_moments():
+    """Its weight at 0.4 beside the sleeve loads the bearings at +-0.1 with m g (1/2 +- 2)."""
+    system = flexmb.System(gravity=(0, -G, 0))
+    body = system.add(
+        flexmb.rigid_body("sleeve", mass=MASS, inertia=(1.0,) * 3), position=(0, 0, 0.4), velocity=(0, 0, 1.5)
+    )
+    system.cylindrical("shaft", system.ground.at((0, 0, 0)), body, axis=(0, 0, 1), at=(0, 0, 0))
+    system.friction("rub", "shaft", MU, radius=0.1, span=0.2, regularised=0.01)
+    result = flexmb.simulate(system, 0.01, step=1e-3)
+    assert result.effort("rub", "translation")[0] == pytest.approx(-MU * MASS * G * (2.5 + 1.5), rel=1e-9)
+
+
+def test_files_keep_it(tmp_path):
+    result = flexmb.simulate(sleeve(0.02), 0.1, step=1e-3, output_step=0.01)
+    again = load_result(save_result(result, tmp_path / "sleeve.h5"))
+    assert again.mechanism.frictions == result.mechanism.frictions
+    assert again.force("rub") == pytest.approx(result.force("rub"))
+    (tmp_path / "model.toml").write_text(
+        """
+gravity = [0.0, 0.0, -9.81]
+simulation = { duration = 1.0 }
+[bodies.ball]
+kind = "rigid"
+mass = 2.0
+inertia = [0.05, 0.05, 0.05]
+[[joints]]
+name = "socket"
+kind = "spherical"
+a = "ground"
+b = "ball"
+at = [0.0, 0.0, 0.0]
+[[frictions]]
+name = "rub"
+joint = "socket"
+coefficient = 0.2
+radius = 0.03
+regularised = 0.1
+"""
+    )
+    assert load_model(tmp_path / "model.toml").system.build().frictions == ball(0.1).build().frictions
+
+
+def test_a_simulation_continues():
+    whole = flexmb.simulate(ball(0.1), 1.0, step=5e-3, output_step=0.5)
+    rest = flexmb.simulate(ball(0.1), 0.5, step=5e-3, initial_state=whole.state(1))
+    assert rest.w[-1] == pytest.approx(whole.w[-1], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("joint", "options", "match"),
+    [
+        ("spherical", {"radius": 0.1}, "several free motions.*regularised="),
+        ("cylindrical", {"radius": 0.1}, "several free motions.*regularised="),
+        ("cylindrical", {"radius": 0.0, "regularised": 0.1}, "a positive one of its sleeve"),
+        ("cylindrical", {"radius": 0.1, "axial_radius": 0.1, "regularised": 0.1}, "only a revolute joint"),
+        ("spherical", {"regularised": 0.1}, "needs the radius"),
+        ("spherical", {"radius": 0.1, "span": 0.1, "regularised": 0.1}, "a spherical joint has no span"),
+        ("spherical", {"radius": 0.1, "regularised": 0.0}, "regularised must be positive"),
+        ("revolute", {"radius": 0.1, "regularised": 0.1, "static": 0.3}, "Omit one of them"),
+        ("universal", {"radius": 0.1, "regularised": 0.1}, "'universal', for which there is no law of friction"),
+    ],
+)
+def test_what_cannot_be_is_refused(joint, options, match):
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1.0,) * 3))
+    system.joint(joint, "joint", system.ground.at((0, 0, 0)), body)
+    with pytest.raises(MechanismError, match=match):
+        system.friction("rub", "joint", 0.2, **options)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "match"),
+    [
+        ("energy-momentum", {"step": 1e-2}, "The method 'energy-momentum'"),
+        ("explicit", {"coordinates": "joint"}, "The explicit method in joint coordinates"),
+    ],
+)
+def test_methods_without_reactions_refuse_it(method, options, match):
+    with pytest.raises(MechanismError, match=match + " does not include regularised friction.*'rub'"):
+        flexmb.simulate(ball(0.1), 1.0, method=method, **options)

@@ -46,6 +46,7 @@ class Surface:
       zero at sharp edges.
     - `spacing` (n,): mean distance to the neighbours.
     - `sharp` (n,): whether faces of the surface meet at more than 30 degrees there.
+    - `halves` (nq, 2): the triangles (a, b, c) and (a, c, d) of each face with four nodes.
 
     Units: consistent.
     """
@@ -60,6 +61,7 @@ class Surface:
     curvatures: Float[np.ndarray, "n 2"]
     spacing: Float[np.ndarray, " n"]
     sharp: Bool[np.ndarray, " n"]
+    halves: Int[np.ndarray, "nq 2"]
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -141,7 +143,7 @@ def surface_of(mesh: Mesh, name: str, where: Any, owner: str) -> Surface:
     triangles = local[_triangles(places)]
     points = mesh.points[nodes]
     curvatures, spacing = _curvatures(points, normals, triangles, sharp)
-    return Surface(name, faces, nodes, points, triangles, areas, normals, curvatures, spacing, sharp)
+    return Surface(name, faces, nodes, points, triangles, areas, normals, curvatures, spacing, sharp, _halves(places))
 
 
 def require_distinct(surfaces: Sequence[Surface], owner: str) -> None:
@@ -219,6 +221,16 @@ def _triangles(places: Sequence[Place]) -> np.ndarray:
     for block, side, rows, _ in places:
         nodes = block.connectivity[rows][:, list(side)]
         found += [nodes[:, list(part)] for part in FACE_TRIANGLES[len(side)]]
+    return np.concatenate(found)
+
+
+def _halves(places: Sequence[Place]) -> np.ndarray:
+    """The places (nq, 2) among `_triangles` of both halves of the faces with four nodes."""
+    found, first = [np.zeros((0, 2), dtype=np.int64)], 0
+    for _, side, rows, _ in places:
+        if len(side) == 4:
+            found.append(first + np.column_stack([np.arange(len(rows)), len(rows) + np.arange(len(rows))]))
+        first += len(rows) * len(FACE_TRIANGLES[len(side)])
     return np.concatenate(found)
 
 

@@ -1,7 +1,7 @@
 """Surfaces of bodies where other bodies touch them, with their elastic motion."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -25,6 +25,7 @@ class BodySurface:
     - `pairs` (p, 2), `second` (n, 3, p): displacements of second order for pairs (i, j), i <= j, of elastic
       coordinates: `sum_p weight_p second_p eta_i eta_j`, weight 1/2 for i = j and 1 otherwise.
     - `places` (n,): the places of the nodes among those of the body's `compliance`.
+    - `halves` (nq, 2): as in `fem.Surface`.
 
     Raises `MatrixError` when an array is not finite or does not fit the number of nodes.
     """
@@ -40,6 +41,7 @@ class BodySurface:
     pairs: Int[np.ndarray, "p 2"]
     second: Float[np.ndarray, "n 3 p"]
     places: Int[np.ndarray, " n"]
+    halves: Int[np.ndarray, "nq 2"] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
 
     def __post_init__(self) -> None:
         n, m, p = len(self.nodes), np.shape(self.rows)[-1], len(self.pairs)
@@ -79,7 +81,7 @@ def body_surfaces(
         second = np.zeros((len(s.nodes), 3, 0)) if quadratic is None else quadratic.shapes[s.nodes]
         places = np.searchsorted(nodes, s.nodes)
         shape = (s.nodes, s.points, s.triangles, s.areas, s.normals, s.curvatures, s.spacing)
-        found[name] = BodySurface(*shape, shapes[s.nodes], pairs, second, places)
+        found[name] = BodySurface(*shape, shapes[s.nodes], pairs, second, places, s.halves)
     return found
 
 

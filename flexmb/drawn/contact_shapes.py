@@ -34,7 +34,8 @@ def shapes_in(mechanism: Mechanism) -> Iterator[tuple[int, ContactShape]]:
     for contact in mechanism.contacts:
         yield from zip(contact.markers, contact.pair, strict=True)
     for surface in mechanism.surface_contacts:
-        yield surface.marker, surface.rigid
+        if (shape := surface.rigid) is not None:
+            yield surface.marker, shape
     for group in mechanism.contact_groups:
         yield from zip(group.markers, group.shapes, strict=True)
 

@@ -1,4 +1,4 @@
-"""Checks of flexible surfaces that touch rigid shapes (flexmb/kernels/equations/skins.py)."""
+"""Checks of flexible surfaces that touch (flexmb/kernels/equations/skins.py)."""
 
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
@@ -9,7 +9,7 @@ DRAWN = 1e-6
 
 
 def require_apart(equations: Equations) -> None:
-    """Raises `MechanismError` when a node overlaps its shape at the last state, with the forces of this state."""
+    """Raises `MechanismError` when a node overlaps what it touches at the last state, with the forces of this state."""
     mechanism, gaps = equations.mechanism, equations.workspace.skin_gap
     if not len(gaps):
         return
@@ -20,9 +20,11 @@ def require_apart(equations: Equations) -> None:
         contact = mechanism.surface_contacts[s]
         body = mechanism.bodies[contact.body]
         node = body.surfaces[contact.surface].nodes[k - equations.flat.skin_node[s]]
+        shape = contact.rigid
+        what = repr(mechanism.bodies[contact.other].name) if shape is None else f"the {shape.title}"
         raise MechanismError(
             f"Contact {contact.name!r}: node {node} of the surface {contact.surface!r} of {body.name!r} begins "
-            f"inside the {contact.rigid.title}, {-gaps[k]:.6g} deep (at most {limit:.3g}, {DRAWN:g} of the mechanism). "
+            f"inside {what}, {-gaps[k]:.6g} deep (at most {limit:.3g}, {DRAWN:g} of the mechanism). "
             "Move the body away, or turn the axis of a plane, which points away from its body."
         )
 

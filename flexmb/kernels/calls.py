@@ -76,7 +76,8 @@ def _entry(function: Any, text: str) -> Callable[..., Any]:
 _record(
     CompiledModel,
     d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach group_law "
-    "group_shape line_numbers station_point station_tangent skin_shape skin_ball skin_swing node_point",
+    "group_shape line_numbers station_point station_tangent skin_shape skin_ball skin_swing other_ball other_swing "
+    "node_point node_across node_bend tree_boxes",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes "
     "node_rows velocity_matrix",
     d4="marker_second node_second",
@@ -88,9 +89,11 @@ _record(
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
     "signal_angle signal_index signal_rate contact_point point_contact contact_feature body_group group_start "
-    "group_pair group_record group_marker line_kind line_body line_function line_station skin_body "
-    "skin_marker skin_node node_skin node_place compliance_start compliance_size velocity_body",
-    i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
+    "group_pair group_record group_marker line_kind line_body line_function line_station skin_body skin_marker "
+    "skin_other skin_node mate_node stencil_start node_skin node_body node_place compliance_start compliance_size "
+    "velocity_body",
+    i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers "
+    "skin_facet skin_tree facet_nodes",
     b1="marker_moves marker_used",
 )
 _record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude rows")
@@ -98,10 +101,12 @@ _record(
     Workspace,
     d2="wrenches sliding_x sliding_change sliding_slopes answer settling control_answer control_settling "
     "command_slopes command_force command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
-    "sixes point_at touch_force touch_rate near near_S skin_bare skin_at skin_seen skin_before skin_force",
-    d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change",
+    "sixes point_at touch_force touch_rate near near_S skin_bare skin_bent skin_at skin_seen skin_before skin_force "
+    "skin_normal skin_place",
+    d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change skin_turn",
     d4="touch_G skin_G",
-    i1="touch_count touch_point point_feature skin_near skin_known skin_list",
+    i1="touch_count touch_point point_feature skin_near skin_known skin_list skin_marked skin_found "
+    "stencil_count stencil_node",
 )
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
 _record(
@@ -238,7 +243,7 @@ largest_violations = _entry(postprocess.largest_violations, "CompiledModel d2 d3
 
 place_skins = _entry(skins.place_skins, "CompiledModel d1 MarkerKinematics Workspace b")
 skin_rows = _entry(skins.skin_rows, "CompiledModel d1 MarkerKinematics Workspace i i")
-skins_along = _entry(skins.skins_along, "CompiledModel d2 d2 d2 MarkerKinematics Workspace d2 d3 d4 d3 d2")
+skins_along = _entry(skins.skins_along, "CompiledModel d2 d2 d2 MarkerKinematics Workspace d2 d3 d4 d3 d2 d3 d2")
 
 # derivatives
 keep = _entry(adjoint.keep, "IntegratorState Track i")

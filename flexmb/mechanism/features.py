@@ -27,6 +27,7 @@ Feature = Literal[
     "exact contacts",
     "surface contacts",
     "rubbing surfaces",
+    "facing surfaces",
 ]
 CONTINUOUS: frozenset[Feature] = frozenset({"controllers", "controllers with states"})
 SMOOTH: frozenset[Feature] = CONTINUOUS | {"lines", "velocity matrices", "velocity rows", "element states"}
@@ -126,6 +127,11 @@ FEATURES: dict[Feature, _Kind] = {
         lambda m: [contact.name for contact in m.surface_contacts if contact.friction],
         "the friction of flexible surfaces, whose backward differences in time have no discrete energy",
         "generalised-alpha and HHT do; here give them no friction.",
+    ),
+    "facing surfaces": _Kind(
+        lambda m: [contact.name for contact in m.surface_contacts if contact.rigid is None],
+        "contacts of two flexible surfaces, whose points move over the facets of the other one",
+        "generalised-alpha and HHT do.",
     ),
 }
 MOST_NAMES = 6

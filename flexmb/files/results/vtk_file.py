@@ -78,12 +78,16 @@ def _beside_mesh(body: Body) -> Surface | None:
 def _films(result: Result) -> dict[int, np.ndarray]:
     """The pressures (nt, n) at the nodes of the meshes of bodies whose flexible surfaces touch."""
     films: dict[int, np.ndarray] = {}
+    bodies = result.mechanism.bodies
     for contact in result.mechanism.surface_contacts:
-        mesh = result.mechanism.bodies[contact.body].mesh
-        if mesh is not None:
-            over = surface_contact_motion(result, contact.name)
-            film = films.setdefault(contact.body, np.zeros((len(result.t), len(mesh.points))))
-            film[:, over.nodes] += over.pressure
+        over = surface_contact_motion(result, contact.name)
+        pressed = [(contact.body, over.nodes, over.pressure)]
+        if over.other is not None:
+            pressed.append((over.other.body, over.other.nodes, over.other.pressure))
+        for body, nodes, pressure in pressed:
+            if (mesh := bodies[body].mesh) is not None:
+                film = films.setdefault(body, np.zeros((len(result.t), len(mesh.points))))
+                film[:, nodes] += pressure
     return films
 
 

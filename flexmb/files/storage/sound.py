@@ -136,6 +136,8 @@ def _require_surfaces(body: Body, nodes: int | None) -> None:
         what, n = f"surface {name!r} of {body.name!r}", len(surface.nodes)
         require_places(surface.nodes, (n,), 0, n if nodes is None else nodes, f"the nodes of {what}")
         require_places(surface.triangles, (len(surface.triangles), 3), 0, n, f"the triangles of {what}")
+        halves = len(surface.triangles)
+        require_places(surface.halves, (len(surface.halves), 2), 0, halves, f"the halves of quadrilaterals of {what}")
         require_places(surface.pairs, (len(surface.pairs), 2), 0, body.modes, f"the pairs of shapes of {what}")
         if body.compliance is not None:
             require_places(surface.places, (n,), 0, there, f"the places of {what}")

@@ -42,7 +42,7 @@ from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.contacts.exact import OPEN, STICKS, ExactContact, point_states, points_of_pair, require_exact
 from flexmb.mechanism.contacts.group import require_kinds
-from flexmb.mechanism.contacts.surface import SurfaceContact
+from flexmb.mechanism.contacts.surface import RIGID, SurfaceContact
 from flexmb.mechanism.control.controller import MEASURED, Controller, Signal
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.lines.line import Line, nodes_of
@@ -166,7 +166,12 @@ def _require_surface_contact(m: Mechanism, contact: SurfaceContact) -> None:
     require_index(contact.marker, 0, len(m.markers), f"the marker of {what}")
     require_index(contact.body, 0, len(m.bodies), f"the body of {what}")
     require(len(contact.shape) == 4, f"the shape of {what} has {len(contact.shape)} numbers, expected 4")
-    _shape(contact.shape, what)
+    if contact.other == RIGID:
+        _shape(contact.shape, what)
+    else:
+        require_index(contact.other, 0, len(m.bodies), f"the other body of {what}")
+        require(m.markers[contact.marker].body == contact.other, f"the marker of {what} is not on its other body")
+        contact.other_of(m.bodies)
     nodes = len(contact.surface_of(m.bodies).nodes)
     require(contact.nodes == nodes, f"{what} has {contact.nodes} nodes, its surface {nodes}")
     require(m.markers[contact.marker].body != contact.body, f"{what} is that of a body with itself")

@@ -237,3 +237,17 @@ def tangents(n):
     share = along * (3.0 * n[0] - 6.0 * n[1] + 2.0 * n[2]) / 7.0
     t = (3.0 / 7.0 - share * x, -6.0 / 7.0 - share * y, 2.0 / 7.0 - share * z)
     return t, cross(n, t)
+
+
+@njit(cache=True)
+def tangents_near(n, a):
+    """Two unit vectors across a unit vector `n` and each other, the first in the plane of `n` and the unit vector `a`:
+    they change smoothly with `n`, unless it is within 6 degrees of `a` or of its opposite."""
+    along = dot(a, n)
+    t = (a[0] - along * n[0], a[1] - along * n[1], a[2] - along * n[2])
+    square = dot(t, t)
+    if square < 0.01:
+        return tangents(n)
+    size = 1.0 / math.sqrt(square)
+    t = (size * t[0], size * t[1], size * t[2])
+    return t, cross(n, t)

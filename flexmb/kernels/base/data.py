@@ -156,24 +156,40 @@ class CompiledModel(NamedTuple):
     point_contact: np.ndarray  # (np,) contact of each point
     contact_state: int  # first of the states of contacts: mode and force (3) of each point
     contact_feature: np.ndarray  # (nk,) first of the states that hold the pairs of features of its points, -1 for none
-    skin_body: np.ndarray  # (ns,) body of each surface that touches a shape; see kernels/equations/skins.py
-    skin_marker: np.ndarray  # (ns,) marker of the shape
+    skin_body: np.ndarray  # (ns,) body of each surface that touches others; see kernels/equations/skins.py
+    skin_marker: np.ndarray  # (ns,) marker of the rigid shape, or at the frame of the other flexible body
     skin_shape: np.ndarray  # (ns, 4) code and dimensions of the shape
     skin_reach: np.ndarray  # (ns,) radius of the ball about the marker that contains the shape, inf for none
     skin_friction: np.ndarray  # (ns,) coefficient
     skin_ball: np.ndarray  # (ns, 4) centre and radius of the ball that contains the undeformed nodes, in the body frame
     skin_swing: np.ndarray  # (ns, mmax) largest displacement of a node per unit of each elastic coordinate
     skin_bend: np.ndarray  # (ns,) largest displacement of second order per square of the elastic coordinates
-    skin_node: np.ndarray  # (ns+1,) first of the nodes of each surface
-    node_skin: np.ndarray  # (nn,) surface of each node
-    node_place: np.ndarray  # (nn,) its place in the residual compliance of the body
-    node_point: np.ndarray  # (nn, 3)
-    node_rows: np.ndarray  # (nn, 3, mmax)
-    node_second: np.ndarray  # (nn, 3, mmax, mmax), or (0, ...) if no node moves to second order
+    skin_other: np.ndarray  # (ns,) body of the flexible surface that it faces, -1 for a rigid shape
+    other_ball: np.ndarray  # (ns, 4) the same of this surface
+    other_swing: np.ndarray  # (ns, mmax)
+    other_bend: np.ndarray  # (ns,)
+    skin_range: np.ndarray  # (ns,) distance beyond which two flexible surfaces do not face each other, the largest of:
+    facet_range: np.ndarray  # (nf,) the same of each facet, to both sides
+    skin_node: np.ndarray  # (ns+1,) first of the nodes of each surface, which are its points
+    mate_node: np.ndarray  # (ns+1,) first of those of the flexible surface that it faces, after all points
+    skin_facet: np.ndarray  # (ns, 3) first of the facets of both, and end, if they face each other
+    skin_tree: np.ndarray  # (ns, 2) first box and levels of the tree over the facets of the other one
+    facet_nodes: np.ndarray  # (nf, 4) nodes of each facet; the fourth is the rest of a quadrilateral, -1 for none
+    tree_boxes: np.ndarray  # (nx, 6) low and high corners, undeformed; see flexmb/contact/mesh_data.py
+    stencil_start: np.ndarray  # (nn+1,) room for the stencil of each point
+    node_across: np.ndarray  # (nn, 3) unit vector across the undeformed normal of each point, in the body frame
+    node_bend: np.ndarray  # (nn, 3) what the normal of a point has beyond the mean of its undeformed facets
+    node_area: np.ndarray  # (nn,) area that each point stands for
+    node_skin: np.ndarray  # (nn,) surface of each point
+    node_body: np.ndarray  # (nk,) body of each node
+    node_place: np.ndarray  # (nk,) its place in the residual compliance of the body
+    node_point: np.ndarray  # (nk, 3)
+    node_rows: np.ndarray  # (nk, 3, mmax)
+    node_second: np.ndarray  # (nk, 3, mmax, mmax), or (0, ...) if no node moves to second order
     compliance_start: np.ndarray  # (nb,) start in `compliance_entries` of the residual compliance of each body
     compliance_size: np.ndarray  # (nb,) its number of rows
     compliance_entries: np.ndarray
-    skin_state: int  # first of the states of these surfaces: the force (3) of each node
+    skin_state: int  # first of the states of these surfaces: the force (3) of each point
     body_group: np.ndarray  # (nb,) number of the group of bodies that rows connect; of a body alone, -1 - b
 
 
@@ -258,19 +274,29 @@ class Workspace(NamedTuple):
     touch_force: np.ndarray  # (np, 3) forces of touching points: along the normal and across it
     touch_rate: np.ndarray  # (np, 3) rates of separation and slip
     touch_G: np.ndarray  # (np, 3, 2, 6+mmax) derivatives of these with respect to the motions of both bodies
-    skin_near: np.ndarray  # (ns,) 1 for surfaces that may touch their shape
-    skin_gap: np.ndarray  # (nn,) distance of each node from its shape
-    skin_bare: np.ndarray  # (nn, 3) position in the body frame, without the residual displacement
-    skin_at: np.ndarray  # (nn, 3) position in the body frame
-    skin_seen: np.ndarray  # (nn, 3) position in the axes of the shape
-    skin_before: np.ndarray  # (nn, 3) the same at the beginning of a step
+    skin_near: np.ndarray  # (ns,) 1 for surfaces that may touch
+    skin_turn: np.ndarray  # (ns, 3, 3) attitude of the body in the axes of the flexible body that it faces
+    skin_gap: np.ndarray  # (nn,) distance of each point from what it touches
+    skin_bare: np.ndarray  # (nk, 3) positions of nodes in the body frame, without the residual displacement
+    skin_bent: np.ndarray  # (nk, 3) the residual displacement of the last evaluation, between flexible surfaces
+    skin_at: np.ndarray  # (nk, 3) positions in the body frame
+    skin_seen: np.ndarray  # (nk, 3) positions in the axes of the shape or of the other body
+    skin_before: np.ndarray  # (nk, 3) the same at the beginning of a step
+    skin_normal: np.ndarray  # (nn, 3) outer unit normals at points that face a flexible surface, in body axes
+    skin_share: np.ndarray  # (nn,) area of each point that faces the other surface
+    skin_found: np.ndarray  # (most facets,) facets in a box
+    skin_place: np.ndarray  # (nn, 3) where the force of each point acts, in the body frame
     skin_axes: np.ndarray  # (nn, 3, 3) the normal and two directions across it, in rows, in body axes
-    skin_force: np.ndarray  # (nn, 3) forces on the nodes in body axes
+    stencil_count: np.ndarray  # (nn,) number of nodes of each point
+    stencil_node: np.ndarray  # (nt,) the nodes
+    stencil_weight: np.ndarray  # (nt,) and their weights, negative on the other surface
+    skin_force: np.ndarray  # (nk, 3) forces on the nodes in body axes
     skin_G: np.ndarray  # (nn, 3, 2, 6+mmax) derivatives along these directions by the motions of both bodies
     skin_X: np.ndarray  # (nn, 3, nv) responses to unit forces along them: displacements
     skin_change: np.ndarray  # (nn, 3, nr) and multipliers
-    skin_known: np.ndarray  # (nn,) 1 for nodes whose responses belong to the matrix of the step
-    skin_list: np.ndarray  # (nn,) nodes that carry forces
+    skin_known: np.ndarray  # (nn,) 1 for points whose responses belong to the matrix of the step
+    skin_list: np.ndarray  # (nk,) a list of nodes
+    skin_marked: np.ndarray  # (nk,) marks of nodes
     near: np.ndarray  # (NEAR, 8) contact points of one pair of shapes; see kernels/contact/shapes.py
     near_d: np.ndarray  # (3,) position and
     near_S: np.ndarray  # (3, 3) rotation of the second shape of a pair
@@ -316,7 +342,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     ne, most = len(flat.element_row), int(np.diff(flat.element_state).max(initial=0))
     ni, nu, nz = len(flat.signal_sort), int(flat.control_command[-1]), int(flat.control_state[-1])
     points = len(flat.point_contact)
-    nn, ns = len(flat.node_skin), len(flat.skin_body)
+    nn, ns, nk, entries = len(flat.node_skin), len(flat.skin_body), len(flat.node_body), int(flat.stencil_start[-1])
     nz += 4 * points + 3 * nn + int(np.diff(flat.contact_point)[flat.contact_feature >= 0].sum())
     own = int(np.diff(flat.control_state).max(initial=0))
     returned = own + int(np.diff(flat.control_command).max(initial=0))
@@ -342,12 +368,17 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
         "energies": 5, "point_gap": points, "point_at": (points, 3), "touch_friction": points,
         "touch_force": (points, 3), "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax),
-        "near": (NEAR, 8), "near_d": 3, "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nn, 3), "skin_at": (nn, 3),
-        "skin_seen": (nn, 3), "skin_before": (nn, 3), "skin_axes": (nn, 3, 3), "skin_force": (nn, 3),
-        "skin_G": (nn, 3, 2, 6 + mmax), "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),
+        "near": (NEAR, 8), "near_d": 3, "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nk, 3),
+        "skin_bent": (nk, 3), "skin_at": (nk, 3), "skin_seen": (nk, 3), "skin_before": (nk, 3),
+        "skin_axes": (nn, 3, 3), "skin_force": (nk, 3), "skin_G": (nn, 3, 2, 6 + mmax),
+        "skin_turn": (ns, 3, 3), "skin_normal": (nn, 3), "skin_share": nn, "skin_place": (nn, 3),
+        "stencil_weight": entries,
+        "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
-    for name, count in (("skin_near", ns), ("skin_known", nn), ("skin_list", nn)):
+    counts = {"skin_near": ns, "skin_known": nn, "skin_list": nk, "skin_marked": nk, "stencil_count": nn}
+    counts |= {"stencil_node": entries, "skin_found": len(flat.facet_nodes)}
+    for name, count in counts.items():
         arrays[name] = np.zeros(count, dtype=np.int64)
     for name, count in (("touch_count", 3), ("touch_point", points), ("point_feature", points)):
         arrays[name] = np.zeros(count, dtype=np.int64)

@@ -1,8 +1,13 @@
-"""Surfaces of reduced bodies that touch rigid shapes: positions, gaps and forces of their nodes.
+"""Surfaces of reduced bodies that touch rigid shapes or each other: positions, gaps and forces of their points.
 
 In the frame of its body, node k of a surface is at `X_k + c_k(eta) + u_k`: c from the elastic coordinates, and
 `u = C f` from the forces `f` at all nodes of the body and the residual compliance C of the nodes, which has no mass.
-Forces are states: along the normal of the shape and in two directions across it. They act where the node is, so that
+
+The points of a surface that touches a rigid shape are its nodes. Those of one that faces another flexible surface are
+means over nodes of both (flexmb/kernels/equations/facing.py). The stencil of a point holds its nodes with weights,
+positive for its own surface and negative for the other one; the nodes share its force with these weights.
+
+Forces are states: along the normal and in two directions across it. They act where the point is, so that
 they are the derivatives of the strain energy `f C f / 2` under a motion of either body. The steps that find them are in
 flexmb/kernels/steps/pressing.py.
 """
@@ -23,14 +28,19 @@ from flexmb.kernels.base.algebra import (
     rotate_inv,
     scale,
     store,
+    store_matrix,
     sub,
-    tangents,
+    tangents_near,
     vector,
 )
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import inner
 from flexmb.kernels.contact.shapes import BORE, PLANE, SOCKET, SPHERE, shape_points
+from flexmb.kernels.equations.facing import face
 from flexmb.kernels.equations.rows import place_markers, wrench_to_body
+
+SETTLING = 4
+"""Rounds in which the nodes that share the forces of two flexible surfaces settle."""
 
 
 @njit(cache=True, inline="always")
@@ -48,7 +58,7 @@ def is_loaded(flat, states, k):
 @njit(cache=True)
 def residual_response(flat, k, p, f):
     """The displacement of node `k` by a force `f` at node `p` of the same body, in body axes."""
-    b = flat.skin_body[flat.node_skin[k]]
+    b = flat.node_body[k]
     size, C = flat.compliance_size[b], flat.compliance_entries
     at = flat.compliance_start[b] + 3 * flat.node_place[k] * size + 3 * flat.node_place[p]
     x = C[at] * f[0] + C[at + 1] * f[1] + C[at + 2] * f[2]
@@ -58,9 +68,24 @@ def residual_response(flat, k, p, f):
     return x, y, C[at] * f[0] + C[at + 1] * f[1] + C[at + 2] * f[2]
 
 
+@njit(cache=True, inline="always")
+def stencil(flat, workspace, k):
+    """The range of the entries of point `k` in `workspace.stencil_node` and `workspace.stencil_weight`."""
+    return range(flat.stencil_start[k], flat.stencil_start[k] + workspace.stencil_count[k])
+
+
 @njit(cache=True)
+def stencil_force(flat, workspace, k, i, f):
+    """The force at the node of entry `i` of the stencil of point `k`, in the axes of its body, of a force `f` at the
+    point in the axes of its own."""
+    if workspace.stencil_node[i] >= len(flat.node_skin):  # a node of the other surface
+        f = rotate(matrix(workspace.skin_turn, flat.node_skin[k]), f)
+    return scale(workspace.stencil_weight[i], f)
+
+
+@njit(cache=True, inline="always")
 def _from_shape(flat, q, kinematics, s):
-    """Attitude and origin of the body of surface `s` in the axes of its shape."""
+    """Attitude and origin of the body of surface `s` in the axes of what it touches."""
     b, a = flat.skin_body[s], flat.skin_marker[s]
     A = matrix(kinematics.axes, a)
     start = flat.q_start[b]
@@ -69,20 +94,28 @@ def _from_shape(flat, q, kinematics, s):
     )
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
+def _reach(flat, q, b, radius, swing, bend):
+    """The radius of the ball that contains the nodes of a surface of body `b`, deformed by the elastic coordinates."""
+    start, square = flat.q_start[b] + 7, 0.0
+    for i in range(flat.modes[b]):
+        radius += abs(q[start + i]) * swing[i]
+        square += q[start + i] * q[start + i]
+    return radius + bend * square
+
+
+@njit(cache=True, inline="always")
 def _is_far(flat, q, R, origin, s):
-    """Whether no node of surface `s` can touch its shape."""
-    code = int(flat.skin_shape[s, 0])
+    """Whether no node of surface `s` can touch what it may touch."""
+    code, other = int(flat.skin_shape[s, 0]), flat.skin_other[s]
     if code in (SOCKET, BORE):
         return False
-    b, m = flat.skin_body[s], flat.modes[flat.skin_body[s]]
-    start = flat.q_start[b] + 7
-    reach, square = flat.skin_ball[s, 3], 0.0
-    for i in range(m):
-        reach += abs(q[start + i]) * flat.skin_swing[s, i]
-        square += q[start + i] * q[start + i]
-    reach += flat.skin_bend[s] * square
+    reach = _reach(flat, q, flat.skin_body[s], flat.skin_ball[s, 3], flat.skin_swing[s], flat.skin_bend[s])
     centre = add(origin, rotate(R, vector(flat.skin_ball, s)))
+    if other >= 0:
+        there = _reach(flat, q, other, flat.other_ball[s, 3], flat.other_swing[s], flat.other_bend[s])
+        apart = sub(centre, vector(flat.other_ball, s))
+        return math.sqrt(dot(apart, apart)) > reach + there + flat.skin_range[s]
     if code == PLANE:
         return centre[2] > reach
     return math.sqrt(dot(centre, centre)) > reach + flat.skin_reach[s]
@@ -91,7 +124,7 @@ def _is_far(flat, q, R, origin, s):
 @njit(cache=True)
 def _bare(flat, q, k, out):
     """Write the position of node `k` in the body frame, without its residual displacement, to `out` (3,)."""
-    b = flat.skin_body[flat.node_skin[k]]
+    b = flat.node_body[k]
     m, start = flat.modes[b], flat.q_start[b] + 7
     eta, second = q[start : start + m], len(flat.node_second) > 0
     for i in range(3):
@@ -102,11 +135,15 @@ def _bare(flat, q, k, out):
 
 
 @njit(cache=True)
-def _see(flat, workspace, s, k, R, origin, x):
-    """Set position, gap and directions of node `k`, which is at `x` in the body frame."""
+def _see(flat, workspace, s, k, R, origin):
+    """Set gap and directions of node `k`, which touches a rigid shape."""
     p, row = flat.skin_shape[s], workspace.near[0]
+    x = vector(workspace.skin_at, k)
     y = add(origin, rotate(R, x))
-    store(workspace.skin_at[k], 0, x)
+    workspace.stencil_node[flat.stencil_start[k]] = k
+    workspace.stencil_weight[flat.stencil_start[k]] = 1.0
+    workspace.stencil_count[k] = 1
+    store(workspace.skin_place[k], 0, x)
     store(workspace.skin_seen[k], 0, y)
     store(workspace.near_d, 0, y)
     count = shape_points(
@@ -116,88 +153,174 @@ def _see(flat, workspace, s, k, R, origin, x):
         workspace.skin_gap[k] = np.inf
         return
     workspace.skin_gap[k] = -row[6]
-    n = load3(row, 3)
-    t, r = tangents(n)
+    n = rotate_inv(R, load3(row, 3))
+    t, r = tangents_near(n, vector(flat.node_across, k))
     axes = workspace.skin_axes[k]
-    store(axes[0], 0, rotate_inv(R, n))
-    store(axes[1], 0, rotate_inv(R, t))
-    store(axes[2], 0, rotate_inv(R, r))
+    store(axes[0], 0, n)
+    store(axes[1], 0, t)
+    store(axes[2], 0, r)
 
 
 @njit(cache=True)
-def place_skins(flat, q, kinematics, workspace, everything):
-    """Set positions, gaps and directions of the nodes at the configuration `q` (nq,) of `kinematics`, with the forces
-    in `workspace.states`; of all of them if `everything`, else of surfaces that may touch. Returns the strain energy of
-    the residual displacements."""
-    states, loaded, count, energy = workspace.states, workspace.skin_list, 0, 0.0
+def _see_all(flat, q, kinematics, workspace, s):
+    """Set gaps and directions of the points of surface `s` from the positions of the nodes."""
+    R, origin = _from_shape(flat, q, kinematics, s)
+    if flat.skin_other[s] >= 0:
+        store_matrix(workspace.skin_turn, s, R)
+        face(flat, workspace, s, R, origin)
+        return
+    for k in range(flat.skin_node[s], flat.skin_node[s + 1]):
+        _see(flat, workspace, s, k, R, origin)
+
+
+@njit(cache=True, inline="always")
+def count_nodes(flat, s):
+    """The number of nodes of surface `s` and of the flexible surface that it faces."""
+    return flat.skin_node[s + 1] - flat.skin_node[s] + flat.mate_node[s + 1] - flat.mate_node[s]
+
+
+@njit(cache=True, inline="always")
+def node_of(flat, s, i):
+    """Node `i` of those of `count_nodes`, those of the surface first."""
+    k = flat.skin_node[s] + i
+    return k if k < flat.skin_node[s + 1] else flat.mate_node[s] + k - flat.skin_node[s + 1]
+
+
+@njit(cache=True)
+def _load_nodes(flat, workspace):
+    """Share the forces of the points, `workspace.states`, among their nodes in `workspace.skin_force`, and list these
+    in `workspace.skin_list`; returns their number."""
+    states, marked, count = workspace.states, workspace.skin_marked, 0
     for s in range(len(flat.skin_body)):
-        first, last, before = flat.skin_node[s], flat.skin_node[s + 1], count
-        R, origin = _from_shape(flat, q, kinematics, s)
-        for k in range(first, last):
-            if is_loaded(flat, states, k):
-                loaded[count] = k
-                count += 1
-        workspace.skin_near[s] = 0
-        if count == before and not everything and _is_far(flat, q, R, origin, s):
-            for k in range(first, last):
-                workspace.skin_gap[k] = np.inf
-            continue
-        workspace.skin_near[s] = 1
-        for k in range(first, last):
-            _bare(flat, q, k, workspace.skin_bare[k])
-            _see(flat, workspace, s, k, R, origin, vector(workspace.skin_bare, k))
-    if count == 0:
-        return 0.0
-    for j in range(count):
-        k = loaded[j]
-        f, axes, at = (0.0, 0.0, 0.0), workspace.skin_axes[k], flat.skin_state + 3 * k
-        for c in range(sides_of(flat, k)):
-            f = add(f, scale(states[at + c], load3(axes[c], 0)))
-        store(workspace.skin_force[k], 0, f)
+        for i in range(count_nodes(flat, s)):
+            marked[node_of(flat, s, i)] = 0
+        for k in range(flat.skin_node[s], flat.skin_node[s + 1]):
+            if not is_loaded(flat, states, k):
+                continue
+            f, axes, at = (0.0, 0.0, 0.0), workspace.skin_axes[k], flat.skin_state + 3 * k
+            for c in range(sides_of(flat, k)):
+                f = add(f, scale(states[at + c], load3(axes[c], 0)))
+            for i in stencil(flat, workspace, k):
+                j, own = workspace.stencil_node[i], stencil_force(flat, workspace, k, i, f)
+                if marked[j] == 0:
+                    marked[j] = 1
+                    workspace.skin_list[count] = j
+                    count += 1
+                    store(workspace.skin_force[j], 0, own)
+                else:
+                    store(workspace.skin_force[j], 0, add(vector(workspace.skin_force, j), own))
+    return count
+
+
+@njit(cache=True)
+def _flex_nodes(flat, workspace):
+    """Move the nodes by the residual displacements under the forces of the points; returns their strain energy."""
+    count, listed, energy = _load_nodes(flat, workspace), workspace.skin_list, 0.0
     for s in range(len(flat.skin_body)):
         if workspace.skin_near[s] == 0:
             continue
-        R, origin = _from_shape(flat, q, kinematics, s)
-        for k in range(flat.skin_node[s], flat.skin_node[s + 1]):
-            u = (0.0, 0.0, 0.0)
+        for i in range(count_nodes(flat, s)):
+            k, u = node_of(flat, s, i), (0.0, 0.0, 0.0)
             for j in range(count):
-                if flat.skin_body[flat.node_skin[loaded[j]]] == flat.skin_body[s]:
-                    u = add(u, residual_response(flat, k, loaded[j], vector(workspace.skin_force, loaded[j])))
-            if is_loaded(flat, states, k):
+                p = listed[j]
+                if flat.node_body[p] == flat.node_body[k]:
+                    u = add(u, residual_response(flat, k, p, vector(workspace.skin_force, p)))
+            if workspace.skin_marked[k] == 1:
                 energy += 0.5 * dot(u, vector(workspace.skin_force, k))
-            _see(flat, workspace, s, k, R, origin, add(vector(workspace.skin_bare, k), u))
+            store(workspace.skin_at[k], 0, add(vector(workspace.skin_bare, k), u))
+            if flat.skin_other[s] >= 0:
+                store(workspace.skin_bent[k], 0, u)
     return energy
 
 
 @njit(cache=True)
+def place_skins(flat, q, kinematics, workspace, everything):
+    """Set positions, gaps and directions of the points at the configuration `q` (nq,) of `kinematics`, with the forces
+    in `workspace.states`; of all of them if `everything`, else of surfaces that may touch. Returns the strain energy of
+    the residual displacements.
+
+    Which nodes of two flexible surfaces share the forces follows from their displaced positions: from those of the last
+    evaluation, so that it settles with the iterations of a step, or in several rounds if `everything`.
+    """
+    states, loaded, energy = workspace.states, False, 0.0
+    for s in range(len(flat.skin_body)):
+        first, last, presses = flat.skin_node[s], flat.skin_node[s + 1], False
+        R, origin = _from_shape(flat, q, kinematics, s)
+        for k in range(first, last):
+            presses = presses or is_loaded(flat, states, k)
+        loaded = loaded or presses
+        workspace.skin_near[s] = 0
+        if not presses and not everything and _is_far(flat, q, R, origin, s):
+            for k in range(first, last):
+                workspace.skin_gap[k] = np.inf
+            continue
+        workspace.skin_near[s] = 1
+        for i in range(count_nodes(flat, s)):
+            k = node_of(flat, s, i)
+            _bare(flat, q, k, workspace.skin_bare[k])
+            if not presses:
+                workspace.skin_bent[k] = 0.0
+            store(workspace.skin_at[k], 0, add(vector(workspace.skin_bare, k), vector(workspace.skin_bent, k)))
+        _see_all(flat, q, kinematics, workspace, s)
+    if not loaded:
+        return 0.0
+    for _ in range(SETTLING if everything else 1):
+        energy = _flex_nodes(flat, workspace)
+        for s in range(len(flat.skin_body)):
+            if workspace.skin_near[s] == 1:
+                _see_all(flat, q, kinematics, workspace, s)
+        if len(flat.facet_nodes) == 0:
+            break
+    for k in range(len(flat.node_skin)):
+        if workspace.skin_near[flat.node_skin[k]] == 1 and workspace.skin_gap[k] == np.inf:
+            states[flat.skin_state + 3 * k : flat.skin_state + 3 * k + 3] = 0.0  # it has slid off what it touched
+    return energy
+
+
+@njit(cache=True)
+def _elastic_rows(flat, q, workspace, k, c, side, out):
+    """Write the derivatives `out` (m,) of coordinate `c` of point `k` by the elastic coordinates of the body of one
+    `side`."""
+    s = flat.node_skin[k]
+    b = flat.skin_body[s] if side == 1 else flat.skin_other[s]
+    m, start = flat.modes[b], flat.q_start[b] + 7
+    eta, second = q[start : start + m], len(flat.node_second) > 0
+    out[:m] = 0.0
+    for i in stencil(flat, workspace, k):
+        p = workspace.stencil_node[i]
+        if flat.node_body[p] != b:
+            continue
+        e = stencil_force(flat, workspace, k, i, load3(workspace.skin_axes[k, c], 0))
+        for a in range(3):
+            for j in range(m):
+                slope = flat.node_rows[p, a, j]
+                if second:
+                    slope += inner(flat.node_second[p, a, j], eta, m)
+                out[j] += e[a] * slope
+
+
+@njit(cache=True)
 def skin_rows(flat, q, kinematics, workspace, k, sides):
-    """Set the derivatives `workspace.skin_G[k]` of the first `sides` coordinates of node `k`, along its directions."""
+    """Set the derivatives `workspace.skin_G[k]` of the first `sides` coordinates of point `k`, along its directions."""
     s = flat.node_skin[k]
     b, a, G = flat.skin_body[s], flat.skin_marker[s], workspace.skin_G[k]
-    m, start = flat.modes[b], flat.q_start[b]
-    eta, x, R = q[start + 7 : start + 7 + m], vector(workspace.skin_at, k), matrix(kinematics.attitude, b)
-    second = len(flat.node_second) > 0
-    arm = sub(add(load3(q, start), rotate(R, x)), vector(kinematics.position, a))
+    x, R = vector(workspace.skin_place, k), matrix(kinematics.attitude, b)
+    arm = sub(add(load3(q, flat.q_start[b]), rotate(R, x)), vector(kinematics.position, a))
     for c in range(sides):
         e, own = load3(workspace.skin_axes[k, c], 0), G[c, 1]
         store(own, 0, e)
         store(own, 3, cross(x, e))
-        for j in range(m):
-            total = 0.0
-            for i in range(3):
-                slope = flat.node_rows[k, i, j]
-                if second:
-                    slope += inner(flat.node_second[k, i, j], eta, m)
-                total += e[i] * slope
-            own[6 + j] = total
+        _elastic_rows(flat, q, workspace, k, c, 1, own[6:])
         if flat.marker_body[a] != GROUND:
             force = scale(-1.0, rotate(R, e))
             wrench_to_body(flat, a, force, cross(arm, force), kinematics, G[c, 0])
+            if flat.skin_other[s] >= 0:
+                _elastic_rows(flat, q, workspace, k, c, 0, G[c, 0, 6:])
 
 
 @njit(cache=True)
 def add_skin_forces(flat, q, kinematics, workspace, out):
-    """Add the generalised forces of the nodes, with the forces in `workspace.states`, to `out` (nv,); returns the
+    """Add the generalised forces of the points, with the forces in `workspace.states`, to `out` (nv,); returns the
     strain energy of their residual displacements."""
     energy = place_skins(flat, q, kinematics, workspace, False)
     for k in range(len(flat.node_skin)):
@@ -219,16 +342,21 @@ def add_skin_forces(flat, q, kinematics, workspace, out):
 
 @njit(cache=True, inline="always")
 def skin_end(flat, k, side):
-    """The body of the shape that node `k` touches (side 0), or of the node (side 1)."""
+    """The body that point `k` touches (side 0), or its own (side 1)."""
     s = flat.node_skin[k]
     return flat.skin_body[s] if side == 1 else flat.marker_body[flat.skin_marker[s]]
 
 
 @njit(cache=True)
 def skin_slip(flat, q, kinematics, workspace, k):
-    """The displacement of node `k` relative to its shape since `workspace.skin_before`, in body axes."""
+    """The displacement of point `k` relative to what it touches since `workspace.skin_before`, in body axes."""
     R, _ = _from_shape(flat, q, kinematics, flat.node_skin[k])
-    return rotate_inv(R, sub(vector(workspace.skin_seen, k), vector(workspace.skin_before, k)))
+    moved = (0.0, 0.0, 0.0)
+    for i in stencil(flat, workspace, k):
+        p = workspace.stencil_node[i]
+        step = sub(vector(workspace.skin_seen, p), vector(workspace.skin_before, p))
+        moved = add(moved, scale(workspace.stencil_weight[i], step))
+    return rotate_inv(R, moved)
 
 
 @njit(cache=True)
@@ -244,11 +372,12 @@ def along_ends(flat, G, ends, x):
 
 
 @njit(cache=True)
-def skins_along(flat, q, w, states, kinematics, workspace, gap, point, axes, rates, stored):
-    """Write, for stored configurations `q` (nt, nq), velocities `w` (nt, nv) and `states` (nt, nz), of all nodes the
-    `gap` (nt, nn), the world position `point` (nt, nn, 3), the world directions `axes` (nt, nn, 3, 3), in rows, and the
-    `rates` (nt, nn, 3) along them, without those of the residual displacements, whose strain energy is `stored`
-    (nt, ns).
+def skins_along(flat, q, w, states, kinematics, workspace, gap, point, axes, rates, push, force, stored):
+    """Write, for stored configurations `q` (nt, nq), velocities `w` (nt, nv) and `states` (nt, nz), of all points the
+    `gap` (nt, nn), the world directions `axes` (nt, nn, 3, 3), in rows, and the `rates` (nt, nn, 3) along them, without
+    those of the residual displacements; of all nodes, of other flexible surfaces behind the points, the world
+    position `point` (nt, nk, 3), the `force` (nt, nk, 3) in world axes and the sum of normal forces `push` (nt, nk);
+    and the strain energy of the residual displacements, `stored` (nt, ns).
     """
     for t in range(len(q)):
         for i in range(flat.skin_state, len(workspace.states)):
@@ -257,14 +386,27 @@ def skins_along(flat, q, w, states, kinematics, workspace, gap, point, axes, rat
         workspace.skin_force[:] = 0.0
         place_skins(flat, q[t], kinematics, workspace, True)
         stored[t] = 0.0
+        push[t] = 0.0
+        for s in range(len(flat.skin_body)):
+            for i in range(count_nodes(flat, s)):
+                k = node_of(flat, s, i)
+                u = sub(vector(workspace.skin_at, k), vector(workspace.skin_bare, k))
+                stored[t, s] += 0.5 * dot(u, vector(workspace.skin_force, k))
+        workspace.skin_force[:] = 0.0
+        _load_nodes(flat, workspace)
         for k in range(len(flat.node_skin)):
-            s, b = flat.node_skin[k], flat.skin_body[flat.node_skin[k]]
-            R, x = matrix(kinematics.attitude, b), vector(workspace.skin_at, k)
+            R = matrix(kinematics.attitude, flat.node_body[k])
             gap[t, k] = workspace.skin_gap[k]
-            store(point[t, k], 0, add(load3(q[t], flat.q_start[b]), rotate(R, x)))
             skin_rows(flat, q[t], kinematics, workspace, k, 3)
             for c in range(3):
                 store(axes[t, k, c], 0, rotate(R, load3(workspace.skin_axes[k, c], 0)))
                 ends = (skin_end(flat, k, 0), skin_end(flat, k, 1))
                 rates[t, k, c] = along_ends(flat, workspace.skin_G[k, c], ends, w[t])
-            stored[t, s] += 0.5 * dot(sub(x, vector(workspace.skin_bare, k)), vector(workspace.skin_force, k))
+            for i in stencil(flat, workspace, k):
+                part = abs(workspace.stencil_weight[i])
+                push[t, workspace.stencil_node[i]] += part * workspace.states[flat.skin_state + 3 * k]
+        for k in range(len(flat.node_body)):
+            b = flat.node_body[k]
+            R = matrix(kinematics.attitude, b)
+            store(point[t, k], 0, add(load3(q[t], flat.q_start[b]), rotate(R, vector(workspace.skin_at, k))))
+            store(force[t, k], 0, rotate(R, vector(workspace.skin_force, k)))

@@ -1,15 +1,16 @@
-"""Forces of surfaces of reduced bodies that touch rigid shapes, within the Newton iteration of a step.
+"""Forces of surfaces of reduced bodies that touch, within the Newton iteration of a step.
 
-With the gaps `g` of the nodes at an iterate, their derivatives `G`, the correction `x` of the step without a change of
+With the gaps `g` of the points at an iterate, their derivatives `G`, the correction `x` of the step without a change of
 the forces and its response `X = A^-1 G^T` to forces, the forces at the end of the step satisfy
 
     0 <= f  _|_  g + G x + (G X + C) (f - f0) >= 0                                               (1)
 
-for the normal directions: bodies do not overlap where they are at the end of the step. The residual compliance C has no
-mass, so that there is no impact: velocities do not jump, and no force is proportional to the reciprocal of the step.
-Friction uses the slip in the step as positions use the gap: `f_t = -mu f_n s/|s|` or s = 0 (backward Euler in time).
+for the normal directions: bodies do not overlap where they are at the end of the step. The residual compliance C, that
+of both bodies if both are flexible, has no mass, so that there is no impact: velocities do not jump, and no force is
+proportional to the reciprocal of the step. Friction uses the slip in the step as positions use the gap:
+`f_t = -mu f_n s/|s|` or s = 0 (backward Euler in time).
 
-A node takes part if it carries a force, or if the solution with the others would let it overlap.
+A point takes part if it carries a force, or if the solution with the others would let it overlap.
 """
 
 import math
@@ -17,7 +18,7 @@ import math
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import dot, load3
+from flexmb.kernels.base.algebra import add, dot, load3, store
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import inner
 from flexmb.kernels.equations.rows import place_markers
@@ -30,6 +31,8 @@ from flexmb.kernels.equations.skins import (
     skin_end,
     skin_rows,
     skin_slip,
+    stencil,
+    stencil_force,
 )
 from flexmb.kernels.steps.touching import respond_at, solve_island
 
@@ -39,7 +42,7 @@ ROUNDS = 100
 
 @njit(cache=True)
 def begin_skins(flat, motion, kinematics, workspace):
-    """Take the forces of the nodes at the beginning of a step, and their places for the slip in it."""
+    """Take the forces of the points at the beginning of a step, and the places of nodes for the slip in it."""
     for k in range(flat.skin_state, flat.skin_state + 3 * len(flat.node_skin)):
         workspace.states[k] = motion.states[k]
     rubs = False
@@ -52,26 +55,33 @@ def begin_skins(flat, motion, kinematics, workspace):
 
 
 @njit(cache=True)
-def _moved(flat, x, s):
-    """The largest displacement of a node of surface `s` by the correction `x` (nv,); infinite if its shape moves."""
-    if flat.marker_body[flat.skin_marker[s]] != GROUND:
-        return np.inf
-    b = flat.skin_body[s]
-    v, m, ball = flat.v_start[b], flat.modes[b], flat.skin_ball[s]
+def _moved(flat, x, b, ball, swing):
+    """The largest displacement of a node of a surface of body `b` by the correction `x` (nv,)."""
+    v = flat.v_start[b]
     far = math.sqrt(ball[0] * ball[0] + ball[1] * ball[1] + ball[2] * ball[2]) + ball[3]
-    turned = load3(x, v + 3)
-    reach, change = load3(x, v), 0.0
-    for i in range(m):
-        change += abs(x[v + 6 + i]) * flat.skin_swing[s, i]
+    turned, reach, change = load3(x, v + 3), load3(x, v), 0.0
+    for i in range(flat.modes[b]):
+        change += abs(x[v + 6 + i]) * swing[i]
     return 2.0 * (math.sqrt(dot(reach, reach)) + far * math.sqrt(dot(turned, turned)) + change)
 
 
 @njit(cache=True)
+def _bound(flat, x, s):
+    """The largest change of a gap of surface `s` by the correction `x` (nv,); infinite if its rigid shape moves."""
+    other = flat.skin_other[s]
+    own = _moved(flat, x, flat.skin_body[s], flat.skin_ball[s], flat.skin_swing[s])
+    if other >= 0:
+        return own + _moved(flat, x, other, flat.other_ball[s], flat.other_swing[s])
+    return np.inf if flat.marker_body[flat.skin_marker[s]] != GROUND else own
+
+
+@njit(cache=True)
 def _predict(flat, q, kinematics, workspace, x, gap):
-    """Write the gaps of the nodes after the correction `x` (nv,), with the present forces, to `gap` (nn,), infinite for
-    nodes that are farther away than they move."""
+    """Write the gaps of the points after the correction `x` (nv,), with the present forces, to `gap` (nn,), infinite
+    for points that are farther away than they move. Returns the number of rows of the others."""
+    rows = 0
     for s in range(len(flat.skin_body)):
-        bound = _moved(flat, x, s) if workspace.skin_near[s] == 1 else 0.0
+        bound = _bound(flat, x, s) if workspace.skin_near[s] == 1 else 0.0
         for k in range(flat.skin_node[s], flat.skin_node[s + 1]):
             loaded = is_loaded(flat, workspace.states, k)
             if workspace.skin_near[s] == 0 or (not loaded and not workspace.skin_gap[k] <= bound):
@@ -82,37 +92,88 @@ def _predict(flat, q, kinematics, workspace, x, gap):
             gap[k] = workspace.skin_gap[k] + along_ends(
                 flat, workspace.skin_G[k, 0], (skin_end(flat, k, 0), skin_end(flat, k, 1)), x
             )
+            if gap[k] < np.inf:
+                rows += sides_of(flat, k)
+    return rows
+
+
+@njit(cache=True)
+def _number_nodes(flat, workspace, gap):
+    """Number the nodes of the points with finite `gap` (nn,) in `workspace.skin_marked`, and list them in
+    `workspace.skin_list`; returns how many there are."""
+    marked, listed, count = workspace.skin_marked, workspace.skin_list, 0
+    for k in range(len(gap)):
+        if gap[k] < np.inf:
+            for i in stencil(flat, workspace, k):
+                marked[workspace.stencil_node[i]] = -1
+    for k in range(len(gap)):
+        if gap[k] < np.inf:
+            for i in stencil(flat, workspace, k):
+                j = workspace.stencil_node[i]
+                if marked[j] < 0:
+                    marked[j] = count
+                    listed[count] = j
+                    count += 1
+    return count
+
+
+@njit(cache=True)
+def _flex(flat, workspace, k, c, count, U):
+    """Write the residual displacements `U` (count, 3) of the listed nodes by a unit force in direction `c` of point
+    `k`."""
+    e, listed = load3(workspace.skin_axes[k, c], 0), workspace.skin_list
+    U[:] = 0.0
+    for i in stencil(flat, workspace, k):
+        p, f = workspace.stencil_node[i], stencil_force(flat, workspace, k, i, e)
+        for j in range(count):
+            if flat.node_body[listed[j]] == flat.node_body[p]:
+                store(U[j], 0, add(load3(U[j], 0), residual_response(flat, listed[j], p, f)))
+
+
+@njit(cache=True)
+def _flexed(flat, workspace, k, c, U):
+    """The displacement of point `k` in direction `c` by residual displacements `U` (count, 3) of the listed nodes."""
+    e, total = load3(workspace.skin_axes[k, c], 0), 0.0
+    for i in stencil(flat, workspace, k):
+        j = workspace.skin_marked[workspace.stencil_node[i]]
+        total += dot(stencil_force(flat, workspace, k, i, e), load3(U[j], 0))
+    return total
 
 
 @njit(cache=True)
 def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, anew, x, change):
-    """Correct the solution `x` (nv,), `change` (nr,) of a step by the forces of the nodes, which are written to
+    """Correct the solution `x` (nv,), `change` (nr,) of a step by the forces of the points, which are written to
     `workspace.states`; `anew` if the matrix of the step is new. Returns False if no forces are found."""
     near = 0
     for s in range(len(flat.skin_body)):
         near += workspace.skin_near[s]
     if near == 0:
         return True
-    nn, states, axes = len(flat.node_skin), workspace.states, workspace.skin_axes
-    gap, nodes, n = np.empty(nn), workspace.skin_list, 0
+    nn, states = len(flat.node_skin), workspace.states
+    gap, points, n = np.empty(nn), np.empty(nn, np.int64), 0
     taken, listed = np.zeros(nn, np.bool_), np.zeros(nn, np.bool_)
     if anew:
         workspace.skin_known[:] = 0
-    _predict(flat, q, kinematics, workspace, x, gap)
-    first, rows, height = np.zeros(nn + 1, np.int64), np.empty(3 * nn, np.int64), 0
-    old, force = np.zeros(3 * nn), np.zeros(3 * nn)
+    most = _predict(flat, q, kinematics, workspace, x, gap)
+    first, rows, height = np.zeros(nn + 1, np.int64), np.empty(most, np.int64), 0
+    old, force = np.zeros(most), np.zeros(most)
     for k in range(nn):
-        taken[k] = is_loaded(flat, states, k) or gap[k] < 0.0
+        taken[k] = gap[k] < np.inf and (is_loaded(flat, states, k) or gap[k] < 0.0)
+    if not taken.any():
+        return True
+    count = _number_nodes(flat, workspace, gap)
+    U = np.empty((most, count, 3))
     for _ in range(ROUNDS):
         known = n
         for k in range(nn):
             if not taken[k]:
                 continue
             taken[k], listed[k] = False, True
-            nodes[n] = k
+            points[n] = k
             for c in range(sides_of(flat, k)):
                 rows[height] = 3 * k + c
                 old[height] = states[flat.skin_state + 3 * k + c] if is_loaded(flat, states, k) else 0.0
+                _flex(flat, workspace, k, c, count, U[height])
                 height += 1
             n += 1
             first[n] = height
@@ -134,19 +195,16 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
                 )
         if n == known:
             break
-        if not _solve(flat, q, kinematics, workspace, x, nodes[:n], first[: n + 1], rows[:height], old, force):
+        if not _solve(flat, q, kinematics, workspace, x, points[:n], first[: n + 1], rows[:height], U, old, force):
             return False
         for k in range(nn):
             if listed[k] or gap[k] == np.inf:
                 continue
-            ends, b, total = (skin_end(flat, k, 0), skin_end(flat, k, 1)), flat.node_skin[k], gap[k]
+            ends, total = (skin_end(flat, k, 0), skin_end(flat, k, 1)), gap[k]
             for i in range(height):
-                p, c = rows[i] // 3, rows[i] % 3
-                moved = force[i] - old[i]
-                total += moved * along_ends(flat, workspace.skin_G[k, 0], ends, workspace.skin_X[p, c])
-                if flat.skin_body[flat.node_skin[p]] == flat.skin_body[b]:
-                    u = residual_response(flat, k, p, load3(axes[p, c], 0))
-                    total += moved * dot(load3(axes[k, 0], 0), u)
+                moved, X = force[i] - old[i], workspace.skin_X[rows[i] // 3, rows[i] % 3]
+                total += moved * along_ends(flat, workspace.skin_G[k, 0], ends, X)
+                total += moved * _flexed(flat, workspace, k, 0, U[i])
             taken[k] = total < 0.0
     for i in range(height):
         k, c = rows[i] // 3, rows[i] % 3
@@ -161,12 +219,13 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
 
 
 @njit(cache=True)
-def _solve(flat, q, kinematics, workspace, x, nodes, first, rows, old, force):
-    """Solve (1) for the forces (height,) in the `rows` of the `nodes`; returns whether they are found."""
+def _solve(flat, q, kinematics, workspace, x, points, first, rows, U, old, force):
+    """Solve (1) for the forces (height,) in the `rows` of the `points`, with the residual displacements `U` (height,
+    count, 3) by unit forces in them; returns whether they are found."""
     height, axes = len(rows), workspace.skin_axes
-    W, b, mu = np.empty((height, height)), np.empty(height), np.empty(len(nodes))
-    for j in range(len(nodes)):
-        k = nodes[j]
+    W, b, mu = np.empty((height, height)), np.empty(height), np.empty(len(points))
+    for j in range(len(points)):
+        k = points[j]
         mu[j] = flat.skin_friction[flat.node_skin[k]]
         ends, slip = (skin_end(flat, k, 0), skin_end(flat, k, 1)), (0.0, 0.0, 0.0)
         if mu[j] > 0.0:
@@ -176,10 +235,8 @@ def _solve(flat, q, kinematics, workspace, x, nodes, first, rows, old, force):
             own, e = workspace.skin_G[k, c], load3(axes[k, c], 0)
             b[i] = (workspace.skin_gap[k] if c == 0 else dot(e, slip)) + along_ends(flat, own, ends, x)
             for p in range(i + 1):
-                other, d = rows[p] // 3, rows[p] % 3
-                W[i, p] = along_ends(flat, own, ends, workspace.skin_X[other, d])
-                if flat.skin_body[flat.node_skin[other]] == flat.skin_body[flat.node_skin[k]]:
-                    W[i, p] += dot(e, residual_response(flat, k, other, load3(axes[other, d], 0)))
+                W[i, p] = along_ends(flat, own, ends, workspace.skin_X[rows[p] // 3, rows[p] % 3])
+                W[i, p] += _flexed(flat, workspace, k, c, U[p])
                 W[p, i] = W[i, p]
     size = 0.0
     for i in range(height):
@@ -192,7 +249,7 @@ def _solve(flat, q, kinematics, workspace, x, nodes, first, rows, old, force):
 
 @njit(cache=True)
 def skin_heat(flat, q, kinematics, workspace):
-    """The energy that friction of the nodes has taken in a step that ends at `q` (nq,)."""
+    """The energy that friction of the points has taken in a step that ends at `q` (nq,)."""
     heat = 0.0
     for k in range(len(flat.node_skin)):
         if sides_of(flat, k) == 3 and is_loaded(flat, workspace.states, k):

@@ -48,13 +48,15 @@ class WithContacts(WithElasticRelations):
           `slip_speed` (length/time) and creeps below it.
         - `turning_friction`: friction of rolling and spinning.
 
-        One of both may be the flexible surface of a reduced body, `body.surface("teeth")`: its nodes do not overlap the
-        rigid shape, with the forces that the elastic body exerts. It has neither a law nor a restitution, because its
-        nodes have no mass that could impact; `friction` is one coefficient.
+        One of both, or both, may be flexible surfaces of reduced bodies, `body.surface("teeth")`: their nodes do not
+        overlap the rigid shape, with the forces that the elastic body exerts; and of two flexible surfaces, weighted
+        means of the gap over the facets of the first one are not negative. They have neither a law nor a restitution,
+        because nodes have no mass that could impact; `friction` is one coefficient. The pressure is unknown at
+        the nodes of `a`: take the finer of both meshes.
 
         Raises `LawError` and `MechanismError` when the contact of the shapes is not known, a coefficient is out of
-        range or belongs to the other kind of contact, both surfaces are flexible, both shapes belong to
-        one body, or they are drawn inside each other.
+        range or belongs to the other kind of contact, both shapes or surfaces belong to one body, or they are drawn
+        inside each other.
         """
         self._warn_of_distant_shapes(name, (a, b))
         if isinstance(a, FlexibleSurface) or isinstance(b, FlexibleSurface):
@@ -128,8 +130,8 @@ class WithContacts(WithElasticRelations):
         others: Sequence[object],
     ) -> None:
         self._require_free(name)
-        made, shape, axes = drawn_surface_contact(name, surfaces, friction, others, self._frames)
-        self._surface_contacts[name] = replace(made, marker=self._marker(f"{name}.a", shape.place, axes))
+        made, place, axes = drawn_surface_contact(name, surfaces, friction, others, self._frames)
+        self._surface_contacts[name] = replace(made, marker=self._marker(f"{name}.a", place, axes))
 
     def _warn_of_distant_shapes(self, name: str, surfaces: Sequence[Surface | FlexibleSurface]) -> None:
         for surface in surfaces:

@@ -12,7 +12,7 @@ from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, FlexibleSurface, vector
 from flexmb.mechanism.contacts.element import bound_contact, require_apart
 from flexmb.mechanism.contacts.exact import ExactContact, coefficients, points_of_pair, require_exact
-from flexmb.mechanism.contacts.surface import SurfaceContact, surface_contact
+from flexmb.mechanism.contacts.surface import FACING, SurfaceContact, surface_contact
 from flexmb.mechanism.frame_law import BoundLaw
 from flexmb.spatial.lie import frame_with_axis
 
@@ -62,28 +62,34 @@ def drawn_surface_contact(
     friction: float | tuple[float, float],
     others: Sequence[object],
     frames: Sequence[tuple[np.ndarray, np.ndarray]],
-) -> tuple[SurfaceContact, Surface, np.ndarray]:
-    """A contact of a flexible surface, still without its marker, with its shape and the world axes (3, 3) of it;
-    `others` are the arguments that it does not have."""
+) -> tuple[SurfaceContact, Attachment, np.ndarray]:
+    """A contact of a flexible surface, still without its marker, with the place and the world axes (3, 3) of what it
+    touches; `others` are the arguments that it does not have."""
     flexible = [surface for surface in surfaces if isinstance(surface, FlexibleSurface)]
     rigid = [surface for surface in surfaces if not isinstance(surface, FlexibleSurface)]
-    if not rigid:
-        raise MechanismError(
-            f"Contact {name!r}: two flexible surfaces, {flexible[0].name!r} and {flexible[1].name!r}, cannot touch "
-            "each other yet; one of both is a rigid shape, such as flexmb.contact.Plane().on(...)."
-        )
     if any(others):
         raise MechanismError(
             f"Contact {name!r}: a flexible surface has no law=, restitution=, impact=, static_friction=, slip_speed= "
             "and turning_friction=. Its elasticity is that of the reduced body, and its nodes have no mass that could "
             "impact; give friction= alone."
         )
-    own, shape = flexible[0], rigid[0]
+    own = flexible[0]
+    if not rigid:
+        other = flexible[1]
+        if other.index == own.index:
+            raise MechanismError(
+                f"Contact {name!r}: the surfaces {own.name!r} and {other.name!r} are both of the body "
+                f"{own.body.name!r}, which cannot touch itself; give surfaces of two bodies."
+            )
+        nodes = len(own.body.surfaces[own.name].nodes)
+        facing = SurfaceContact(name, -1, FACING, own.index, own.name, nodes, friction, other.index, other.name)
+        return facing, Attachment(other.index, np.zeros(3)), frames[other.index][1]
+    shape = rigid[0]
     _, axes = drawn_shape(name, shape, frames)
     made = surface_contact(name, own.body, own.index, own.name, shape.shape, friction)
     if shape.place.body == own.index:
         raise MechanismError(f"Contact {name!r}: the body {own.body.name!r} cannot touch a shape of its own.")
-    return made, shape, axes
+    return made, shape.place, axes
 
 
 def _require_places(name: str, surfaces: tuple[Surface, Surface]) -> None:

@@ -1,4 +1,5 @@
-"""Contact of the flexible surface of a body with a rigid shape (`System.contact` with `body.surface(name)`)."""
+"""Contact of the flexible surface of a body with a rigid shape or with the flexible surface of another body
+(`System.contact` with `body.surface(name)`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -9,6 +10,7 @@ from jaxtyping import Float
 
 from flexmb.bodies.body import Body
 from flexmb.bodies.surfaces import BodySurface
+from flexmb.contact.mesh_data import tree_of
 from flexmb.contact.shape import ContactShape
 from flexmb.contact.shapes import shape_of_code
 from flexmb.errors import MechanismError
@@ -17,13 +19,25 @@ FORCES = 3
 """States of each node: its force along the normal of the shape and in two directions across it."""
 
 
+RIGID = -1
+"""In the place of the other body, if the surface touches a rigid shape."""
+FACING = (-1.0, 0.0, 0.0, 0.0)
+"""In the place of the code and the dimensions of a shape, if the surface faces another flexible one."""
+RANGE = 2.0
+"""Distance to both sides of a facet, in its least heights, within which it faces another surface."""
+MOST_NODES = 100
+"""Nodes that each facet about a point adds to its stencil, at most: four, and four at 24 points."""
+
+
 @dataclass(frozen=True)
 class SurfaceContact:
-    """A surface of a flexible body that touches a rigid shape without overlap.
+    """A surface of a flexible body that touches a rigid shape, or the surface of another one, without overlap.
 
-    - `marker`: place and axes of the shape; `shape` (4): its code and dimensions (flexmb/kernels/contact/shapes.py).
-    - `body`, `surface`: the body and the name of its surface; `nodes`: how many it has.
+    - `marker`: place and axes of the shape, or those of the frame of the other body; `shape` (4): its code and
+      dimensions (flexmb/kernels/contact/shapes.py), or `FACING`.
+    - `body`, `surface`: the body and the name of its surface; `nodes`: how many it has, which are its points.
     - `friction`: coefficient of Coulomb friction.
+    - `other`, `other_surface`: the other flexible body and its surface; `RIGID` and no name for a shape.
 
     Raises `MechanismError` when the coefficient is not a number of at least zero.
     """
@@ -35,6 +49,8 @@ class SurfaceContact:
     surface: str
     nodes: int
     friction: float = 0.0
+    other: int = RIGID
+    other_surface: str = ""
 
     def __post_init__(self) -> None:
         value = self.friction
@@ -45,19 +61,25 @@ class SurfaceContact:
             )
 
     @property
-    def rigid(self) -> ContactShape:
-        """The shape."""
-        return shape_of_code(self.shape[0], self.shape[1:])
+    def rigid(self) -> ContactShape | None:
+        """The rigid shape; None if the surface touches another flexible one."""
+        return shape_of_code(self.shape[0], self.shape[1:]) if self.other == RIGID else None
 
     def surface_of(self, bodies: Sequence[Body]) -> BodySurface:
         """The surface among those of `bodies`. Raises `MechanismError` when the body lacks it or its compliance."""
-        body = bodies[self.body]
-        if self.surface not in body.surfaces or body.compliance is None:
+        return self._flexible(bodies[self.body], self.surface)
+
+    def other_of(self, bodies: Sequence[Body]) -> BodySurface | None:
+        """The other flexible surface, or None. Raises as `surface_of`."""
+        return None if self.other == RIGID else self._flexible(bodies[self.other], self.other_surface)
+
+    def _flexible(self, body: Body, surface: str) -> BodySurface:
+        if surface not in body.surfaces or body.compliance is None:
             raise MechanismError(
-                f"Contact {self.name!r}: the body {body.name!r} has no flexible surface {self.surface!r}, whose nodes "
+                f"Contact {self.name!r}: the body {body.name!r} has no flexible surface {surface!r}, whose nodes "
                 "have a residual compliance. A rigid body, such as those of compare(), touches with simple shapes."
             )
-        return body.surfaces[self.surface]
+        return body.surfaces[surface]
 
 
 def surface_contact(
@@ -80,44 +102,136 @@ def surface_contact_arrays(
     contacts: tuple[SurfaceContact, ...], bodies: tuple[Body, ...], first_state: int, mmax: int
 ) -> dict[str, Any]:
     """The entries of `CompiledModel` for contacts of flexible surfaces, whose states begin at `first_state`."""
-    found = [contact.surface_of(bodies) for contact in contacts]
-    counts = [len(surface.nodes) for surface in found]
-    total, second = sum(counts), any(surface.second.any() for surface in found)
-    rows, bends = np.zeros((total, 3, mmax)), np.zeros((total if second else 0, 3, mmax, mmax))
-    swing, bend, ball, at = np.zeros((len(found), mmax)), np.zeros(len(found)), np.zeros((len(found), 4)), 0
-    for s, surface in enumerate(found):
-        n, m = len(surface.nodes), surface.rows.shape[-1]
-        rows[at : at + n, :, :m] = surface.rows
-        swing[s, :m] = np.linalg.norm(surface.rows, axis=1).max(axis=0)
-        if second and len(surface.pairs):
-            i, j = surface.pairs.T
-            bends[at : at + n, :, i, j] = bends[at : at + n, :, j, i] = surface.second
-            bend[s] = 0.5 * np.sqrt((bends[at : at + n] ** 2).sum(axis=(1, 2, 3)).max())
-        middle = 0.5 * (surface.points.min(axis=0) + surface.points.max(axis=0))
-        ball[s] = [*middle, np.linalg.norm(surface.points - middle, axis=1).max()]
-        at += n
-    there = {contact.body: bodies[contact.body].compliance for contact in contacts}
+    own = [(contact.body, contact.surface_of(bodies)) for contact in contacts]
+    found = [(contact.other, contact.other_of(bodies)) for contact in contacts]
+    mates = [(b, surface) for b, surface in found if surface is not None]
+    nodes = _node_arrays(own + mates, mmax)
+    balls = _bounds([surface for _, surface in own], mmax)
+    others = _bounds([surface for _, surface in found], mmax)
+    start = np.concatenate([[0], np.cumsum([len(surface.nodes) for _, surface in own])]).astype(np.int64)
+    mate = start[-1] + np.concatenate([[0], np.cumsum([0 if x is None else len(x.nodes) for _, x in found])])
+    there = {b: bodies[b].compliance for b, _ in own + mates}
     matrices = [np.zeros((0, 0)) if (c := there.get(b)) is None else c.matrix for b in range(len(bodies))]
+    shapes = [shape for contact in contacts if (shape := contact.rigid) is not None]
+    reach = iter([shape.reach for shape in shapes])
     return {
         "skin_body": np.array([c.body for c in contacts], dtype=np.int64),
         "skin_marker": np.array([c.marker for c in contacts], dtype=np.int64),
         "skin_shape": np.array([c.shape for c in contacts], dtype=float).reshape(-1, 4),
-        "skin_reach": np.array([c.rigid.reach for c in contacts], dtype=float),
+        "skin_reach": np.array([next(reach) if c.other == RIGID else np.inf for c in contacts], dtype=float),
         "skin_friction": np.array([c.friction for c in contacts], dtype=float),
-        "skin_ball": ball,
-        "skin_swing": swing,
-        "skin_bend": bend,
-        "skin_node": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        "node_skin": np.repeat(np.arange(len(contacts)), counts).astype(np.int64),
-        "node_place": np.concatenate([np.zeros(0), *(s.places for s in found)]).astype(np.int64),
-        "node_point": np.concatenate([np.zeros((0, 3)), *(s.points for s in found)]),
-        "node_rows": rows,
-        "node_second": bends,
+        **{f"skin_{name}": value for name, value in balls.items()},
+        "skin_other": np.array([c.other for c in contacts], dtype=np.int64),
+        **{f"other_{name}": value for name, value in others.items()},
+        "skin_node": start,
+        "mate_node": mate.astype(np.int64),
+        "node_across": np.concatenate([np.zeros((0, 3)), *(_across(surface.normals) for _, surface in own)]),
+        "node_skin": np.repeat(np.arange(len(contacts)), np.diff(start)).astype(np.int64),
+        **nodes,
+        **_facet_arrays([(a, b) for (_, a), (_, b) in zip(own, found, strict=True)], start, mate),
         "compliance_start": np.concatenate([[0], np.cumsum([C.size for C in matrices])])[:-1].astype(np.int64),
         "compliance_size": np.array([len(C) for C in matrices], dtype=np.int64),
         "compliance_entries": np.concatenate([np.zeros(0), *(C.ravel() for C in matrices)]),
         "skin_state": first_state,
     }
+
+
+def _node_arrays(surfaces: Sequence[tuple[int, BodySurface]], mmax: int) -> dict[str, np.ndarray]:
+    """The nodes of `surfaces` of bodies, one after the other."""
+    counts = [len(surface.nodes) for _, surface in surfaces]
+    total, second = sum(counts), any(surface.second.any() for _, surface in surfaces)
+    rows, bends, at = np.zeros((total, 3, mmax)), np.zeros((total if second else 0, 3, mmax, mmax)), 0
+    for _, surface in surfaces:
+        n = len(surface.nodes)
+        rows[at : at + n, :, : surface.rows.shape[-1]] = surface.rows
+        if second and len(surface.pairs):
+            i, j = surface.pairs.T
+            bends[at : at + n, :, i, j] = bends[at : at + n, :, j, i] = surface.second
+        at += n
+    return {
+        "node_body": np.repeat([b for b, _ in surfaces], counts).astype(np.int64),
+        "node_place": np.concatenate([np.zeros(0), *(s.places for _, s in surfaces)]).astype(np.int64),
+        "node_point": np.concatenate([np.zeros((0, 3)), *(s.points for _, s in surfaces)]),
+        "node_rows": rows,
+        "node_second": bends,
+    }
+
+
+def _across(normals: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+    """Unit vectors across `normals`, each nearest to the axis farthest from its normal."""
+    axes = np.eye(3)[np.abs(normals).argmin(axis=1)]
+    across = axes - (axes * normals).sum(axis=1, keepdims=True) * normals
+    return np.asarray(across / np.linalg.norm(across, axis=1, keepdims=True))
+
+
+def _bounds(surfaces: Sequence[BodySurface | None], mmax: int) -> dict[str, np.ndarray]:
+    """Balls about the undeformed nodes of surfaces, and the largest displacements of first and second order."""
+    ball, swing, bend = np.zeros((len(surfaces), 4)), np.zeros((len(surfaces), mmax)), np.zeros(len(surfaces))
+    for s, surface in enumerate(surfaces):
+        if surface is None:
+            continue
+        middle = 0.5 * (surface.points.min(axis=0) + surface.points.max(axis=0))
+        ball[s] = [*middle, np.linalg.norm(surface.points - middle, axis=1).max()]
+        swing[s, : surface.rows.shape[-1]] = np.linalg.norm(surface.rows, axis=1).max(axis=0)
+        twice = np.where(np.equal(*surface.pairs.T), 1.0, 2.0)
+        bend[s] = 0.5 * np.sqrt((twice * surface.second**2).sum(axis=(1, 2)).max())
+    return {"ball": ball, "swing": swing, "bend": bend}
+
+
+def _facet_arrays(
+    pairs: Sequence[tuple[BodySurface, BodySurface | None]], start: np.ndarray, mate: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Facets of surfaces that face each other, the trees over those of the second ones, and the room for stencils."""
+    room, bend, area = np.ones(start[-1], dtype=np.int64), np.zeros((start[-1], 3)), np.zeros(start[-1])
+    heights = [np.zeros(0)]
+    facets, boxes = [np.zeros((0, 4), dtype=np.int64)], [np.zeros((0, 6))]
+    places, trees = np.zeros((len(pairs), 3), dtype=np.int64), np.zeros((len(pairs), 2), dtype=np.int64)
+    ranges = np.zeros(len(pairs))
+    for s, (own, other) in enumerate(pairs):
+        if other is None:
+            continue
+        points = slice(start[s], start[s + 1])
+        corners = own.points[own.triangles]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+        heights += [RANGE * np.linalg.norm(normals, axis=1) / longest, np.zeros(len(other.triangles))]
+        ranges[s] = heights[-2].max()
+        mean = np.zeros_like(own.points)
+        np.add.at(mean, own.triangles, normals[:, None])
+        area[points] = own.areas
+        bend[points] = own.normals - mean / np.linalg.norm(mean, axis=1, keepdims=True)
+        about, there = _facets(own), _facets(other)
+        most = MOST_NODES * np.bincount(about[about >= 0], minlength=len(own.nodes))
+        room[points] = np.minimum(most, len(own.nodes) + len(other.nodes))
+        tree = tree_of(other.points[there[:, :3]])
+        first = sum(map(len, facets))
+        places[s] = first + np.cumsum([0, len(own.triangles), len(other.triangles)])
+        trees[s] = sum(map(len, boxes)), tree.levels
+        there = there[tree.order]
+        facets += [np.where(about < 0, -1, start[s] + about), np.where(there < 0, -1, mate[s] + there)]
+        boxes.append(np.column_stack([tree.low, tree.high]))
+    return {
+        "skin_range": ranges,
+        "facet_range": np.concatenate(heights),
+        "skin_facet": places,
+        "skin_tree": trees,
+        "facet_nodes": np.concatenate(facets).astype(np.int64),
+        "tree_boxes": np.concatenate(boxes),
+        "stencil_start": np.concatenate([[0], np.cumsum(room)]).astype(np.int64),
+        "node_bend": bend,
+        "node_area": area,
+    }
+
+
+def _facets(surface: BodySurface) -> np.ndarray:
+    """The nodes (nt, 4) of the triangles of a surface, with the rest of a quadrilateral or -1; the second corner is
+    opposite to the fourth."""
+    nodes = np.column_stack([surface.triangles, np.full(len(surface.triangles), -1)])
+    first, second = surface.halves.T
+    a, b, c, d = *surface.triangles[first].T, surface.triangles[second, 2]
+    nodes[first, 3] = d
+    nodes[second] = np.column_stack([c, d, a, b])
+    return nodes
 
 
 def surface_contact_tree(contact: SurfaceContact) -> dict[str, Any]:
@@ -127,7 +241,7 @@ def surface_contact_tree(contact: SurfaceContact) -> dict[str, Any]:
 
 def surface_contact_from_tree(tree: Mapping[str, Any]) -> SurfaceContact:
     """A contact of a result file. Raises `MechanismError` when its values cannot be."""
-    whole = {**tree, **{key: int(tree[key]) for key in ("marker", "body", "nodes")}}
+    whole = {**tree, **{key: int(tree[key]) for key in ("marker", "body", "nodes", "other") if key in tree}}
     return SurfaceContact(**{**whole, "shape": tuple(float(x) for x in tree["shape"])})
 
 

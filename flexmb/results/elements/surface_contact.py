@@ -15,8 +15,25 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.surface import SurfaceContact, node_forces
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import marker_motion
-from flexmb.results.motion import Motion
+from flexmb.results.motion import Motion, attitudes
 from flexmb.results.table import Column
+
+
+@dataclass(frozen=True, eq=False)
+class OtherSurfaceMotion:
+    """What the second of two flexible surfaces in contact feels at the stored times, node by node (n).
+
+    - `body`: its number; `nodes` (n,): numbers of the nodes in its mesh; `areas` (n,): their shares of the area.
+    - `point`, `force` (nt, n, 3): position of each node and force on it, in world axes.
+    - `pressure` (nt, n): sum of the normal forces on it over its share of the area (force/length^2).
+    """
+
+    body: int
+    nodes: Int[np.ndarray, " n"]
+    areas: Float[np.ndarray, " n"]
+    point: Float[np.ndarray, "nt n 3"]
+    force: Float[np.ndarray, "nt n 3"]
+    pressure: Float[np.ndarray, "nt n"]
 
 
 @shown
@@ -25,13 +42,17 @@ class SurfaceContactMotion:
     """What a flexible surface in contact does at the stored times `t` (nt,), node by node (n).
 
     - `nodes` (n,): numbers of the nodes in the mesh of the body; `areas` (n,): their shares of the area.
-    - `gap` (nt, n): distance from the rigid shape (length), zero to round-off where a node touches.
-    - `point`, `normal`, `force` (nt, n, 3): position, direction in which the shape pushes, and force on the node, in
+    - `gap` (nt, n): distance from what it touches (length), zero to round-off where a node touches; of two flexible
+      surfaces the mean over the facets about the node, infinite where they do not face each other.
+    - `point`, `normal`, `force` (nt, n, 3): position, direction in which it is pushed, and force on the node, in
+      world axes. Of two flexible surfaces `force` is that of the pressure `force / areas` at the node, which is linear
+      between nodes.
+    - `slip` (nt, n): speed (length/time) across the normal, relative to what it touches, of nodes that touch; without
+      the rate of the residual displacement.
+    - `moment` (nt, 3): of all forces about the place of the shape, or about the frame of the other flexible body, in
       world axes.
-    - `slip` (nt, n): speed (length/time) across the normal, relative to the shape, of nodes that touch; without the
-      rate of the residual displacement.
-    - `moment` (nt, 3): of all forces about the place of the shape, in world axes.
     - `stored` (nt,): strain energy of the residual displacements.
+    - `other`: what the other flexible surface feels; None for a rigid shape.
     """
 
     name: str
@@ -45,6 +66,7 @@ class SurfaceContactMotion:
     slip: Float[np.ndarray, "nt n"]
     moment: Float[np.ndarray, "nt 3"]
     stored: Float[np.ndarray, "nt"]
+    other: OtherSurfaceMotion | None = None
 
     @property
     def normal_force(self) -> Float[np.ndarray, "nt n"]:
@@ -98,13 +120,15 @@ class SurfaceContactMotion:
 
 
 class _Nodes(NamedTuple):
-    """Gap (nt, nn), point (nt, nn, 3), directions (nt, nn, 3, 3) in rows, and rates along them (nt, nn, 3) of all
-    nodes, and the strain energies (nt, ns) of all contacts."""
+    """Gap (nt, nn), directions (nt, nn, 3, 3) in rows, and rates along them (nt, nn, 3) of all points; place and force
+    (nt, nk, 3) and sum of normal forces (nt, nk) of all nodes; and the strain energies (nt, ns) of all contacts."""
 
     gap: np.ndarray
     point: np.ndarray
     axes: np.ndarray
     rates: np.ndarray
+    push: np.ndarray
+    force: np.ndarray
     stored: np.ndarray
 
 
@@ -136,28 +160,51 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
     forces = node_forces(states, contact, mechanism.contact_state(name))
     force = np.einsum("tkc,tkci->tki", forces, every.axes[:, own])
     surface, there = contact.surface_of(mechanism.bodies), marker_motion(motion, contact.marker).position
-    point = every.point[:, own]
     return SurfaceContactMotion(
         name,
         np.asarray(motion.t),
         surface.nodes,
         surface.areas,
         every.gap[:, own],
-        point,
+        every.point[:, own],
         every.axes[:, own, 0],
         force,
         np.where(forces[..., 0] > 0.0, np.linalg.norm(every.rates[:, own, 1:], axis=2), 0.0),
-        np.cross(point - there[:, None], force).sum(axis=1),
+        np.cross(every.point[:, own] - there[:, None], every.force[:, own]).sum(axis=1),
         every.stored[:, s],
+        _other(contact, mechanism, every, slice(flat.mate_node[s], flat.mate_node[s + 1])),
+    )
+
+
+def surface_forces(motion: Motion, body: int) -> tuple[Int[np.ndarray, " k"], Float[np.ndarray, "nt k 3"]]:
+    """The nodes of body number `body` that are in contacts of its flexible surfaces, and the forces on them in its
+    axes; a node in several contacts appears for each of them."""
+    states = np.asarray(getattr(motion, "element_states", np.zeros((len(motion.t), 0))))
+    mechanism, flat = motion.mechanism, compiled(motion.mechanism)
+    own = np.flatnonzero(flat.node_body == body)
+    found = [contact.surface_of(mechanism.bodies).nodes for contact in mechanism.surface_contacts]
+    found += [x.nodes for contact in mechanism.surface_contacts if (x := contact.other_of(mechanism.bodies))]
+    nodes = np.concatenate([np.zeros(0, dtype=np.int64), *found])[own]
+    if not len(own) or not states.size:
+        return nodes[:0], np.zeros((len(motion.t), 0, 3))
+    return nodes, np.einsum("tji,tkj->tki", attitudes(motion, body), _nodes(motion, states).force[:, own])
+
+
+def _other(contact: SurfaceContact, mechanism: Mechanism, every: _Nodes, own: slice) -> OtherSurfaceMotion | None:
+    surface = contact.other_of(mechanism.bodies)
+    if surface is None:
+        return None
+    pressure = every.push[:, own] / surface.areas
+    return OtherSurfaceMotion(
+        contact.other, surface.nodes, surface.areas, every.point[:, own], every.force[:, own], pressure
     )
 
 
 def _nodes(motion: Motion, states: np.ndarray) -> _Nodes:
     flat, nt = compiled(motion.mechanism), len(motion.t)
-    nn, ns = len(flat.node_skin), len(flat.skin_body)
-    found = _Nodes(
-        np.zeros((nt, nn)), np.zeros((nt, nn, 3)), np.zeros((nt, nn, 3, 3)), np.zeros((nt, nn, 3)), np.zeros((nt, ns))
-    )
+    nn, nk, ns = len(flat.node_skin), len(flat.node_body), len(flat.skin_body)
+    shapes = ((nn,), (nk, 3), (nn, 3, 3), (nn, 3), (nk,), (nk, 3), (ns,))
+    found = _Nodes(*(np.zeros((nt, *shape)) for shape in shapes))
     kinematics, workspace = make_marker_kinematics(flat), make_workspace(flat)
     skins_along(flat, np.asarray(motion.q), np.asarray(motion.w), states, kinematics, workspace, *found)
     return found

@@ -116,6 +116,13 @@ def surfaces(**options):
     return system
 
 
+def facing():
+    system = flexmb.System()
+    below, above = (system.add(rubber(), name=name, position=(0, 0, z)) for name, z in (("low", 0.0), ("up", 0.2)))
+    system.contact("here", below.surface("below"), above.surface("below"))
+    return system
+
+
 MADE = {
     "lines": lines,
     "velocity matrices": velocity_matrices,
@@ -131,6 +138,7 @@ MADE = {
     "exact contacts": touching,
     "surface contacts": surfaces,
     "rubbing surfaces": lambda: surfaces(friction=0.2),
+    "facing surfaces": facing,
 }
 """A mechanism with each feature, at a part "here"."""
 

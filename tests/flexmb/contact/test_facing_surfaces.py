@@ -1,0 +1,158 @@
+"""Flexible surfaces of two reduced bodies that touch each other: the passage of pressure, balance, files, refusals."""
+
+import numpy as np
+import pytest
+import pyvista
+
+import fem
+import flexmb
+import reduction
+from fem.mesh.structured_meshes import block
+from flexmb.errors import MechanismError
+from flexmb.files import export_vtk, load_model, load_result, save_result
+
+YOUNG = 1e7
+
+
+def part(size, cells, poisson, held=None, **surfaces):
+    material = fem.Material.isotropic(YOUNG, poisson, 1000.0)
+    model = fem.Model(block("hexahedron", size, cells), material).with_surfaces(**surfaces)
+    return model if held is None else model.with_interfaces(held=held)
+
+
+def flexible(model, name, second_order=False, damping=0.05):
+    kind = "second-order" if second_order else "none"
+    basis = reduction.contact_basis(model, 6)
+    return flexmb.flexible_body(model, basis, name=name, modal_damping=damping, geometric_stiffness=kind)
+
+
+LOW = flexible(part((0.4, 0.3, 0.1), (5, 4, 1), 0.3, top="z1"), "low")
+UP = flexible(part((0.2, 0.15, 0.1), (3, 3, 1), 0.3, below="z0"), "up")
+
+
+def hit(friction=0.0, turned=None, bodies=(LOW, UP), gap=5e-4):
+    """A block that falls on another one, both free."""
+    R = np.eye(3) if turned is None else turned
+    system = flexmb.System()
+    low = system.add(bodies[0], orientation=R, angular_velocity=R @ (0.0, 0.5, 0.0))
+    up = system.add(bodies[1], position=R @ (0.1, 0.08, 0.1 + gap), velocity=R @ (0.3, 0.1, -1.0), orientation=R)
+    system.contact("hit", up.surface("below"), low.surface("top"), friction=friction)
+    return system
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_uniform_pressure_passes_between_meshes_that_do_not_match(swap):
+    """Two blocks of the same base are pressed together: with Poisson's ratio zero, all stresses are E d / (h1 + h2).
+
+    On the other surface, the integration points cross kinks of its shape functions: in the plane with errors of
+    0.3 % from the finer of these meshes to the coarser one, and 0.9 % in the other direction."""
+    low = flexible(part((0.2, 0.2, 0.1), (4, 3, 2), 0.0, "z0", top="z1"), "low", damping=0.5)
+    up = flexible(part((0.2, 0.2, 0.1), (5, 4, 2), 0.0, "z1", below="z0"), "up", damping=0.5)
+    depth, gap = 1e-3, 1e-5
+    system = flexmb.System()
+    a, b = system.add(low), system.add(up, position=(0, 0, 0.1 + gap))
+    system.fixed("base", system.ground.at(a["held"].point), a["held"])
+    system.prismatic(
+        "press", system.ground.at(b["held"].point + np.array([0, 0, 0.1 + gap])), b["held"], axis=(0, 0, 1)
+    )
+    system.drive("press", flexmb.time_functions.smooth_step(0.0, 0.05, -depth - gap))
+    surfaces = (b.surface("below"), a.surface("top"))
+    system.contact("hit", *(surfaces[::-1] if swap else surfaces))
+    over = flexmb.simulate(system, 0.1, step=1e-3, output_step=0.1).surface_contact("hit")
+    wanted = YOUNG * depth / 0.2
+    assert over.normal_force[-1].sum() == pytest.approx(wanted * 0.04, rel=1e-3)
+    np.testing.assert_allclose(over.pressure[-1], wanted, rtol=0.03)
+    np.testing.assert_allclose(over.other.pressure[-1], wanted, rtol=0.03)
+
+
+def test_bodies_keep_their_momenta_and_do_not_overlap():
+    result = flexmb.simulate(hit(friction=0.2), 4e-3, step=1e-4, output_step=1e-4)
+    over = result.surface_contact("hit")
+    assert over.normal_force.max() > 0
+    assert over.gap.min() > -1e-8
+    np.testing.assert_allclose(over.total, -over.other.force.sum(axis=1), atol=1e-9 * np.abs(over.total).max())
+    np.testing.assert_allclose(over.total, result.force("hit")[:, :3])
+    excess = over.friction_force - 0.2 * over.normal_force
+    assert excess.max() < 1e-8 * over.normal_force.max()
+    momentum, spin = result.linear_momentum(), result.angular_momentum(about=(0.0, 0.0, 0.0))
+    assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum[0]).max()
+    assert np.abs(spin - spin[0]).max() < 1e-4 * np.abs(spin[0]).max()
+
+
+def test_forces_do_not_depend_on_the_orientation_in_the_world():
+    bodies = [
+        flexible(part((0.3, 0.2, 0.1), (3, 2, 1), 0.3, top="z1"), "low", second_order=True),
+        flexible(part((0.2, 0.1, 0.1), (2, 2, 1), 0.3, below="z0"), "up", second_order=True),
+    ]
+    turned = flexmb.spatial.lie.rotation_exp(np.array([0.7, -1.1, 0.4]))
+    forces = [
+        flexmb.simulate(hit(0.3, R, bodies), 2e-3, step=1e-4, output_step=1e-4).surface_contact("hit").force
+        for R in (np.eye(3), turned)
+    ]
+    assert np.abs(forces[0]).max() > 0
+    np.testing.assert_allclose(forces[1] @ turned, forces[0], atol=1e-6 * np.abs(forces[0]).max())
+
+
+def test_surfaces_that_leave_each_other_lose_their_forces():
+    """A block slides over the edge of the other one, on which a weight presses it."""
+    system = flexmb.System(gravity=(0, 0, -200.0))
+    low = system.add(flexible(part((0.2, 0.2, 0.1), (4, 4, 2), 0.3, "z0", top="z1"), "low", damping=0.3))
+    up = system.add(UP, position=(0.1, 0.02, 0.1), velocity=(5.0, 0, 0))
+    system.fixed("base", system.ground.at(low["held"].point), low["held"])
+    system.contact("rest", up.surface("below"), low.surface("top"))
+    over = flexmb.simulate(system, 0.05, step=5e-4, output_step=5e-4).surface_contact("rest")
+    assert (over.normal_force[10:20] > 0).any()
+    assert not (over.normal_force[-1] > 0).any()
+    assert np.isinf(over.gap[-1]).all()
+
+
+def test_results_are_saved_and_simulations_go_on(tmp_path):
+    system, step = hit(friction=0.05), {"step": 5e-5, "output_step": 5e-5}
+    whole = flexmb.simulate(system, 4e-3, **step)
+    first = flexmb.simulate(system, 2e-3, **step)
+    save_result(first, tmp_path / "first.h5")
+    loaded = load_result(tmp_path / "first.h5")
+    for surface in (lambda r: r.surface_contact("hit"), lambda r: r.surface_contact("hit").other):
+        np.testing.assert_allclose(surface(loaded).pressure, surface(first).pressure, rtol=1e-12)
+    second = flexmb.simulate(system, 2e-3, initial_state=loaded, **step)
+    forces = [run.surface_contact("hit").normal_force.sum(axis=1) for run in (whole, second)]
+    assert forces[0].max() > 0
+    assert np.abs(forces[1] - forces[0][40:]).max() < 2e-2 * forces[0].max()  # the method begins anew
+    export_vtk(first, tmp_path / "film", every=40)
+    over = first.surface_contact("hit")
+    for body, nodes, pressure in ((1, over.nodes, over.pressure), (0, over.other.nodes, over.other.pressure)):
+        film = pyvista.read(tmp_path / "film" / f"body{body}_000040.vtu")["pressure"]
+        np.testing.assert_allclose(film[nodes], pressure[40], rtol=1e-6)
+    named = first.energy_by_element()["hit"]
+    np.testing.assert_allclose(named.stored, over.stored)
+
+
+def test_model_files(tmp_path):
+    fem.write_mesh(block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 2)), tmp_path / "block.msh")
+    body = (
+        'kind = "flexible"\nmesh = "block.msh"\nmaterial = "steel"\nsurfaces = { below = "z0", top = "z1" }\n'
+        'reduction = { method = "contact", modes = 4 }\n'
+    )
+    text = (
+        f"[bodies.low]\n{body}[bodies.up]\n{body}position = [0.0, 0.0, 0.2]\n"
+        '[[contacts]]\nname = "hit"\na = { place = "up", surface = "below" }\nb = { place = "low", surface = "top" }\n'
+        "[simulation]\nduration = 1e-3\nstep = 1e-5\n"
+    )
+    (tmp_path / "model.toml").write_text(text)
+    contact = load_model(tmp_path / "model.toml").system.build().surface_contacts[0]
+    assert (contact.surface, contact.other_surface, contact.body, contact.other) == ("below", "top", 1, 0)
+
+
+def test_what_cannot_be_is_refused():
+    both = flexible(part((0.3, 0.2, 0.1), (3, 2, 2), 0.3, top="z1", below="z0"), "both")
+    system = flexmb.System()
+    own = system.add(both)
+    for a, b in (("top", "top"), ("top", "below")):
+        with pytest.raises(MechanismError, match=rf"{a}' and '{b}' are both of the body 'both', which cannot touch it"):
+            system.contact("self", own.surface(a), own.surface(b))
+    with pytest.raises(MechanismError, match=r"node \d+ .* begins inside 'low', 0.001 deep"):
+        flexmb.simulate(hit(gap=-1e-3), 1e-3, step=1e-4)
+    with pytest.raises(MechanismError, match="does not include contacts of two flexible surfaces"):
+        flexmb.simulate(hit(), 1e-3, step=1e-4, method="energy-momentum")
+    with pytest.raises(MechanismError, match="has no flexible surface 'below'"):
+        flexmb.simulate(hit().build().rigid(), 1e-3, step=1e-4)

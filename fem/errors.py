@@ -97,7 +97,7 @@ class SlowSolverWarning(FlexmbWarning):
     """
 
 
-def unknown_name(kind: str, name: str, existing: Iterable[str]) -> str:
+def unknown_name(kind: str, name: object, existing: Iterable[str]) -> str:
     """The message for a name that does not exist: the name, the closest match, and all names that exist."""
     names = sorted(map(str, existing))
     close = get_close_matches(str(name), names, n=1)

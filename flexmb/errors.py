@@ -288,6 +288,13 @@ class LawRangeWarning(FlexmbWarning):
     """
 
 
+class CrowdedStepWarning(FlexmbWarning):
+    """A step of exact contacts holds more impacts, or beginnings and ends of sliding, than are located.
+
+    Raised at the end of a run; the message names the first such step and the contact whose change came too late.
+    """
+
+
 class CoarseOutputWarning(FlexmbWarning):
     """The stored times of a motion do not resolve the powers of its elements.
 

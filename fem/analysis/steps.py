@@ -1,6 +1,7 @@
 """Linear analysis steps of a deck: static displacements and natural frequencies, to compare a part that was read with
 the results of the solver that the deck is for."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from jaxtyping import Float
 
+from fem.analysis import state
 from fem.analysis.cyclic import two_sectors
 from fem.elements import ELEMENTS
 from fem.errors import FactorisationError, MeshError
@@ -16,7 +18,7 @@ from fem.linear_algebra.factor import SINGULAR
 from fem.loads import pressure
 from fem.matrices import assembly
 from fem.mesh.constraints import Equation
-from fem.mesh.steps import Heating, Step, Support
+from fem.mesh.steps import Step, Support
 from fem.model import Model
 
 LINEAR = ("STATIC", "FREQUENCY")
@@ -25,7 +27,11 @@ DENSE = 600
 """Number of dofs up to which dense matrices are solved."""
 _LITTLE = 1e-11
 """Stiffness of free motions, over that of each dof, until iteration has removed it."""
+_NO_STIFFNESS = 1e-10
+"""Stiffness, over the largest of a dof, of motions that count as free."""
 _ITERATIONS = 30
+CONVERGED = 1e-9
+"""Change of the displacements in an iteration, over the largest of them, that counts as none."""
 _LIFT = 1e3
 """Value of the extra dof that stands for given displacements, over the largest of them."""
 
@@ -33,17 +39,18 @@ _LIFT = 1e3
 @dataclass(frozen=True, eq=False)
 class StepResult:
     """The result of a step: `displacements` (n, 3) and `rotations` (nr, 3) of `Model.rotation_nodes` of a static step,
-    natural `frequencies` (modes,) in cycles per unit of time of a frequency step; the others are empty."""
+    natural `frequencies` (modes,) in cycles per unit of time of a frequency step; the others are empty; the `step`."""
 
     displacements: Float[np.ndarray, "n 3"]
     rotations: Float[np.ndarray, "nr 3"]
     frequencies: Float[np.ndarray, " modes"]
+    step: Step
 
 
 def solve_step(model: Model, step: Step, before: StepResult | None = None) -> StepResult:
     """Solve a linear step of the deck of a model.
 
-    - `before`: result of the step before, whose stresses stiffen the part in a perturbation step.
+    - `before`: result of the step before, whose displacements and stresses change the stiffness in a perturbation step.
 
     Raises `MeshError` for other procedures, for keywords of the step that are not obeyed, and for thermal strains of
     beams and shells; `FactorisationError` where the supports do not hold the part.
@@ -55,13 +62,14 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
             f"Step {step.number} ({step.source.label}) of {model.name!r} is not solved: {what}. Linear steps STATIC "
             "and FREQUENCY are."
         )
+    _require_solids(model, step)
     if step.cyclic is not None:
         return _cyclic(model, step, before)
     step = replace(step, supports=tuple(_fixed(model, s, before) for s in step.supports))
     held, lifted, dropped = _held(model, step)
-    K = held.K
-    if step.perturbation and before is not None:
-        K = K + held.dof_map.condense(_stress_stiffness(held, before))
+    K = held.K + held.dof_map.condense(_stiffness_change(held, step, before if step.perturbation else None))
+    if step.procedure == "FREQUENCY" and step.perturbation:
+        K = K - held.dof_map.condense(_centrifugal_stiffness(held, step))
     free = np.setdiff1d(np.arange(held.ndof), dropped)
     if step.procedure == "FREQUENCY":
         if step.modes < 1:
@@ -70,14 +78,14 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
                 "frequencies. Write their number in the data line of *FREQUENCY."
             )
         found = _frequencies(K[free][:, free], held.M[free][:, free], step.modes)
-        return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), found)
+        return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), found, step)
     f = _forces(held, step)
     q = np.zeros(held.ndof)
     q[dropped[:1]] = lifted
     q[free] = _displacements(K[free][:, free], (f - K @ q)[free], f"Step {step.number} ({step.source.label})")
     u = held.dof_map.expand(q)
     n = 3 * len(held.points)
-    return StepResult(u[:n].reshape(-1, 3)[: len(model.points)], u[n:].reshape(-1, 3), np.zeros(0))
+    return StepResult(u[:n].reshape(-1, 3)[: len(model.points)], u[n:].reshape(-1, 3), np.zeros(0), step)
 
 
 def _cyclic(model: Model, step: Step, before: StepResult | None) -> StepResult:
@@ -93,7 +101,7 @@ def _cyclic(model: Model, step: Step, before: StepResult | None) -> StepResult:
     for diameter in range(step.diameters[0], step.diameters[1] + 1):
         K, M = two_sectors(model, step.cyclic, diameter, held, model.elements.mesh.bare_nodes)
         found.append(_frequencies(K, M, step.modes))
-    return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), np.concatenate(found))
+    return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), np.concatenate(found), step)
 
 
 def _fixed(model: Model, support: Support, before: StepResult | None) -> Support:
@@ -145,22 +153,45 @@ def _displacements(K: sp.csr_matrix, f: np.ndarray, what: str) -> np.ndarray:
     refused.
 
     A little stiffness is added to all dofs, and its error is taken away by iteration, which never adds a free motion.
+    Parts so slender that this takes many steps are solved without it.
     """
     diagonal = K.diagonal()
     little = _LITTLE * np.where(diagonal > 0, diagonal, diagonal.max(initial=1.0))
     solve = sla.splu((K + sp.diags(little)).tocsc()).solve
-    q, r = np.zeros(len(f)), f
+    q = np.zeros(len(f))
     for _ in range(_ITERATIONS):
-        q = q + solve(r)
-        before, r = np.abs(r).max(initial=0.0), f - K @ q
-        if not np.abs(r).max(initial=0.0) < before / 2:
+        step = solve(f - K @ q)
+        q = q + step
+        if np.abs(step).max(initial=0.0) <= CONVERGED * np.abs(q).max(initial=0.0):
             break
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sla.MatrixRankWarning)  # the residual tells whether it matters
+            q = np.asarray(sla.spsolve(K.tocsc(), f))
     if not np.abs(K @ q - f).max(initial=0.0) <= SINGULAR * np.abs(f).max(initial=0.0):  # NaN too
         raise FactorisationError(
             f"{what}: the supports leave parts free that the loads move, and there is no static solution. Hold the "
             "part in all six directions."
         )
     return q
+
+
+def free_motions(model: Model, step: Step) -> Float[np.ndarray, "n 3 k"]:
+    """Displacements of all nodes without energy under the supports of a step, orthonormal: its static solutions differ
+    by them. Reduced integration has such motions, and trusses across their plane. At most 12 of a large part."""
+    held, _, dropped = _held(model, step)
+    free = np.setdiff1d(np.arange(held.ndof), dropped)
+    K = held.K[free][:, free]
+    scale = float(K.diagonal().max())
+    if K.shape[0] <= DENSE:
+        values, vectors = sl.eigh(K.toarray())
+    else:
+        values, vectors = sla.eigsh(K.tocsc(), 12, sigma=-_LITTLE * scale)
+    q = np.zeros((held.ndof, int((values < _NO_STIFFNESS * scale).sum())))
+    q[free] = vectors[:, values < _NO_STIFFNESS * scale]
+    n = 3 * len(model.points)
+    u = np.array([held.dof_map.expand(column)[:n] for column in q.T]).reshape(-1, n).T
+    return np.asarray(np.linalg.qr(u)[0]).reshape(len(model.points), 3, -1)
 
 
 def _frequencies(K: sp.csr_matrix, M: sp.csr_matrix, count: int) -> np.ndarray:
@@ -192,8 +223,7 @@ def _forces(model: Model, step: Step) -> np.ndarray:
         r = model.points - body.point
         nodal = body.gravity + body.speed2 * (r - np.outer(r @ axis, axis))
         f += _mass_of(model, body.cells) @ np.concatenate([nodal.ravel(), np.zeros(len(f) - nodal.size)])
-    for heating in step.heating:
-        f[: 3 * len(model.points)] += _thermal(model, heating).ravel()
+    f[: 3 * len(model.points)] += state.forces(model, step).ravel()
     total = np.asarray(dofs.gather(f))
     for p in step.pressures:
         total = total + pressure(model, p.faces, p.value)
@@ -208,28 +238,38 @@ def _mass_of(model: Model, cells: np.ndarray) -> sp.csr_matrix:
     return assembly.mass_of_all(source.mesh, source.materials, material_of, source.dofs)
 
 
-def _thermal(model: Model, heating: Heating) -> np.ndarray:
-    """Nodal forces (n, 3) of thermal strains. Refuses those of beams and shells."""
-    source, change = model.elements, np.zeros(len(model.points))
-    kinds = {source.mesh.block_of(int(cell))[0].kind for cell in heating.cells} - {*ELEMENTS}
-    if kinds:
-        raise MeshError(f"Model {model.name!r}: thermal strains act on solid cells; found {', '.join(sorted(kinds))}.")
-    change[: len(heating.change)] = heating.change
-    strain = heating.expansion * np.array([1, 1, 1, 0.5, 0.5, 0.5])
-    e = np.array(
-        [[strain[0], strain[3], strain[5]], [strain[3], strain[1], strain[4]], [strain[5], strain[4], strain[2]]]
-    )
-    return assembly.thermal_loads(source.mesh, source.materials, source.material_of, heating.cells, change, e)
-
-
-def _stress_stiffness(model: Model, before: StepResult) -> sp.csr_matrix:
-    """Change of the stiffness, over the dofs of all nodes, by the stresses of a step."""
-    free = model.on_mesh(replace(model.elements.mesh, constraints=()), np.zeros(0, dtype=np.int64))
-    u = np.zeros(free.ndof)
-    u[: before.displacements.size] = before.displacements.ravel()
-    turned = np.isin(model.rotation_nodes, free.rotation_nodes)
-    u[3 * len(free.points) :] = before.rotations[turned[: len(before.rotations)]].ravel()
-    K = free.geometric_stiffness(u).tocoo()
+def _centrifugal_stiffness(model: Model, step: Step) -> sp.csr_matrix:
+    """What displacements across an axis add to the forces of a rotation."""
     size = model.dof_map.size_of_all
-    place = np.concatenate([np.arange(3 * len(free.points)), model.dof_map.rotations(free.rotation_nodes).ravel()])
-    return sp.csr_matrix((K.data, (place[K.row], place[K.col])), shape=(size, size))
+    K, n = sp.csr_matrix((size, size)), len(model.points)
+    for body in step.bodies:
+        a = body.axis / np.linalg.norm(body.axis)
+        across = sp.block_diag([sp.kron(sp.eye(n), np.eye(3) - np.outer(a, a)), sp.csr_matrix((size - 3 * n,) * 2)])
+        K = K + body.speed2 * (across @ _mass_of(model, body.cells) @ across)
+    return sp.csr_matrix(K)
+
+
+def _require_solids(model: Model, step: Step) -> None:
+    """Refuse temperatures and initial stresses of beams and shells."""
+    mesh = model.elements.mesh
+    cells = [*(h.cells for h in step.heating), *(c.cells for c in step.constants), *(i.cells for i in step.initial)]
+    kinds = {mesh.block_of(int(c))[0].kind for group in cells for c in group} - {*ELEMENTS}
+    if kinds:
+        raise MeshError(
+            f"Model {model.name!r}: initial stresses, constants of steps and thermal strains act on solid cells; "
+            f"found {', '.join(sorted(kinds))}."
+        )
+
+
+def _stiffness_change(model: Model, step: Step, before: StepResult | None) -> sp.csr_matrix:
+    """Change of the stiffness, over the dofs of all nodes, by constants of the step and the state before."""
+    source, dofs = model.elements, model.dof_map
+    u = np.zeros(dofs.size_of_all)
+    n = 3 * len(model.points)
+    if before is not None:
+        u[: before.displacements.size] = before.displacements.ravel()
+        u[n : n + before.rotations.size] = before.rotations.ravel()
+    moved = u[:n].reshape(-1, 3)
+    solid = state.stiffness_change(model, step, before.step if before is not None else None, moved)
+    turning = [(b.geometric_stiffness(u[where]), where) for b, where in source.turning] if before is not None else []
+    return assembly.with_turning_cells(solid, turning, dofs.size_of_all)

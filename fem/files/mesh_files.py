@@ -16,6 +16,7 @@ import numpy as np
 from fem.elements import ELEMENTS, file_cell
 from fem.errors import FlexmbError, MeshError, MeshWarning
 from fem.files.abaqus.sets import read_abaqus_mesh
+from fem.files.ansys_mesh import read_ansys_mesh
 from fem.files.gmsh_reader import read_gmsh
 from fem.files.gmsh_writer import write_gmsh
 from fem.files.nastran.mesh import read_nastran_mesh
@@ -86,14 +87,14 @@ def read_mesh(
 ) -> Mesh:
     """Read the mesh in a file, with its named sets. Coordinates keep the units of the file.
 
-    Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, VTK .vtu and .vtk, those of `register_reader`,
-    and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell sets, surface groups face
-    sets (node sets when they are not on the skin), line and point groups node sets. Two-node lines are beams when they
-    are in one of the groups `beams`, in decks where they have a section, or when the file has neither solid nor surface
-    cells; their groups become cell sets. Triangles and quadrilaterals are shells when they are in one of the groups
-    `shells` (`shells="all"`: all of them), and in decks where they have a section. Nodes that no cell of the part uses
-    are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A `MeshWarning` names the
-    contents of the file that were lost.
+    Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, Ansys .cdb (blocked archives), VTK .vtu and .vtk,
+    those of `register_reader`, and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell
+    sets, surface groups face sets (node sets when they are not on the skin), line and point groups node sets. Two-node
+    lines are beams when they are in one of the groups `beams`, in decks where they have a section, or when the file has
+    neither solid nor surface cells; their groups become cell sets. Triangles and quadrilaterals are shells when they
+    are in one of the groups `shells` (`shells="all"`: all of them), and in decks where they have a section. Nodes that
+    no cell of the part uses are omitted; `node_ids` keeps the numbers of the file. `mesh.warnings` lists all changes. A
+    `MeshWarning` names the contents of the file that were lost.
 
     Decks of solvers also contain constraints, supports, loads, lumped masses, springs and materials. Constraints,
     masses and springs are obeyed (`mesh.constraints`, `mesh.masses`, `mesh.springs`); supports only with
@@ -160,6 +161,10 @@ def read_raw(path: str | Path, elements: str | None = None, expand: bool = False
     if not isinstance(raw, RawMesh):
         raise MeshError(f"The reader of {path.suffix.lower()!r} files gives a RawMesh; found {type(raw).__name__}.")
     return raw
+
+
+def _refuse_op2(path: Path) -> RawMesh:
+    raise MeshError("OP2 files hold results of Nastran and are not read; give the deck (.bdf), which has the mesh.")
 
 
 def _read_by_meshio(path: Path) -> RawMesh:
@@ -425,6 +430,8 @@ register_reader([".inp"], read_abaqus_mesh)
 register_reader([".msh"], read_gmsh)
 register_reader([".bdf", ".nas", ".fem"], read_nastran_mesh)
 register_reader([".vtu", ".vtk", ".vtp", ".stl"], lambda path: _raw_from_vtk(read_vtk(path)))
+register_reader([".cdb"], read_ansys_mesh)
+register_reader([".op2"], _refuse_op2)
 register_reader([".med"], _read_med)
 register_reader([".ele", ".node"], _read_tetgen)
 register_writer([".msh"], write_gmsh, keeps_sets=True)

@@ -30,6 +30,11 @@ def read_nastran(
     Raises `MatrixError` when the file has no matrix of a name or several, or cannot be read.
     """
     path = existing(path)
+    if path.suffix.lower() == ".op2":
+        raise MatrixError(
+            f"{path}: OP2 files are not read. Let Nastran write OUTPUT4 (.op4) or DMIG, or turn the file into Matrix "
+            'Market by pyNastran (docs/interchange.md, "Matrices").'
+        )
     if path.suffix.lower() == ".op4":
         return _read_op4(path, _wanted(stiffness, mass, damping), nodes)
     matrices = _dmig(path)

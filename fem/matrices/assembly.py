@@ -95,26 +95,13 @@ def mass_of_all(mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs:
     return with_turning_cells(solid, matrices, dofs.size_of_all)
 
 
-def thermal_loads(
-    mesh: Mesh,
-    materials: Materials,
-    material_of: np.ndarray,
-    cells: np.ndarray,
-    change: np.ndarray,
-    expansion: np.ndarray,
-) -> np.ndarray:
-    """Nodal forces (n, 3) that the strains `expansion` (3, 3) per temperature of solid `cells` need to be free of
-    stress under a `change` (n,) of temperature."""
+def solid_cells(
+    mesh: Mesh, materials: Materials, material_of: np.ndarray
+) -> Iterator[tuple[np.ndarray, Element, np.ndarray, Cells]]:
+    """Batch by batch of solid cells: their numbers in the mesh (e,), element, connectivity (e, nn), and matrices."""
     tensors = _tensors(materials)
-    total = np.zeros((len(mesh.points), 3))
     for batch in _batches(mesh, material_of):
-        xi = batch.shape.stiffness_rule[0]
-        heated = np.isin(batch.first + batch.rows, cells)
-        T = np.where(heated[:, None], change[batch.connectivity] @ batch.shape.shape(xi).T, 0.0)
-        strains = T[..., None, None, None] * expansion[:, :, None]
-        loads = strain_loads(_cells(mesh, batch, tensors), strains)
-        np.add.at(total, batch.connectivity, loads[..., 0])
-    return total
+        yield batch.first + batch.rows, batch.shape, batch.connectivity, _cells(mesh, batch, tensors)
 
 
 def geometric_stiffness(

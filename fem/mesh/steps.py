@@ -52,12 +52,53 @@ class BodyForce:
 
 
 @dataclass(frozen=True, eq=False)
+class Table:
+    """`values` (k, ...) at rising `temperatures` (k,): linear between them, constant beyond the first and the last."""
+
+    temperatures: Float[np.ndarray, " k"]
+    values: Float[np.ndarray, "k ..."]
+
+    def at(self, T: np.ndarray) -> np.ndarray:
+        """The values at temperatures `T` of any shape, which comes first in the shape of the result."""
+        t = self.temperatures
+        below = np.clip(np.searchsorted(t, T) - 1, 0, max(len(t) - 2, 0))
+        above = np.minimum(below + 1, len(t) - 1)
+        width = np.where(above > below, t[above] - t[below], 1.0)
+        w = np.clip((T - t[below]) / width, 0.0, 1.0).reshape(*np.shape(T), *[1] * (self.values.ndim - 1))
+        return np.asarray((1 - w) * self.values[below] + w * self.values[above])
+
+
+@dataclass(frozen=True, eq=False)
 class Heating:
-    """Strains of temperatures: `change` (n,) of every node, and `expansion` (6,) per temperature of `cells`."""
+    """Strains of temperatures of `cells`: the nodes have the temperatures `last` (n,), and `first` (n,) without
+    strain; `expansion`, strains (6,) per temperature since the temperature `zero`, may depend on it."""
 
     cells: Int[np.ndarray, "c ..."]
-    change: Float[np.ndarray, " n"]
-    expansion: Float[np.ndarray, "6"]
+    first: Float[np.ndarray, " n"]
+    last: Float[np.ndarray, " n"]
+    expansion: Table
+    zero: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Constants:
+    """Elastic constants of `cells` in a step in the place of those of their material, at nodes of `temperature` (n,):
+    a table of Young's modulus and Poisson's ratio (k, 2), or of elasticity matrices (k, 6, 6)."""
+
+    cells: Int[np.ndarray, "c ..."]
+    temperature: Float[np.ndarray, " n"]
+    table: Table
+
+
+@dataclass(frozen=True, eq=False)
+class InitialState:
+    """Stresses, or strains without stress, of `cells` (r,) at their integration `points` (r,): `values` (r, 6) in the
+    order xx, yy, zz, xy, yz, zx, shear strains doubled."""
+
+    cells: Int[np.ndarray, "r ..."]
+    points: Int[np.ndarray, " r"]
+    values: Float[np.ndarray, "r 6"]
+    strains: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +121,8 @@ class Step:
     - `nonlinear`: whether the deck asks for large displacements; `perturbation`: whether its stiffness is that of the
       state which the step before it reached;
     - `supports` and loads that act in it, those of earlier steps that still act included;
+    - `heating`, `constants` and `initial`: strains of temperatures, other constants than those of the materials, and
+      stresses and strains before the first step;
     - `modes`: the number of modes that a frequency step asks for;
     - `cyclic`: the symmetry of which the part is a sector, and `diameters`, the first and the last nodal diameter that
       a frequency step asks for;
@@ -96,6 +139,8 @@ class Step:
     pressures: tuple[FacePressure, ...] = ()
     bodies: tuple[BodyForce, ...] = ()
     heating: tuple[Heating, ...] = ()
+    constants: tuple[Constants, ...] = ()
+    initial: tuple[InitialState, ...] = ()
     modes: int = 0
     cyclic: CyclicSymmetry | None = None
     diameters: tuple[int, int] = (0, 0)
@@ -135,7 +180,14 @@ class Step:
             forces=tuple(replace(f, node=int(number[f.node])) for f in pushed),
             pressures=tuple(replace(p, faces=faces(p.faces)) for p in self.pressures),
             bodies=tuple(replace(b, cells=cells(b.cells)) for b in self.bodies),
-            heating=tuple(replace(h, cells=cells(h.cells), change=_moved(h.change, number)) for h in self.heating),
+            heating=tuple(
+                replace(h, cells=cells(h.cells), first=_moved(h.first, number), last=_moved(h.last, number))
+                for h in self.heating
+            ),
+            constants=tuple(
+                replace(c, cells=cells(c.cells), temperature=_moved(c.temperature, number)) for c in self.constants
+            ),
+            initial=tuple(replace(i, cells=cells(i.cells)) for i in self.initial),
             unread=(*self.unread, *(replace(self.source, text=text) for text in dict.fromkeys(lost))),
         )
 

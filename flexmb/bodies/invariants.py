@@ -263,7 +263,7 @@ def _that_carry_mass(M: sp.csr_matrix, nodal: np.ndarray, nodes: int) -> np.ndar
 
 
 def _turning_sections(line: LineMass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Contributions of the rotations of beam sections to the moments `int X Psi_i^T` (m, 3, 3), `int Psi_i Psi_j^T`
+    """Contributions of the rotations of beam sections to the moments `int Psi_i X^T` (m, 3, 3), `int Psi_i Psi_j^T`
     (m, m, 3, 3) and `int X_a (g_ij)_b` (3, 3, m, m).
 
     If a section rotates by theta, its point y moves by `theta x y + theta x (theta x y) / 2`.
@@ -272,7 +272,7 @@ def _turning_sections(line: LineMass) -> tuple[np.ndarray, np.ndarray, np.ndarra
     S = 0.5 * np.trace(line.rotary, axis1=1, axis2=2)[:, None, None] * np.eye(3) - line.rotary  # int y y^T
     V = np.einsum("kab,pki->piab", _SPIN, theta)
     VS = V @ S[:, None]
-    P1 = VS.sum(axis=0).swapaxes(1, 2)
+    P1 = VS.sum(axis=0)
     P2 = np.einsum("piab,pjcb->ijac", VS, V, optimize=True)
     along = np.einsum("paj,pbi->abij", S @ theta, theta, optimize=True)
     across = np.einsum("pci,pcj,pab->abij", theta, theta, S, optimize=True)

@@ -118,7 +118,7 @@ def algebraic_impact(
     Raises `UnilateralError` when friction along the slip prevents the rebound.
     """
     W, u = np.asarray(response, dtype=float), np.asarray(before, dtype=float)
-    stick = -np.linalg.solve(W, np.array([(1.0 + e) * u[0], u[1], u[2]]))
+    stick = -np.linalg.lstsq(W, np.array([(1.0 + e) * u[0], u[1], u[2]]), rcond=RESTS)[0]  # no force where none acts
     if stick[0] > 0.0 and np.linalg.norm(stick[1:]) <= mu * stick[0] and stick[1:] @ u[1:] <= 0.0:
         return stick
 
@@ -200,7 +200,7 @@ class _Path:
         """The impulse per normal impulse of a point without slip: it sticks if friction can hold it; otherwise it slips
         in the direction in which the bounded friction holds it best."""
         A, b = self.W[1:, 1:], self.W[1:, 0]
-        held = -np.linalg.solve(A, b)
+        held = -np.linalg.lstsq(A, b, rcond=RESTS)[0]
         if np.linalg.norm(held) <= self.mu:
             return np.array([1.0, *held])
         values, vectors = np.linalg.eigh(A)

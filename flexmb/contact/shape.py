@@ -1,6 +1,7 @@
 """Shapes of contact surfaces and their places on bodies. Lengths in the units of the mechanism."""
 
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ class ContactShape:
 
     def __post_init__(self) -> None:
         for name, value in self._named():
-            if isinstance(value, bool) or not (np.isreal(value) and 0.0 < value < np.inf):
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value < np.inf:
                 raise MechanismError(f"The {name} of a {self.title} must be a positive number; found {value!r}.")
 
     def _named(self) -> list[tuple[str, float]]:

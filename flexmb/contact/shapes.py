@@ -37,6 +37,10 @@ class Socket(ContactShape):
     code, title = codes.SOCKET, "socket"
     radius: float
 
+    @property
+    def reach(self) -> float:
+        return float("inf")
+
 
 @dataclass(frozen=True)
 class Cylinder(ContactShape):

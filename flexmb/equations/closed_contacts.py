@@ -19,7 +19,7 @@ from flexmb.equations.projection import as_sparse
 from flexmb.errors import EquilibriumError, MechanismError, UnilateralError
 from flexmb.kernels.base.data import GROUND, TRANSLATION
 from flexmb.mechanism.contacts.element import points_of
-from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STATES, ExactContact, point_states
+from flexmb.mechanism.contacts.exact import OPEN, SLIDES, ExactContact, contact_states, point_states
 from flexmb.mechanism.locking import with_joints
 from flexmb.mechanism.mechanism import Marker, Mechanism, Row
 from flexmb.mechanism.state import State
@@ -80,16 +80,12 @@ def with_closed_contacts(mechanism: Mechanism, state: State, what: str) -> Close
             rows = [Row(TRANSLATION, pair, (2, 0), offset=points[k].height)]
             rows += [Row(TRANSLATION, pair, (i, 0), offset=float(seen[i])) for i in range(2) if mu > 0]
             joints[name], friction[name] = (pair, rows), mu
-    begin = mechanism.initial_states[: len(mechanism.initial_states) - _own_states(mechanism)]
+    begin = mechanism.initial_states[: len(mechanism.initial_states) - contact_states(mechanism.contacts)]
     without = replace(mechanism, contacts=(), markers=tuple(markers), initial=replace(state, element_states=begin))
     made = with_joints(without, joints, CLOSED)
     states = state.element_states[: len(begin)]
     angles = made.angles_of(mechanism, state.angles)
     return Closed(made, replace(state, angles=angles, element_states=states), friction)
-
-
-def _own_states(mechanism: Mechanism) -> int:
-    return STATES * sum(contact.points for contact in mechanism.contacts)
 
 
 def _touching(

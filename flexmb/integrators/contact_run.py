@@ -6,7 +6,7 @@ instants of sliding are not located while more than `LOCATED` points touch.
 
 An impact that closes with less than twice the speed that the accelerations produce in a step is one without
 restitution; otherwise a bouncing body that comes to rest would need infinitely many. After `MOST_PARTS` changes in a
-step, those that are left happen at its end.
+step, those that are left happen at its end, of which a warning tells.
 """
 
 from collections.abc import Sequence
@@ -18,22 +18,25 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from fem.errors import ConvergenceError
-from flexmb.contact.cones import Bounded, solve_contacts
 from flexmb.contact.impacts import CLOSES, impact_impulses
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
-from flexmb.errors import MechanismError, UnilateralError
+from flexmb.errors import CrowdedStepWarning, MechanismError, UnilateralError
 from flexmb.integrators.alpha_run import LONGEST_RUN, GeneralisedAlphaRun
+from flexmb.integrators.integrator import Finding
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import (
     advance_touching,
     all_gaps,
+    drop_left,
     joint_poses,
+    keep_features,
     place_markers,
+    solve_cones,
     touch,
 )
 from flexmb.kernels.steps.contact_step import FREELY, HIT, PROBE, THROUGH
-from flexmb.kernels.steps.step import AFRESH, BEFORE, CHANGES, CONVERGED, JAMMED, KNOWN, SIZE, USUAL, Scheme
+from flexmb.kernels.steps.step import AFRESH, BEFORE, CHANGES, CONVERGED, DIVERGED, JAMMED, KNOWN, SIZE, USUAL, Scheme
 from flexmb.kernels.steps.touching import BOUNDARY
 from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STATES, STICKS, ExactContact
 from flexmb.mechanism.mechanism import Mechanism
@@ -49,11 +52,13 @@ SLOW = 2.0
 """Closing speed of an impact without restitution, relative to the change of the speed in a step."""
 BEGINNING = 1e-4
 """Part of the first step in which the forces at the beginning are found."""
-MOST_RECORDS = 10_000
-"""Impacts that are reported one by one."""
+ENOUGH = 4
+"""Points of a common area of two polyhedra that carry, unless they do not suffice."""
+MOST_RECORDS, MOST_NAMES = 10_000, 6
+"""Impacts that are reported one by one, and contacts that a message names."""
 MOST_MOVES = 8
 """Largest number of displacements, steps of Newton's method, by which the points of an impact are closed."""
-MOST_PARTS = 20
+MOST_PARTS = 100
 """Changes in a step that are located."""
 SAME, SLIP_INSTANT, EARLIER = 1e-12, 1e-6, 1e-9
 """Accuracy of the instants of impacts and of those of sliding, and the part of a step before an impact, relative to
@@ -79,7 +84,11 @@ class ContactRun(GeneralisedAlphaRun):
         self._lost = 0.0
         self._breaking = np.zeros(0, dtype=np.int64)
         self._happened: list[EventRecord] = []
+        self._crowded: list[str] = []
         self._touching = HIT * self.flat.scales[0]
+        for at, first, last in zip(self.flat.contact_feature, *self._slots, strict=True):
+            if at >= 0:
+                self.equations.workspace.point_feature[first:last] = self.motion.states[at : at + last - first]
         self._require_apart()
         self._meet(step, strikes=False)
         self._begin_with_forces(step)
@@ -90,6 +99,14 @@ class ContactRun(GeneralisedAlphaRun):
     def happened(self) -> list[EventRecord]:
         """The impacts so far."""
         return self._happened
+
+    @property
+    def findings(self) -> list[Finding]:
+        """A warning of the steps with more changes than are located."""
+        if not self._crowded:
+            return []
+        more = f" This holds for {len(self._crowded)} steps in all." if len(self._crowded) > 1 else ""
+        return [(CrowdedStepWarning, self._crowded[0] + more)]
 
     def now(self) -> Snapshot:
         """The present motion, with the energy lost in impacts."""
@@ -165,6 +182,15 @@ class ContactRun(GeneralisedAlphaRun):
                 f"connected with it were found that satisfy unilateral contact and friction, with a step of {h:.3g}. "
                 "Take smaller steps, less friction (a body may jam), or fewer contacts of the same bodies."
             )
+        count = int(self.equations.workspace.touch_count[0])
+        if outcome == DIVERGED and count:
+            names = sorted({self._contact_of(int(k)).name for k in self.equations.workspace.touch_point[:count]})
+            raise ConvergenceError(
+                f"The Newton iteration of {self.equations.mechanism.name!r} fails at t = {self.t:.6g} with a step of "
+                f"{h:.3g} and {count} touching points of {', '.join(map(repr, names[:MOST_NAMES]))}"
+                f"{' and more' if len(names) > MOST_NAMES else ''}. Take smaller steps, less friction (a body may "
+                "jam), fewer contacts of the same bodies, or give the contacts a law= of the normal force."
+            )
         super()._fail(outcome, h)
 
     # impacts ----------------------------------------------------------------------------------------------------------
@@ -174,7 +200,7 @@ class ContactRun(GeneralisedAlphaRun):
         left, parts = h, 0
         while left > SAME * h:
             self._on_joints()
-            size, hits = self._free_part(left) if parts < MOST_PARTS else (left, self._probe(left)[1])
+            size, hits = self._free_part(left) if parts < MOST_PARTS else self._rest(left, h)
             if size > SAME * h:
                 self._part(size, THROUGH)
                 self.t += size
@@ -185,7 +211,23 @@ class ContactRun(GeneralisedAlphaRun):
             if len(hits):
                 self._close(hits)
                 self._meet(h, hits)
+            if self._leave():
+                self._meet(h)
         self.motion.last[SIZE] = h
+
+    def _rest(self, left: float, h: float) -> tuple[float, np.ndarray]:
+        """The rest of a step of size `h` with more changes than are located, and the points that hit at its end; a
+        sentence on it is added to `_crowded`."""
+        changes, hits = self._probe(left)
+        if changes or len(hits):
+            names = sorted({repr(self._contact_of(int(k)).name) for k in hits})
+            self._crowded.append(
+                f"After {MOST_PARTS} impacts and changes of sliding in the step of {h:.3g} to t = {self.t + left:.6g}, "
+                f"{self.equations.mechanism.name!r} has further ones"
+                + (f", of {', '.join(names)}" if names else "")
+                + ", which happen at its end. Take shorter steps."
+            )
+        return left, hits
 
     def _part(self, size: float, end: int) -> bool:
         """A part of a step, which is a new start; whether something changes in it."""
@@ -209,10 +251,14 @@ class ContactRun(GeneralisedAlphaRun):
         size = before = left
         slips, hits = self._probe(left)
         if len(hits):
+            hits = self._with_others(hits)
             begin = self._gaps()[hits]
-            if begin.min() <= self._touching:
-                return 0.0, hits[begin <= self._touching]
+            at_once = self._not_leaving(hits[begin <= self._touching])
+            if len(at_once):
+                return 0.0, at_once
             size = self._first_hit(left, hits, float(begin.min()))
+            if size == 0.0:
+                return 0.0, hits[begin <= self._touching]
             before = size * (1.0 - EARLIER)
             slips, _ = self._probe(before)
         if slips:
@@ -223,15 +269,38 @@ class ContactRun(GeneralisedAlphaRun):
         return size, hits
 
     def _first_hit(self, left: float, hits: np.ndarray, gap: float) -> float:
-        """The part of `left` until the first of the points `hits`, whose least gap is now `gap`, hits."""
+        """The part of `left` until the first of the points `hits`, whose least gap is now `gap`, hits. Points without
+        a gap leave now, and come back."""
 
         def least(size: float) -> float:
             if size == 0.0:
                 return gap
             self._part(size, PROBE)
-            return float(self.equations.workspace.point_gap[hits].min())
+            return min(float(self.equations.workspace.point_gap[hits].min()), float(self.flat.scales[0]))
 
-        return float(scipy.optimize.brentq(least, 0.0, left, xtol=SAME * left, rtol=1e-15))
+        away, back = 0.0, left
+        if gap <= self._touching:
+            away = 0.5 * back
+            while least(away) <= 0.0 and away > SAME * left:
+                away, back = 0.5 * away, away
+            if away <= SAME * left:
+                return 0.0
+        return float(scipy.optimize.brentq(least, away, back, xtol=SAME * left, rtol=1e-15))
+
+    def _not_leaving(self, touching: np.ndarray) -> np.ndarray:
+        """Those of points without a gap that do not leave."""
+        points = self._points(touching)
+        rates = points.G[::3] @ self.motion.w
+        return touching[rates <= self._slow_rise(points)]
+
+    def _slow_rise(self, p: Points) -> np.ndarray:
+        """Rates (n,) of leaving points with which they would rise, against the accelerations that bring them back, by
+        less than the gap within which points touch."""
+        return np.asarray(np.sqrt(2.0 * self._touching * self._accelerations(p)))
+
+    def _accelerations(self, p: Points) -> np.ndarray:
+        """A scale (n,) of the accelerations of points along their normals."""
+        return np.asarray(np.abs(p.G[::3] @ self.motion.wdot) + float(np.linalg.norm(self.flat.gravity)))
 
     def _until_change(self, left: float) -> float:
         """The part of `left` until a point begins or ceases to slide.
@@ -254,6 +323,47 @@ class ContactRun(GeneralisedAlphaRun):
         self._breaking = points[drops & (np.linalg.norm(space.touch_rate[:n, 1:], axis=1) > 0.0)].copy()
         return low if len(self._breaking) else high
 
+    def _with_others(self, hits: np.ndarray) -> np.ndarray:
+        """The points `hits`, and the open ones of the same contacts whose pairs of features are listed anew in every
+        configuration."""
+        contacts = self.flat.point_contact
+        listed = self.flat.contact_feature[contacts] >= 0
+        same = listed & np.isin(contacts, contacts[hits]) & (self._modes() == OPEN)
+        same[hits] = True
+        return np.flatnonzero(same)
+
+    def _leave(self) -> bool:
+        """Open the points that have left the borders of their pairs of features; whether there are any."""
+        e = self.equations
+        if not (self.flat.contact_feature >= 0).any():
+            return False
+        place_markers(self.flat, self.motion.q, e.kinematics)
+        return bool(drop_left(self.flat, e.kinematics, e.workspace, self.motion.states))
+
+    def _spread(self, numbers: np.ndarray, hits: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The points `numbers` without those of common areas that need not carry: `ENOUGH` points far from each other
+        of a contact suffice, with those that touch already and the `hits`. If they do not, the others hit later."""
+        flat, modes, at = self.flat, self._modes(), self.equations.workspace.point_at
+        kept = []
+        for c in np.unique(flat.point_contact[numbers]).tolist():
+            own = numbers[flat.point_contact[numbers] == c]
+            if flat.contact_feature[c] < 0 or len(own) <= ENOUGH:
+                kept.append(own)
+                continue
+            needed = (modes[own] != OPEN) | np.isin(own, hits)
+            distance = np.linalg.norm(at[own][:, None] - at[own][None], axis=2)
+            if not needed.any():
+                needed[np.unravel_index(distance.argmax(), distance.shape)[0]] = True
+            while needed.sum() < ENOUGH:
+                needed[np.where(needed, -1.0, distance[needed].min(axis=0)).argmax()] = True
+            kept.append(own[needed])
+        return np.sort(np.concatenate([*kept, np.zeros(0, dtype=np.int64)]))
+
+    @property
+    def _slots(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first of the points of each contact, and the end."""
+        return self.flat.contact_point[:-1], self.flat.contact_point[1:]
+
     @property
     def _reach(self) -> float:
         return REACH * float(self.flat.scales[0])
@@ -262,13 +372,14 @@ class ContactRun(GeneralisedAlphaRun):
         """The gaps of all points at the present configuration."""
         e = self.equations
         place_markers(self.flat, self.motion.q, e.kinematics)
-        all_gaps(self.flat, e.kinematics, e.workspace)
+        all_gaps(self.flat, e.kinematics, e.workspace, self.motion.states)
         gaps: np.ndarray = e.workspace.point_gap
         return gaps
 
     def _modes(self) -> np.ndarray:
         """The modes of all points: a view of the states."""
-        modes: np.ndarray = self.motion.states[self.flat.contact_state :: STATES]
+        first = self.flat.contact_state
+        modes: np.ndarray = self.motion.states[first : first + STATES * len(self.flat.point_contact) : STATES]
         return modes
 
     def _contact_of(self, point: int) -> ExactContact:
@@ -304,9 +415,11 @@ class ContactRun(GeneralisedAlphaRun):
             if np.abs(gaps[hits]).max(initial=0.0) <= self._touching:
                 return
             points = self._points(near)
-            rows = slice(None, None, 3)
-            laws = [Bounded(-np.inf) if k in hits else Bounded() for k in near]
-            self._displace(points.X[:, rows] @ solve_contacts(points.W[rows, rows], gaps[near], laws).impulses)
+            n, rows, moves = len(near), slice(None, None, 3), np.zeros(len(near))
+            low, high = np.where(np.isin(near, hits), -np.inf, 0.0), np.full(n, np.inf)
+            W, none = np.ascontiguousarray(points.W[rows, rows]), np.zeros(n)
+            solve_cones(W, gaps[near], np.arange(n + 1), none, low, high, 0.1 * self._touching, 0, moves)
+            self._displace(points.X[:, rows] @ moves)
         left = np.abs(self._gaps()[hits])
         if left.max() > self._touching:
             raise ConvergenceError(
@@ -327,20 +440,23 @@ class ContactRun(GeneralisedAlphaRun):
         `strikes`, points that close remain open."""
         m, e = self.motion, self.equations
         gaps, modes = self._gaps(), self._modes()
+        keep_features(self.flat, e.workspace, m.states)
         self._on_joints()
         numbers = np.flatnonzero((modes != OPEN) | (gaps <= self._reach) | np.isin(range(len(gaps)), hits))
         numbers = self._connected(numbers, hits) if len(hits) else numbers
+        numbers = self._spread(numbers, hits)
         if not len(numbers):
             return
         p = self._points(numbers)
         before = p.G @ m.w
-        slow = SLOW * h * (np.abs(p.G[::3] @ m.wdot) + float(np.linalg.norm(self.flat.gravity)))
+        slow = SLOW * h * self._accelerations(p)
         rest = STILL * max(float(np.abs(before).max()), float(slow.max()))
         if strikes and before[::3].min() < -rest:
             m.w[:] += p.X @ self._impulses(p, before, slow)
         after = p.G @ m.w
         slip = np.hypot(after[1::3], after[2::3])
-        modes[numbers] = np.where(np.abs(after[::3]) > rest, OPEN, np.where(slip <= rest, STICKS, SLIDES))
+        leaves = np.abs(after[::3]) > np.maximum(rest, self._slow_rise(p))
+        modes[numbers] = np.where(leaves, OPEN, np.where(slip <= rest, STICKS, SLIDES))
         m.v[:] = self._in_joints(m.q, m.w)
         m.last[AFRESH], m.last[KNOWN], m.last[BEFORE] = 1.0, 0.0, 0.0
         self._evaluate()

@@ -10,6 +10,9 @@ from flexmb.equations.snapshot import Snapshot, Snapshots
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.results.result import EventRecord, Statistics
 
+Finding = tuple[type[Warning], str]
+"""The category of a warning and its sentence."""
+
 
 class Integrator(Protocol):
     """A running integration."""
@@ -21,6 +24,10 @@ class Integrator(Protocol):
     @property
     def happened(self) -> Sequence[EventRecord]:
         """The events and impacts so far."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Warnings of the integration so far."""
 
     def now(self) -> Snapshot:
         """The motion at the current time."""
@@ -46,6 +53,11 @@ class Run:
     @property
     def happened(self) -> Sequence[EventRecord]:
         """The events and impacts so far."""
+        return ()
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Warnings of the integration so far."""
         return ()
 
     def prepare(self) -> None:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from flexmb.kernels.base import algebra, exponential
 from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
 from flexmb.kernels.base.library import called
-from flexmb.kernels.contact import cone, shapes
+from flexmb.kernels.contact import cone, features, forces, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.derivatives import elements as derivatives_of_elements
 from flexmb.kernels.equations import (
@@ -37,7 +37,7 @@ from flexmb.kernels.equations import residual as equations
 from flexmb.kernels.implicit import bdf, motion, radau, saddle, sparse
 from flexmb.kernels.joint_coordinates import articulated, tree
 from flexmb.kernels.loads import lines
-from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching
+from flexmb.kernels.steps import conserving, contact_step, solve, step, stored, touching, tracking
 
 
 class Layout(NamedTuple):
@@ -87,9 +87,9 @@ _record(
     "friction_start angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
     "load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
-    "signal_angle signal_index signal_rate contact_point point_contact body_group group_start group_pair "
-    "group_record group_marker line_kind line_body line_function line_station skin_body skin_marker skin_node "
-    "node_skin node_place compliance_start compliance_size velocity_body",
+    "signal_angle signal_index signal_rate contact_point point_contact contact_feature body_group group_start "
+    "group_pair group_record group_marker line_kind line_body line_function line_station skin_body "
+    "skin_marker skin_node node_skin node_place compliance_start compliance_size velocity_body",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers",
     b1="marker_moves marker_used",
 )
@@ -98,10 +98,10 @@ _record(
     Workspace,
     d2="wrenches sliding_x sliding_change sliding_slopes answer settling control_answer control_settling "
     "command_slopes command_force command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
-    "sixes touch_force touch_rate near near_S skin_bare skin_at skin_seen skin_before skin_force",
+    "sixes point_at touch_force touch_rate near near_S skin_bare skin_at skin_seen skin_before skin_force",
     d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change",
     d4="touch_G skin_G",
-    i1="touch_count touch_point skin_near skin_known skin_list",
+    i1="touch_count touch_point point_feature skin_near skin_known skin_list",
 )
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
 _record(
@@ -147,6 +147,7 @@ _record(variation.Variation, d2="pivot a multipliers low_states high_states")
 
 # rotations
 _NINE = "(d d d d d d d d d)"
+tangents = _entry(algebra.tangents, "(d d d)")
 rotation_from_quaternion = _entry(algebra.rotation_from_quaternion, "(d d d d)")
 quaternion_exp = _entry(algebra.quaternion_exp, "(d d d)")
 rotation_exp = _entry(algebra.rotation_exp, "(d d d)")
@@ -191,8 +192,11 @@ solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
 pair_force = _entry(contact_groups.pair_force, "CompiledModel i i i MarkerKinematics d2 d2 d1")
 group_wrenches = _entry(contact_groups.group_wrenches, "CompiledModel d1 MarkerKinematics Workspace")
 shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")
-
-all_gaps = _entry(touching.all_gaps, "CompiledModel MarkerKinematics Workspace")
+point_loads = _entry(forces.point_loads, "d2 d1 d1 d1 d1")
+feature_point = _entry(features.feature_point, "i (d d d) i (d d d) (d d d) (d d d d d d d d d) i d1")
+all_gaps = _entry(touching.all_gaps, "CompiledModel MarkerKinematics Workspace d1")
+drop_left = _entry(tracking.drop_left, "CompiledModel MarkerKinematics Workspace d1")
+keep_features = _entry(tracking.keep_features, "CompiledModel Workspace d1")
 touch = _entry(touching.touch, "CompiledModel MarkerKinematics Workspace")
 
 # steps

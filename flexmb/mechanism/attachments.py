@@ -93,6 +93,12 @@ class BodyHandle:
         return Attachment(self.index, self.body.interface(interface).point, interface)
 
 
+def require_name(name: object, what: str) -> None:
+    """Raise `MechanismError` when the name of a `what`, such as "body", is not a text."""
+    if not isinstance(name, str) or not name:
+        raise MechanismError(f"The name of a {what} is a text that is not empty; found {name!r}.")
+
+
 def array_of(value: ArrayLike) -> np.ndarray:
     """`value` as an array of numbers; empty for lists of different lengths, texts, and others that are none."""
     try:

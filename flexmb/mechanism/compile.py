@@ -22,7 +22,7 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE
-from flexmb.mechanism.contacts.exact import STATES, contact_arrays
+from flexmb.mechanism.contacts.exact import contact_arrays, contact_states
 from flexmb.mechanism.contacts.group import group_arrays
 from flexmb.mechanism.contacts.surface import FORCES, surface_contact_arrays
 from flexmb.mechanism.control.controller import Signal
@@ -196,7 +196,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
 def _first_states(mechanism: Mechanism) -> tuple[int, int]:
     """The first of the states of exact contacts, and that of contacts of flexible surfaces."""
     surfaces = len(mechanism._own_states()) - FORCES * sum(c.nodes for c in mechanism.surface_contacts)
-    return surfaces - STATES * sum(c.points for c in mechanism.contacts), surfaces
+    return surfaces - contact_states(mechanism.contacts), surfaces
 
 
 def _velocity_matrices(bodies: tuple[Body, ...], most: int) -> dict[str, Any]:

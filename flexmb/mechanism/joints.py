@@ -163,7 +163,7 @@ for _kind in (
 
 def joint_kind(name: str) -> JointKind:
     """The joint kind called `name`. Raises `JointError`, which lists the existing kinds, when there is none."""
-    if name not in JOINTS:
+    if not isinstance(name, str) or name not in JOINTS:
         raise JointError(unknown_name("joint kind", name, JOINTS))
     return JOINTS[name]
 

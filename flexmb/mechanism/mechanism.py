@@ -16,7 +16,7 @@ from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.contact.shapes import Meshes, addressed
 from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, SPIN, TRANSLATION
-from flexmb.mechanism.contacts.exact import STATES, ExactContact
+from flexmb.mechanism.contacts.exact import STATES, ExactContact, contact_states
 from flexmb.mechanism.contacts.surface import FORCES, SurfaceContact
 from flexmb.mechanism.control.controller import Controller
 from flexmb.mechanism.control.law import ControlCall
@@ -265,7 +265,7 @@ class Mechanism:
         frames = [x for force in self.frame_forces for x in force.initial]
         controllers = [x for controller in self.controllers for x in controller.initial]
         nodes = sum(contact.nodes for contact in self.surface_contacts)
-        return frames + controllers + [0.0] * (STATES * sum(c.points for c in self.contacts) + FORCES * nodes)
+        return frames + controllers + [0.0] * (contact_states(self.contacts) + FORCES * nodes)
 
     @property
     def joint_rows(self) -> int:
@@ -333,14 +333,24 @@ class Mechanism:
     def contact_state(self, name: str) -> int:
         """The first of the states of an exact contact, or of one of a flexible surface, in `State.element_states`.
         Raises `MechanismError` when there is none of this name."""
-        sizes = {contact.name: STATES * contact.points for contact in self.contacts}
-        sizes |= {contact.name: FORCES * contact.nodes for contact in self.surface_contacts}
-        begin = len(self._own_states()) - sum(sizes.values())
-        for own, size in sizes.items():
-            if own == name:
-                return begin
-            begin += size
-        raise MechanismError(unknown_name("contact", name, sizes))
+        surfaces = {contact.name: FORCES * contact.nodes for contact in self.surface_contacts}
+        at = len(self._own_states()) - sum(surfaces.values()) - contact_states(self.contacts)
+        begins = {}
+        for contact in self.contacts:
+            begins[contact.name] = at
+            at += STATES * contact.points
+        at += sum(contact.features for contact in self.contacts)
+        for own, size in surfaces.items():
+            begins[own] = at
+            at += size
+        if name not in begins:
+            raise MechanismError(unknown_name("contact", name, begins))
+        return begins[name]
+
+    def feature_state(self, contact: ExactContact) -> int:
+        """The first of the states that hold the pairs of features of an exact contact."""
+        begin = self.contact_state(self.contacts[0].name) + STATES * sum(c.points for c in self.contacts)
+        return begin + sum(c.features for c in self.contacts[: self.contacts.index(contact)])
 
     def joint(self, name: str) -> Joint:
         """The joint called `name`. Raises `MechanismError` when there is none."""

@@ -21,7 +21,7 @@ from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import ControllerError
 from flexmb.integrators.alpha_run import GeneralisedAlphaRun
-from flexmb.integrators.integrator import Integrator, Run, together
+from flexmb.integrators.integrator import Finding, Integrator, Run, together
 from flexmb.integrators.method import Method
 from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.equations.controllers import COMMAND, CONSTANT, FUNCTION
@@ -166,6 +166,7 @@ class SampledRun(Run):
         self._longest = min(longest, *(c.sample_time or np.inf for c in self._controllers))
         self._statistics: list[Statistics] = []
         self._happened: list[EventRecord] = []
+        self._findings: list[Finding] = []
         self._lost = 0.0  # in impacts of the integrations before
         self._own = np.zeros(len(mechanism.initial_states), dtype=bool)
         for controller in self._controllers:
@@ -182,6 +183,11 @@ class SampledRun(Run):
     def happened(self) -> list[EventRecord]:
         """The impacts so far."""
         return [*self._happened, *self._run.happened]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The warnings so far."""
+        return [*self._findings, *self._run.findings]
 
     def _begun(self, begin: Start) -> Any:
         self._hold(begin)
@@ -245,6 +251,7 @@ class SampledRun(Run):
             return
         self._statistics.append(self._run.statistics(0.0))
         self._happened += self._run.happened
+        self._findings += self._run.findings
         self._lost += s.lost
         self._run = self._begun(begin)
         if s.t < self._end:

@@ -147,5 +147,5 @@ def simulate(
         )
     warn([f for f in result.verdict.findings if f[0] is not UnresolvedWarning], stacklevel=2)
     longest_step = min(result.statistics.largest_step, longest)
-    warn([(TunnellingWarning, text) for text in tunnels(result, longest_step)], stacklevel=2)
+    warn([*run.findings, *((TunnellingWarning, text) for text in tunnels(result, longest_step))], stacklevel=2)
     return result

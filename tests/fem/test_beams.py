@@ -14,6 +14,8 @@ from fem.errors import MaterialError, MeshError
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.structured_meshes import block, line
 from flexmb.bodies.dynamics import mass_matrix
+from flexmb.errors import ModelFileError
+from flexmb.files.models.model_file import load_model
 
 E, NU, DENSITY = 2.0e11, 0.25, 7800.0
 G = E / (2 * (1 + NU))
@@ -386,3 +388,41 @@ def test_the_surface_of_beams_is_closed_and_faces_outwards():
     assert (count == 2).all()
     axes = beam.axes(np.array([[0.6, 0.8, 0]]))[0]
     np.testing.assert_allclose(surface.points.mean(axis=0), [0.15, 0.2, 0] + 0.01 * axes[1] - 0.02 * axes[2])
+
+
+def test_a_model_file_makes_bodies_of_beams(tmp_path):
+    """A mesh of lines with a section and the direction of its y axis, as in Python."""
+    rows = "".join(f"{k + 1}, {k / 4}, 0., 0.\n" for k in range(5))
+    lines = "".join(f"{k + 1}, {k + 1}, {k + 2}\n" for k in range(4))
+    (tmp_path / "rod.inp").write_text(f"*NODE\n{rows}*ELEMENT, TYPE=T3D2, ELSET=ROD\n{lines}*NSET, NSET=ROOT\n1\n")
+    text = """simulation = {{ duration = 1 }}
+[bodies.a]
+kind = "flexible"
+mesh = "rod.inp"
+beams = ["ROD"]
+ignore = ["ELEMENT", "ELEMENTTYPE=T3D2"]
+material = {{ youngs_modulus = 7e10, poissons_ratio = 0.3, density = 2700, {more} }}
+interfaces = {{ root = "ROOT" }}
+reduction = {{ modes = 3 }}
+"""
+    alu, mesh = fem.Material.isotropic(7e10, 0.3, 2700.0), fem.read_mesh(tmp_path / "rod.inp", beams=["ROD"])
+    for given, section in (
+        ("rectangle = [0.02, 0.03]", fem.Section.rectangle(0.02, 0.03)),
+        ("circle = 0.02", fem.Section.circle(0.02)),
+        ("tube = [0.03, 0.02]", fem.Section.tube(0.03, 0.02)),
+        ("box = [0.03, 0.02, 0.002]", fem.Section.box(0.03, 0.02, 0.002)),
+        ("area = 1e-4, Iy = 1e-8, Iz = 2e-8, J = 3e-8", fem.Section(1e-4, 1e-8, 2e-8, 3e-8)),
+    ):
+        (tmp_path / "m.toml").write_text(text.format(more=f"section = {{ {given} }}, y_axis = [0, 0, 1]"))
+        (body,) = load_model(tmp_path / "m.toml").system.build().bodies
+        part = fem.Model(mesh, fem.Beam(alu, section, (0.0, 0.0, 1.0))).with_interfaces(root="ROOT")
+        np.testing.assert_allclose(body.stiffness, reduction.craig_bampton(part, modes=3).eigenvalues, rtol=1e-9)
+    for wrong, words in (
+        ("section = { circle = 0.02, tube = [0.03, 0.02] }", "a section is one of rectangle"),
+        ("section = { area = 1.0, J = 1.0 }", "found J, area"),
+        ("y_axis = [0, 0, 1]", "their section is missing"),
+        ("section = { circle = 0.02 }, thickness = 0.1", "not both"),
+    ):
+        (tmp_path / "m.toml").write_text(text.format(more=wrong))
+        with pytest.raises(ModelFileError, match=words):
+            load_model(tmp_path / "m.toml")

@@ -143,7 +143,8 @@ def test_frequencies_of_a_step_and_of_a_stretched_bar(tmp_path):
         ("*STEP\n*FREQUENCY\n, 10.\n*END STEP\n", "asks for 0 natural frequencies"),
         (static("*DLOAD\nEALL, GRAV, 9.81, 0., 0., 0.\n"), r"DLOAD, line \d+ .*direction is zero"),
         (LUMP + static("*DLOAD\nBOTH, GRAV, 9.81, 0., 0., -1.\n"), r"DLOAD, line \d+ .*1 elements of 'BOTH' are point"),
-        ("*EXPANSION\n1e-5, 0.\n2e-5, 100.\n" + static("*TEMPERATURE\nALL, 50.\n"), "the expansion of material 'M'"),
+        ("*EXPANSION, TYPE=USER\n1e-5\n" + static("*TEMPERATURE\nALL, 50.\n"), "the expansion of material 'M'"),
+        (static("*CHANGE SOLID SECTION, ELSET=EALL, MATERIAL=N\n"), "the deck has no material 'N'"),
     ],
 )
 def test_steps_that_say_more_are_refused_by_line(text, words, tmp_path):
@@ -260,3 +261,65 @@ def test_trusses_of_decks_have_the_area_of_their_section(tmp_path):
     assert fem.Model(mesh).mass == pytest.approx(RHO * 0.5 * 5.0)
     assert pulled.displacements[1, 0] == pytest.approx(7.0 * 5.0 / (E * 0.5) / 0.6**2)
     assert mesh.cell_sets["ROD"].tolist() == [0]
+
+
+WARM = "*MATERIAL, NAME=M\n*ELASTIC\n2e5, 0., 0.\n1e5, 0., 100.\n*EXPANSION, ZERO=10.\n1e-5, 0.\n3e-5, 200.\n"
+WARM += "*SOLID SECTION, ELSET=EALL, MATERIAL=M\n"
+
+
+@pytest.mark.parametrize("kind", ["C3D8", "C3D8I", "C3D20", "C3D20R"])
+def test_constants_follow_the_temperature(kind, tmp_path):
+    """Strain a(T) (T - 10) - a(T0) (T0 - 10) and stiffness E(T), on a bar of which one end is warmer,
+    held across."""
+    x = fem.structured_meshes.block("hexahedron20" if "20" in kind else "hexahedron", (L, B, H), (4, 1, 1)).points[:, 0]
+    warm = "*TEMPERATURE\n" + "".join(f"{k + 1}, {40 + 5 * x[k]}\n" for k in range(len(x)))
+    steps = static(f"*BOUNDARY\nALL, 2, 3\nFIX, 1\n{warm}") + static("*DLOAD\n4, P4, -3.\n")
+    path = bar(tmp_path, "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 20.\n" + steps, kind)
+    text = path.read_text()
+    path.write_text(text[: text.index("*MATERIAL")] + WARM + text[text.index("*INITIAL") :])
+    mesh, (heated, pulled) = solved(path)
+    assert any("the constants of M depend on temperature; the mesh has those of 0" in w for w in mesh.warnings)
+    tip = mesh.nodes("TIP")
+    T = np.polynomial.Polynomial([40, 5])
+    strain = (1e-5 * (1 + T / 100)) * (T - 10) - 1.2e-5 * 10
+    expected = strain.integ()(L) - strain.integ()(0)
+    assert heated.displacements[tip, 0].mean() == pytest.approx(expected, rel=2e-3)
+    stretch = np.log((200 - T(0)) / (200 - T(L))) / 5 * 3 / 1e3
+    assert (pulled.displacements - heated.displacements)[tip, 0].mean() == pytest.approx(stretch, rel=1e-3)
+
+
+def test_initial_stresses_relax(tmp_path):
+    """A stress that nothing holds leaves the strain that relieves it; a plastic strain stays. Another material of the
+    section in a step stretches twice as much."""
+    points = [f"{cell}, {q}" for cell in range(1, 5) for q in range(1, 9)]
+    state = "*INITIAL CONDITIONS, TYPE={}\n" + "".join(f"{p}, {{}}, 0., 0., 0., 0., 0.\n" for p in points)
+    second = "*MATERIAL, NAME=N\n*ELASTIC\n105000., 0.\n*DENSITY\n7.8e-9\n"
+    steps = static(f"*BOUNDARY\n{AXIAL}") + static(
+        "*CHANGE SOLID SECTION, ELSET=EALL, MATERIAL=N\n*DLOAD\n4, P4, -3.\n"
+    )
+    for kind, value, strains in (("STRESS", 21.0, (-1e-4, -2e-4)), ("PLASTIC STRAIN", 1e-3, (1e-3, 1e-3))):
+        before = state.format(kind, *[value] * len(points))
+        mesh, results = solved(bar(tmp_path, before + second + steps, "C3D8I"))
+        for result, strain in zip(results, np.add(strains, [0, 6 / E]), strict=True):
+            np.testing.assert_allclose(result.displacements[:, 0], strain * mesh.points[:, 0], rtol=1e-9, atol=1e-12)
+    with pytest.raises(MeshError, match="hexahedra with points 1 to 8 have them"):
+        solved(bar(tmp_path, "*INITIAL CONDITIONS, TYPE=STRESS\n1, 9, 1., 0., 0., 0., 0., 0.\n" + static("")))
+
+
+def test_a_perturbation_sees_the_stretched_part(tmp_path):
+    """The axial stiffness of a bar with the stretch 1 + h is E (1 + h)^2 + E h; spinning takes its mass times the square
+    of the speed."""
+    pull = static("*BOUNDARY\n" + AXIAL + "*DLOAD\n4, P4, -{}\n")
+    vibration = "*STEP, PERTURBATION\n{}*FREQUENCY\n30\n*END STEP\n"
+    h, speed2 = 0.05, 4e8
+
+    def axial(load, spin=""):
+        path = bar(tmp_path, pull.format(load) + vibration.format(spin))
+        held = "*BOUNDARY\nALL, 2, 3\nFIX, 1\n"
+        path.write_text(path.read_text().replace("*STEP\n", held + "*STEP\n", 1))
+        return solved(path)[1][1].frequencies[0] ** 2
+
+    base = axial(0.0)
+    assert axial(h * E) / base == pytest.approx((1 + h) ** 2 + h, rel=1e-9)
+    spun = axial(0.0, f"*DLOAD\nEALL, CENTRIF, {speed2}, 0., 0., 0., 0., 0., 1.\n")
+    assert (base - spun) * (2 * np.pi) ** 2 == pytest.approx(speed2, rel=1e-9)

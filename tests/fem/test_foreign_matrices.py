@@ -214,3 +214,9 @@ def test_harwell_boeing_with_mapping(part, tmp_path):
     files[0].write_text("nothing\n")
     with pytest.raises(MatrixError, match="no assembled real Harwell-Boeing"):
         fem.read_ansys(*files)
+
+
+def test_op2_is_refused_by_name(tmp_path):
+    (tmp_path / "job.op2").write_bytes(bytes(8))
+    with pytest.raises(MatrixError, match=r"OP2 files are not read\. Let Nastran write OUTPUT4"):
+        fem.read_nastran(tmp_path / "job.op2")

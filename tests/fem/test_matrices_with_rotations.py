@@ -106,6 +106,24 @@ def test_the_body_of_a_plate_from_its_matrices():
     assert errors[1][1] < 0.26 * errors[0][1]
 
 
+def test_rotations_about_normals_carry_no_mass():
+    """Of a plate from its matrices, in motions in its plane, where they are largest; its sections do not turn there."""
+    own = plate(0.002)
+    order = interleaved(own)
+    given = fem.Model.from_matrices(own.M[order][:, order], own.K[order][:, order], own.points)
+    basis = reduction.modal(own, 45)
+    normal = sl.expm(np.cross(np.eye(3), [0.3, -0.4, 0.5]))[:, 2]
+    moved = np.asarray(basis.Psi)[: 3 * len(own.points)].reshape(-1, 3, basis.n_modes)
+    away = np.abs(np.einsum("c,ncm->nm", normal, moved)).max(axis=0) / np.abs(moved).max(axis=(0, 1))
+    flat = np.flatnonzero(away < 1e-6)
+    assert len(flat) > 2
+    theirs, ours = (flexmb.flexible_body(m, basis, geometric_stiffness="none").invariants for m in (given, own))
+    np.testing.assert_allclose(
+        theirs.J2[np.ix_(flat, flat)], ours.J2[np.ix_(flat, flat)], atol=1e-6 * abs(ours.J2).max()
+    )
+    np.testing.assert_allclose(theirs.J1[flat], ours.J1[flat], atol=1e-6 * abs(ours.J1).max())
+
+
 WRONG = {
     "shape": (lambda a: {"M": a["M"][:-1, :-1]}, "M has 119 rows; 20 nodes with 3 dofs each need"),
     "K": (lambda a: {"K": a["K"][:-6, :-6]}, r"K has shape \(114, 114\); expected \(120, 120\)"),

@@ -384,8 +384,9 @@ def test_a_med_file_without_groups(tmp_path):
             "# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 0 double\n",
             "holds no cells",
         ),
-        ("a.cdb", "/COM,ANSYS RELEASE\n/PREP7\n", r"cannot be read as \.cdb"),
+        ("a.cdb", "/COM,ANSYS RELEASE\n/PREP7\n", r"has no EBLOCK with elements. Write it in blocked format"),
         ("a.obj", "", "holds no points"),
+        ("a.op2", "", "OP2 files hold results of Nastran and are not read"),
     ],
 )
 def test_files_without_points(name, text, words, tmp_path):

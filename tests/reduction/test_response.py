@@ -56,6 +56,30 @@ def test_reference_response_is_the_direct_one_within_its_bound(kinds):
         assert (found.bound[picked][seen] < 10 * error[seen]).all()  # the bound is not empty talk
 
 
+def test_a_stated_error_contains_that_of_its_reference():
+    """A basis of all modes is far better than a reference to a tenth: what is stated is the bound of the reference."""
+    model = part()
+    full = reduction.modal(model, statics(model).free_modes_available)
+    found = reduction.response_error(model, full, band=BAND, tolerance=1e-1)
+    assert found.bound.max() > 1e-4
+    seen = found.bound > 1e-9  # above rounding
+    assert (found.relative >= found.bound)[seen].all()
+    assert (found.relative <= 2 * found.bound)[seen].all()
+
+
+def test_errors_do_not_depend_on_the_unit_of_length():
+    """Moments are inputs beside forces: both in one norm, by the size of the part."""
+    mesh = block("hexahedron", (1.0, 0.2, 0.1), (4, 2, 1))
+    found = []
+    for unit in (1.0, 1e3):  # metres; millimetres, with tonnes and N/mm2
+        material = fem.Material.isotropic(2.1e11 * unit**-2, 0.3, 7850.0 * unit**-4)
+        model = fem.Model(fem.Mesh(mesh.points * unit, mesh.cells), material)
+        model = model.with_interfaces(a=mesh.nodes("x0"), b=fem.Interface(mesh.nodes("x1"), "average"))
+        found.append(reduction.response_error(model, reduction.craig_bampton(model, 2), band=BAND, tolerance=1e-6))
+    np.testing.assert_allclose(found[1].relative, found[0].relative, rtol=1e-6)
+    assert list(found[0].by_input) == list(found[1].by_input)
+
+
 def test_the_grid_resolves_every_resonance():
     model = part(("rigid", "rigid"))
     found = reduction.frequency_response(model, band=BAND)

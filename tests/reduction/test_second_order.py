@@ -12,6 +12,7 @@ import flexmb
 import reduction
 from fem.elements import ELEMENTS
 from fem.mesh.structured_meshes import block, line
+from flexmb.bodies.invariants import inertia_invariants
 from flexmb.files.bodies.body_file import load_body, save_body
 from validation import steady_rotation
 
@@ -79,6 +80,9 @@ def test_integrals_equal_those_of_explicit_fields(kind, interface, reference_fra
     moments = np.einsum("na,nbij->abij", model.points, Mg)
     np.testing.assert_allclose(found.first, Mg.sum(axis=0), atol=1e-9 * np.abs(Mg).sum())
     np.testing.assert_allclose(found.moments, moments, atol=1e-9 * np.abs(moments).max())
+    spin = np.stack([moments[1, 2] - moments[2, 1], moments[2, 0] - moments[0, 2], moments[0, 1] - moments[1, 0]])
+    h = inertia_invariants(model, basis, found).h  # int Psi_i x Psi_j + int x x g_ij
+    np.testing.assert_allclose(0.5 * (h + h.swapaxes(1, 2)), spin, atol=1e-9 * np.abs(moments).max())
     shapes = found.shapes.shapes
     for k, (i, j) in enumerate(found.shapes.pairs):
         np.testing.assert_allclose(shapes[..., k].ravel(), g[:, i, j], atol=1e-6 * np.abs(g).max())  # kept in float32

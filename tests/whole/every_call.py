@@ -14,7 +14,7 @@ import reduction
 from flexmb import demo
 from flexmb.analyses.kinematics import joint_sweep
 from flexmb.analyses.mobility import mobility
-from flexmb.contact import Coulomb, Plane, Sphere, power_law, solve_contacts
+from flexmb.contact import Box, Coulomb, Plane, Sphere, power_law, solve_contacts
 from flexmb.kernels import calls
 from flexmb.simulation.events import stop
 from flexmb.study import adjoint_gradient, direct_gradient
@@ -130,6 +130,17 @@ def bouncing_ball():
     return flexmb.simulate(system, 0.1, step=1e-3)
 
 
+def tipping():
+    """A slab that slides over the edge of a box."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    slab = system.add(
+        flexmb.rigid_body("slab", mass=2.0, inertia=(0.1, 0.03, 0.1)), position=(0.19, 0, 0.05), velocity=(1, 0, 0)
+    )
+    table = Box(0.4, 0.4, 0.4).on(system.ground.at((0, 0, -0.2)))
+    system.contact("table", table, Box(0.4, 0.2, 0.1).on(slab.at((0, 0, 0))))
+    return flexmb.simulate(system, 0.03, step=1e-3).contact("table")
+
+
 def crowd():
     """Two balls that approach, as a group of contacts."""
     system = flexmb.System()
@@ -220,6 +231,7 @@ def every_way():
     touching()
     pressing()
     bouncing_ball()
+    tipping()
     crowd()
     sprinkler()
 

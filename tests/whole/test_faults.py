@@ -16,6 +16,7 @@ import pytest
 import fem
 import flexmb
 from fem.errors import MeshError
+from fem.linear_algebra.factorisations import mumps
 from fem.linear_algebra.factorisations.solution_cache import HELD, clear_cache
 from fem.linear_algebra.factorisations.storage import PREFIX, SolverOptions, private_directory
 from fem.mesh.structured_meshes import block
@@ -402,6 +403,59 @@ def test_without_a_home_and_with_a_package_that_cannot_be_written(kernels, tmp_p
     said, errors = mounted(script, ROOT, tmp_path / "swing.py", **home)
     assert said == "fine", errors
     assert [p.name for p in tmp_path.iterdir()] == ["swing.py"]
+
+
+WRITERS = """
+from pathlib import Path
+import numpy as np, fem
+from fem.linear_algebra.factor import factor
+from fem.mesh.structured_meshes import block
+from flexmb.files import save_result, write_gltf, write_table
+folder = Path(sys.argv[1])
+run = flexmb.simulate(system, 2.0, step=1e-3, output_step=1e-3)
+part = fem.Model(block("tetra10", (1, 1, 1), (5, 5, 5)), fem.Material.steel())
+solver = fem.SolverOptions(memory=1, backend="mumps", scratch=folder)
+def on_disk():
+    with factor(part.K + part.M, solver=solver) as inverse:
+        assert inverse.record.disk > 0
+        inverse.solve(np.ones((part.ndof, 1)))
+acts = {
+    "run.h5": lambda: save_result(run, folder / "run.h5"),
+    "run.csv": lambda: write_table(run, folder / "run.csv"),
+    "run.glb": lambda: write_gltf(run, folder / "run.glb"),
+    "run.history": lambda: flexmb.simulate(system, 0.5, step=1e-4, output_step=1e-4, history=folder / "run.history"),
+    "part.vtu": lambda: fem.write_mesh(part.mesh, folder / "part.vtu"),
+    "factor": on_disk,
+}
+act = acts[sys.argv[2]]
+act()
+print("written", flush=True)
+while sys.argv[3] == "again":
+    act()
+"""
+"""Writes the file that it is told, once or again and again."""
+
+
+@posix
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["run.h5", "run.csv", "run.glb", "run.history", "part.vtu", "factor"])
+def test_what_is_killed_while_it_writes_leaves_whole_files(name, tmp_path):
+    """Killed four times at random moments; what it wrote is whole, and the next writer clears what was left behind."""
+    if name == "factor" and mumps.missing():
+        pytest.skip("needs MUMPS")
+    rng, whole = np.random.default_rng(1), None
+    for _ in range(4):
+        process = started(SWING + WRITERS, tmp_path, name, "again")
+        assert process.stdout.readline() == "written\n", process.stderr.read()
+        time.sleep(rng.uniform(0.0, 0.5))
+        process.kill()
+        process.communicate()
+        if name != "factor":
+            whole = (tmp_path / name).read_bytes() if whole is None else whole
+            assert len((tmp_path / name).read_bytes()) == len(whole)
+    said, errors = started(SWING + WRITERS, tmp_path, name, "once").communicate(timeout=120)
+    assert said == "written\n", errors
+    assert [p.name for p in tmp_path.iterdir()] == ([] if name == "factor" else [name])
 
 
 @pytest.mark.long

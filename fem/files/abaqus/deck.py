@@ -162,7 +162,7 @@ def read_deck(path: Path, included: IncludedFiles, as_named: bool = False, expan
     """The contents of an input deck; `as_named`: elements with the integration and modes of their types in CalculiX;
     `expand`: shells and beams are to become solids. Raises `MeshError`, which names file and line."""
     deck = Deck(path, included, as_named, expand)
-    deck.materials.expand = expand
+    deck.materials.expand, deck.materials.warm = expand, as_named
     for place, line, options, rows in blocks(path, included):
         keyword = canonical(line.split(",")[0])
         try:

@@ -13,6 +13,7 @@ from fem.beam import Section
 from fem.errors import MaterialError
 from fem.files.abaqus.lines import Rows, fields, member, number
 from fem.material import Material
+from fem.mesh.steps import Table
 from fem.mesh.unread import Unread
 
 _ORTHOTROPIC = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2), (3, 3), (5, 5), (4, 4))
@@ -27,8 +28,10 @@ class DeckMaterial:
     """The constants of a `*MATERIAL`; None for a constant that is missing, and `wrong` for the reason if it is not
     usable.
 
-    `expands`: whether the deck has an `*EXPANSION` of it; `expansion` (6,): strain per temperature, xx, yy, zz, xy, yz,
-    zx, None where it is not understood.
+    - `warm`: table of constants that depend on the temperature, None for others, as of `fem.mesh.steps.Constants`; the
+      `elasticity` is that of its first row;
+    - `expands`: whether the deck has an `*EXPANSION` of it; `expansion`: table of strains (6,) per temperature, xx, yy,
+      zz, xy, yz, zx, since the temperature `zero`, None where it is not understood.
     """
 
     source: Unread
@@ -36,7 +39,9 @@ class DeckMaterial:
     density: float | None = None
     wrong: str = ""
     expands: bool = False
-    expansion: np.ndarray | None = None
+    expansion: Table | None = None
+    zero: float = 0.0
+    warm: Table | None = None
 
 
 @dataclass
@@ -62,13 +67,17 @@ class DeckSection:
 
 @dataclass
 class Materials:
-    """Materials by name in capitals, sections, and the material whose constants are being read; `expand`: whether
-    shells and beams become solids, which may have sections that shells and beams here do not have."""
+    """Materials by name in capitals, sections, and the material whose constants are being read.
+
+    `expand`: whether shells and beams become solids, which may have sections that shells and beams here do not have;
+    `warm`: whether constants may depend on temperature, as they may in steps.
+    """
 
     records: dict[str, DeckMaterial] = field(default_factory=dict)
     sections: list[DeckSection] = field(default_factory=list)
     current: DeckMaterial | None = None
     expand: bool = False
+    warm: bool = False
 
     def begin(self, name: str, source: Unread) -> None:
         """From now on constants are those of this material."""
@@ -86,43 +95,61 @@ def take_material(known: Materials, source: Unread, keyword: str, options: dict[
     if material is None:
         return False
     if keyword == "ELASTIC":
-        return _take_elasticity(material, options.get("TYPE", "ISO").upper(), values)
+        return _take_elasticity(material, options.get("TYPE", "ISO").upper(), values, known.warm)
     if keyword == "DENSITY" and len({row[0] for row in values}) == 1:
         material.density = number(values[0][0])
         return True
     if keyword == "EXPANSION":
         material.expands, material.expansion = True, _expansion(options.get("TYPE", "ISO").upper(), values)
+        material.zero = number(options.get("ZERO") or "0")
         return True
     return False
 
 
-def _expansion(kind: str, values: list[list[str]]) -> np.ndarray | None:
-    """Strain per temperature (6,); None where it is not that of one temperature. The temperature of no strain (ZERO)
-    does not matter for a constant expansion."""
-    constants = [number(f) for row in values for f in row if f]
-    count = {"I": 1, "O": 3, "A": 6}.get(kind[:1], 0)
-    if len(values) != 1 or not count or not count <= len(constants) <= count + 1:
+def _table(values: list[list[str]], count: int) -> Table | None:
+    """Rows of `count` constants and a temperature, which may run over several lines; None for other rows."""
+    lines = -(-(count + 1) // 8)
+    given = [number(f) for row in values for f in row if f]
+    if len(values) > 1 and count <= len(given) <= count + 1:  # however they are broken
+        rows = [given]
+    else:
+        grouped = [[f for row in values[k : k + lines] for f in row] for k in range(0, len(values), lines)]
+        rows = [[number(f or "0") for f in row] for row in grouped]
+    if not rows or any(len(row) > count + 1 and any(row[count + 1 :]) for row in rows):
         return None
-    strain = np.zeros(6)
-    strain[:3] = constants[: min(count, 3)]
+    if count > 2 and any(len(row) < count for row in rows):
+        return None
+    found = np.array([[*row, *[0.0] * (count + 1)][: count + 1] for row in rows])
+    return Table(found[:, -1], found[:, :-1]) if (np.diff(found[:, -1]) > 0).all() else None
+
+
+def _expansion(kind: str, values: list[list[str]]) -> Table | None:
+    """Strains (k, 6) per temperature; None where they are not understood."""
+    count = {"I": 1, "O": 3, "A": 6}.get(kind[:1], 0)
+    given = _table(values, count) if count else None
+    if given is None:
+        return None
+    strains = np.zeros((len(given.values), 6))
+    strains[:, :3] = given.values[:, : min(count, 3)]
     if count == 6:
-        strain[[3, 5, 4]] = 2 * np.array(constants[3:6])
-    return strain
+        strains[:, [3, 5, 4]] = 2 * given.values[:, 3:]
+    return Table(given.temperatures, strains)
 
 
-def _take_elasticity(material: DeckMaterial, kind: str, values: list[list[str]]) -> bool:
-    """Whether the constants are those of one temperature."""
-    constants = [number(f) for row in values for f in row if f]
+def _take_elasticity(material: DeckMaterial, kind: str, values: list[list[str]], warm: bool) -> bool:
+    """Whether the constants are read: those of one temperature, or of several where they may be `warm`."""
     count = {"I": 2, "O": 9, "E": 9, "A": 21}.get(kind[:1], 0)
-    if kind[:1] == "I" and len(values) == 1:
-        constants = [number(f) if f else 0.0 for f in [*values[0], ""][:2]]
-    if not count or not count <= len(constants) <= count + 1:
+    given = _table(values, count) if count else None
+    if given is None or (len(given.values) > 1 and not warm):
         return False
     try:
-        C = _elasticity(kind[:1], constants[:count])
-        material.elasticity = Material("of the deck", C).elasticity
+        rows = [_elasticity(kind[:1], c) for c in given.values.tolist()]
+        material.elasticity = Material("of the deck", rows[0]).elasticity
     except MaterialError as error:
         material.wrong = str(error)
+        return True
+    if len(rows) > 1:
+        material.warm = given if kind[:1] == "I" else Table(given.temperatures, np.array(rows))
     return True
 
 

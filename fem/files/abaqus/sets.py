@@ -162,6 +162,11 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
                 C, name = _turned(C, axes), f"{name}, orientation {section.orientation}"
         except MeshError as error:
             deck.unread.append(replace(section.source, text=f"{section.source.text} (not obeyed: {error})"))
+        if material.warm is not None:
+            constraints.warnings.append(
+                f"{source.label}: the constants of {name} depend on temperature; the mesh has those of "
+                f"{material.warm.temperatures[0]:g}, steps have those of their temperatures."
+            )
         beam = None if section.beam is None else (section.beam, section.y_axis)
         rods = np.array([numbers.blocks[block][0] == TRUSS for block, _ in cells.tolist()], dtype=bool)
         if rods.any():

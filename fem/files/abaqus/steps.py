@@ -17,7 +17,17 @@ from fem.files.abaqus.deck import Statement
 from fem.files.abaqus.keywords import OUTPUT
 from fem.files.abaqus.lines import fields, member, number
 from fem.mesh.constraints import Equation
-from fem.mesh.steps import BodyForce, FacePressure, Heating, NodalForce, Step, Support
+from fem.mesh.steps import (
+    BodyForce,
+    Constants,
+    FacePressure,
+    Heating,
+    InitialState,
+    NodalForce,
+    Step,
+    Support,
+    Table,
+)
 from fem.mesh.unread import Unread
 
 PROCEDURES = {
@@ -40,6 +50,8 @@ class _State:
     fluid: dict[tuple[str, str], tuple[np.ndarray, int]] = field(default_factory=dict)  # faces, node of a fluid
     temperature: dict[int, float] = field(default_factory=dict)
     first: dict[int, float] = field(default_factory=dict)  # initial temperatures
+    initial: list[InitialState] = field(default_factory=list)
+    changed: dict[str, str] = field(default_factory=dict)  # element set -> its material now
 
 
 def read_steps(c: Constraints) -> tuple[Step, ...]:
@@ -80,6 +92,8 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
                     _require_options(s, "TYPE")
                     state.first |= _temperatures(c, s)
                     state.temperature = {**state.first, **state.temperature}
+                elif s.options.get("TYPE", "").upper() in ("STRESS", "PLASTICSTRAIN", "PLASTIC STRAIN"):
+                    state.initial.append(_initial_values(c, s))
                 else:
                     unread.append(s.source)
             elif s.keyword in _READERS:
@@ -132,7 +146,9 @@ def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> St
         forces=tuple(f for _, group in state.forces.values() for f in group),
         pressures=tuple(pressures),
         bodies=tuple(b for _, group in state.spread.values() for b in group if isinstance(b, BodyForce)),
-        heating=heating,
+        heating=tuple(h for h in heating if isinstance(h, Heating)),
+        constants=tuple(h for h in heating if isinstance(h, Constants)),
+        initial=tuple(state.initial),
         unread=tuple(unread),
     )
 
@@ -270,28 +286,73 @@ def _heat(c: Constraints, s: Statement, state: _State) -> None:
     state.temperature = {**(state.first if _is_new(s) else state.temperature), **_temperatures(c, s)}
 
 
-def _heating(c: Constraints, state: _State) -> Iterator[Heating]:
-    """Strains per cell of a section: expansion times the changes of temperature."""
-    change = np.zeros(len(c.points))
-    for node, value in state.temperature.items():
-        change[node] = value - state.first.get(node, 0.0)
+def _of_nodes(c: Constraints, state: _State, values: dict[int, float]) -> np.ndarray:
+    """Temperatures (n,) of all nodes, those of solids in the place of others included."""
+    found = np.zeros(len(c.points))
+    for node, value in values.items():
+        found[node] = value
     for node, copies in c.solids.copies.items():
-        change[list(copies)] = change[node]
-    if not change.any():
-        return
+        found[list(copies)] = found[node]
+    return found
+
+
+def _heating(c: Constraints, state: _State) -> Iterator[Heating | Constants]:
+    """Strains of temperatures and the constants there, for the cells of each section."""
+    last = _of_nodes(c, state, {**state.first, **state.temperature})
+    first = _of_nodes(c, state, state.first)
+    records = c.numbers.deck.materials.records
     for section in c.numbers.deck.materials.sections:
-        material = c.numbers.deck.materials.records.get(section.material)
-        if material is not None and material.expands:
+        name = state.changed.get(section.elset, section.material)
+        material = records.get(name)
+        if material is None:
+            continue
+        cells = _rows(c.numbers.cells(c.numbers.of_elements(section.elset)))
+        axes = c.orientation(section.orientation)
+        heated = (last != first).any() or (material.zero and first.any())
+        if heated and material.expands:
             if material.expansion is None:
-                raise MeshError(
-                    f"the expansion of material {section.material!r}; constants ISO, ORTHO or ANISO of one temperature "
-                    "are read"
-                )
-            cells = _rows(c.numbers.cells(c.numbers.of_elements(section.elset)))
-            axes = c.orientation(section.orientation)
-            if axes is not None and np.ptp(material.expansion[:3]) > 0:
+                raise MeshError(f"the expansion of material {name!r}; constants ISO, ORTHO or ANISO are read")
+            if axes is not None and np.ptp(material.expansion.values[:, :3]) > 0:
                 raise MeshError("an expansion along the axes of an orientation")
-            yield Heating(cells, change, material.expansion)
+            yield Heating(cells, first, last, material.expansion, material.zero)
+        table = material.warm if (state.first or state.temperature) else None
+        if table is None and name != section.material:
+            if material.elasticity is None:
+                raise MeshError(f"the material {name!r} has no elastic constants that are read")
+            table = Table(np.zeros(1), material.elasticity[None])
+        if table is not None:
+            if axes is not None and table.values.ndim == 3:
+                raise MeshError("constants along the axes of an orientation that depend on temperature or step")
+            yield Constants(cells, last, table)
+
+
+def _change_section(c: Constraints, s: Statement, state: _State) -> None:
+    """`*CHANGE SOLID SECTION`: another material of a set that has a section of its own."""
+    _require_options(s, "ELSET", "MATERIAL")
+    elset, name = str(member(s.options["ELSET"])), s.options["MATERIAL"].strip('"').upper()
+    materials = c.numbers.deck.materials
+    others = [materials.records.get(x.material) for x in materials.sections if x.elset == elset]
+    if not others:
+        raise MeshError(f"no section is that of the set {elset!r}")
+    if name not in materials.records:
+        raise MeshError(f"the deck has no material {name!r}")
+    if any(other is not None and other.density != materials.records[name].density for other in others):
+        raise MeshError("the material has another density")
+    state.changed[elset] = name
+
+
+def _initial_values(c: Constraints, s: Statement) -> InitialState:
+    """Stresses or plastic strains at integration points; the order of a deck is xx, yy, zz, xy, xz, yz."""
+    _require_options(s, "TYPE")
+    strains = s.options["TYPE"].upper() != "STRESS"
+    rows = [fields(row) for _, row in s.rows]
+    cells = [c.numbers.cells(_elements(c, row[0])) for row in rows]
+    if any(len(found) != 1 for found in cells):
+        raise MeshError("initial values of sets of elements; those of single elements are read")
+    values = np.array([[number(f or "0") for f in [*row[2:], *[""] * 6][:6]] for row in rows]).reshape(-1, 6)
+    values = values[:, [0, 1, 2, 3, 5, 4]] * np.array([1, 1, 1, *[2 if strains else 1] * 3])
+    points = np.array([int(row[1]) - 1 for row in rows], dtype=np.int64)
+    return InitialState(np.array(cells, dtype=np.int64).reshape(-1, 2), points, values, strains)
 
 
 _READERS = {
@@ -300,4 +361,5 @@ _READERS = {
     "DLOAD": _spread_loads,
     "DSLOAD": _spread_loads,
     "TEMPERATURE": _heat,
+    "CHANGESOLIDSECTION": _change_section,
 }

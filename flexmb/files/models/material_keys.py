@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 import fem
 from fem.errors import unknown_name
@@ -27,16 +27,57 @@ class OrthotropicKeys(Keys):
     density: Positive
 
 
+class SectionKeys(Keys):
+    """A cross-section of beams: one of the shapes of `fem.Section`, or its constants."""
+
+    rectangle: Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = None
+    circle: Positive | None = None
+    tube: Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = None
+    box: Annotated[list[Positive], Field(min_length=3, max_length=3)] | None = None
+    area: Positive | None = None
+    Iy: Positive | None = None
+    Iz: Positive | None = None
+    J: Positive | None = None
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> Self:
+        given = {key for key in SectionKeys.model_fields if getattr(self, key) is not None}
+        constants = {"area", "Iy", "Iz", "J"} & given
+        shapes = given - constants
+        if len(shapes) + bool(constants) != 1 or len(constants) not in (0, 4):
+            found = ", ".join(sorted(given)) or "nothing"
+            raise refusal(f"a section is one of rectangle, circle, tube, box, or area, Iy, Iz and J; found {found}")
+        return self
+
+    def made(self) -> fem.Section:
+        """The section. Raises `MaterialError` for sizes that do not fit together."""
+        if self.rectangle is not None:
+            return fem.Section.rectangle(*self.rectangle)
+        if self.circle is not None:
+            return fem.Section.circle(self.circle)
+        if self.tube is not None:
+            return fem.Section.tube(*self.tube)
+        if self.box is not None:
+            return fem.Section.box(*self.box)
+        return fem.Section(self.area or 0.0, self.Iy or 0.0, self.Iz or 0.0, self.J or 0.0)
+
+
 class MaterialKeys(IsotropicKeys):
-    """An isotropic material, of a shell where it has a thickness."""
+    """An isotropic material, of a shell where it has a thickness, of beams where it has a section."""
 
     thickness: Positive | None = None
     offset: float = 0.0
+    section: SectionKeys | None = None
+    y_axis: Direction | None = None
 
     @model_validator(mode="after")
-    def _offset_of_a_shell(self) -> Self:
+    def _of_shells_and_beams(self) -> Self:
         if self.offset and self.thickness is None:
             raise refusal(f"offset = {self.offset} is that of a shell, and its thickness is missing")
+        if self.y_axis is not None and self.section is None:
+            raise refusal(f"y_axis = {self.y_axis} is that of beams, and their section is missing")
+        if self.section is not None and self.thickness is not None:
+            raise refusal("a material has a section (of beams) or a thickness (of shells), not both")
         return self
 
 
@@ -103,8 +144,9 @@ Materials = Annotated[
 ]
 
 
-def material_of(keys: str | MaterialKeys | LayupKeys | None) -> fem.Material | fem.Shell:
-    """The record that keys of `Material` stand for. Raises `MechanismError` for an unknown name."""
+def material_of(keys: str | MaterialKeys | LayupKeys | None) -> fem.Material | fem.Shell | fem.Beam:
+    """The record that keys of `Material` stand for. Raises `MechanismError` for an unknown name, `MaterialError` for
+    sizes of a section that do not fit together."""
     if isinstance(keys, LayupKeys):
         plies = [fem.Ply(_ply_material(ply.material), ply.thickness, ply.angle) for ply in keys.plies]
         x = keys.x_axis
@@ -112,6 +154,9 @@ def material_of(keys: str | MaterialKeys | LayupKeys | None) -> fem.Material | f
     if not isinstance(keys, MaterialKeys):
         return _ply_material(str(keys))
     made = _ply_material(keys)
+    if keys.section is not None:
+        y = keys.y_axis
+        return fem.Beam(made, keys.section.made(), None if y is None else (y[0], y[1], y[2]))
     return made if keys.thickness is None else fem.Shell(made, keys.thickness, keys.offset)
 
 

@@ -187,6 +187,7 @@ class FlexibleBody(_Body):
     mesh: str | None = None
     ignore: list[str] = Field([])
     shells: list[str] | Literal["all"] | None = None
+    beams: list[str] | None = None
     material: Materials | None = None
     interfaces: dict[str, Interface] = Field({})
     surfaces: dict[str, str] = Field({})

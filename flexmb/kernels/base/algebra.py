@@ -230,11 +230,10 @@ def compose(r, p, rho, theta):
 
 @njit(cache=True)
 def tangents(n):
-    """Two unit vectors across a unit vector and each other, the first nearest to the axis farthest from it."""
-    x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
-    e = (1.0, 0.0, 0.0) if x <= y and x <= z else ((0.0, 1.0, 0.0) if y <= z else (0.0, 0.0, 1.0))
-    along = dot(e, n)
-    t = (e[0] - along * n[0], e[1] - along * n[1], e[2] - along * n[2])
-    size = 1.0 / math.sqrt(dot(t, t))
-    t = (size * t[0], size * t[1], size * t[2])
+    """Two unit vectors across a unit vector `n` and each other: fixed ones, across a direction `v` that is not an axis,
+    turned as `v` is on the shortest way to `n`. They are a smooth function of `n`, except at `-v`."""
+    along = 1.0 / max(1.0 + (2.0 * n[0] + 3.0 * n[1] + 6.0 * n[2]) / 7.0, 1e-16)
+    x, y, z = 2.0 / 7.0 + n[0], 3.0 / 7.0 + n[1], 6.0 / 7.0 + n[2]
+    share = along * (3.0 * n[0] - 6.0 * n[1] + 2.0 * n[2]) / 7.0
+    t = (3.0 / 7.0 - share * x, -6.0 / 7.0 - share * y, 2.0 / 7.0 - share * z)
     return t, cross(n, t)

@@ -155,6 +155,7 @@ class CompiledModel(NamedTuple):
     contact_point: np.ndarray  # (nk+1,) first of the points of each contact
     point_contact: np.ndarray  # (np,) contact of each point
     contact_state: int  # first of the states of contacts: mode and force (3) of each point
+    contact_feature: np.ndarray  # (nk,) first of the states that hold the pairs of features of its points, -1 for none
     skin_body: np.ndarray  # (ns,) body of each surface that touches a shape; see kernels/equations/skins.py
     skin_marker: np.ndarray  # (ns,) marker of the shape
     skin_shape: np.ndarray  # (ns, 4) code and dimensions of the shape
@@ -249,7 +250,9 @@ class Workspace(NamedTuple):
     compliance: np.ndarray  # (nr,)
     energies: np.ndarray  # (5,)
     point_gap: np.ndarray  # (np,) gap at each point of exact contacts, or a lower bound of it; inf for none
-    touch_count: np.ndarray  # (2,) number of touching points, and the number of the point at which a solution failed
+    point_feature: np.ndarray  # (np,) pair of features of each point; see kernels/steps/tracking.py
+    point_at: np.ndarray  # (np, 3) its position in the axes of the first shape, where it is listed
+    touch_count: np.ndarray  # (3,) numbers: of touching points, a point without a solution, points beyond their borders
     touch_point: np.ndarray  # (np,) numbers of the points that touch
     touch_friction: np.ndarray  # (np,) coefficient of each touching point
     touch_force: np.ndarray  # (np, 3) forces of touching points: along the normal and across it
@@ -314,7 +317,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     ni, nu, nz = len(flat.signal_sort), int(flat.control_command[-1]), int(flat.control_state[-1])
     points = len(flat.point_contact)
     nn, ns = len(flat.node_skin), len(flat.skin_body)
-    nz += 4 * points + 3 * nn
+    nz += 4 * points + 3 * nn + int(np.diff(flat.contact_point)[flat.contact_feature >= 0].sum())
     own = int(np.diff(flat.control_state).max(initial=0))
     returned = own + int(np.diff(flat.control_command).max(initial=0))
     shapes = {
@@ -337,15 +340,16 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
-        "energies": 5, "point_gap": points, "touch_friction": points, "touch_force": (points, 3),
-        "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax), "near": (NEAR, 8), "near_d": 3,
-        "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nn, 3), "skin_at": (nn, 3), "skin_seen": (nn, 3),
-        "skin_before": (nn, 3), "skin_axes": (nn, 3, 3), "skin_force": (nn, 3), "skin_G": (nn, 3, 2, 6 + mmax),
-        "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),
+        "energies": 5, "point_gap": points, "point_at": (points, 3), "touch_friction": points,
+        "touch_force": (points, 3), "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax),
+        "near": (NEAR, 8), "near_d": 3, "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nn, 3), "skin_at": (nn, 3),
+        "skin_seen": (nn, 3), "skin_before": (nn, 3), "skin_axes": (nn, 3, 3), "skin_force": (nn, 3),
+        "skin_G": (nn, 3, 2, 6 + mmax), "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
     for name, count in (("skin_near", ns), ("skin_known", nn), ("skin_list", nn)):
         arrays[name] = np.zeros(count, dtype=np.int64)
-    arrays["touch_count"], arrays["touch_point"] = np.zeros(2, dtype=np.int64), np.zeros(points, dtype=np.int64)
+    for name, count in (("touch_count", 3), ("touch_point", points), ("point_feature", points)):
+        arrays[name] = np.zeros(count, dtype=np.int64)
     arrays["coupled"][flat.row_place[np.add.outer(flat.element_row, np.arange(6))]] = 1.0
     return pointed(Workspace(**arrays))

@@ -89,6 +89,29 @@ def point_motion(point, d, v, omega):
 
 
 @njit(cache=True)
+def normal_force(point, d, v, omega, p):
+    """The normal force of a law without memory at a contact point, and its energy; 0 where there is no overlap."""
+    if point[6] <= 0.0:
+        return 0.0, 0.0
+    force, energy = elastic_force(point[6], p)
+    approach, _, _, _ = point_motion(point, d, v, omega)
+    return point[7] * force * max(1.0 + p[DAMPING] * approach, 0.0), point[7] * energy
+
+
+@njit(cache=True)
+def point_loads(points, d, v, omega, p):
+    """The sums over contact points (n, 8) of the normal forces of a law without memory, and of their friction."""
+    pushes, grips = 0.0, 0.0
+    for k in range(len(points)):
+        force, _ = normal_force(points[k], d, v, omega, p)
+        _, sx, sy, sz = point_motion(points[k], d, v, omega)
+        slip = math.sqrt(sx * sx + sy * sy + sz * sz)
+        pushes += force
+        grips += force * slip * friction_ratio(slip, p)
+    return pushes, grips
+
+
+@njit(cache=True)
 def push(point, d, v, omega, normal, p, wrench):
     """Add the normal force `normal` at a contact point, with its friction, to the wrench (6,) on `b`."""
     _, sx, sy, sz = point_motion(point, d, v, omega)

@@ -97,8 +97,14 @@ def face_of(mesh, i):
 @njit(cache=True)
 def face_corner(mesh, place):
     """A corner of a face of the hull."""
+    return corner_of(mesh, face_number(mesh, place))
+
+
+@njit(cache=True)
+def face_number(mesh, place):
+    """The number of a corner of a face of the hull."""
     address = int(mesh)
-    return corner_of(mesh, _whole(address, _whole(address, FACE_CORNER_AT) + place))
+    return _whole(address, _whole(address, FACE_CORNER_AT) + place)
 
 
 @njit(cache=True)

@@ -28,7 +28,7 @@ from flexmb.kernels.base.algebra import (
 )
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.memory import stored
-from flexmb.kernels.contact.forces import DAMPING, elastic_force, point_motion, push
+from flexmb.kernels.contact.forces import normal_force, push
 from flexmb.kernels.contact.shapes import MOST, PLANE, shape_points
 from flexmb.kernels.equations.rows import add_wrench
 
@@ -193,10 +193,9 @@ def pair_force(flat, g, i, j, kinematics, motion, points, wrench):
                 v_there = sub(sub(load3(motion[j], 0), load3(motion[i], 0)), cross(spin, arm))
                 store(v, 0, rotate_inv(A, v_there))
                 store(omega, 0, rotate_inv(A, sub(load3(motion[j], 3), spin)))
-            force, kept = elastic_force(point[6], law)
-            approach, _, _, _ = point_motion(point, d, v, omega)
-            energy += point[7] * kept
-            push(point, d, v, omega, point[7] * force * max(1.0 + law[DAMPING] * approach, 0.0), law, wrench)
+            force, kept = normal_force(point, d, v, omega, law)
+            energy += kept
+            push(point, d, v, omega, force, law, wrench)
     return energy, deepest
 
 

@@ -23,23 +23,22 @@ from flexmb.kernels.steps.step import (
     CONVERGED,
     DEGREE,
     ERROR,
-    FORGET,
     ITERATIONS,
     KNOWN,
     LATER,
     ORDER,
     RATE,
-    REMEASURE,
     RUBBING,
-    SIZE,
     SLOW,
     USUAL,
+    believed_rate,
     best_order,
     integrate_powers,
     keep_step,
     newton,
     predict,
     predict_states,
+    remember,
 )
 from flexmb.kernels.steps.touching import (
     AT_REST,
@@ -105,7 +104,8 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
     - `start`: the coefficients of a step after a change.
     - `end`: FREELY, PROBE or THROUGH. After PROBE, `workspace` holds the end of the step, with the gaps of all points.
 
-    After FREELY and PROBE, the outcome is CHANGES if a point hits, or begins or ceases to slide.
+    After FREELY and PROBE, the outcome is CHANGES if a point hits, begins or ceases to slide, or leaves the borders of
+    its pair of features.
     """
     a, multipliers, past, last = motion.next_a, workspace.multipliers, motion.past, motion.last
     powers, change, none, X = np.empty(4), motion.increment, np.zeros((0, 0)), np.zeros((0, 0))
@@ -114,8 +114,7 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
         now, afresh = functions[step], last[AFRESH] == 1.0
         used, order, alpha_m = (start, 0, 0.0) if afresh else (scheme, int(last[ORDER]), scheme.alpha_m)
         gather(flat, motion.states, workspace, afresh)
-        measured = last[RATE] if last[AGE] < REMEASURE and not afresh else 0.0
-        believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 and not afresh else SLOW
+        measured, believed = (0.0, SLOW) if afresh else believed_rate(last)
         quiet, changes, slip = 0.0, False, none
         if afresh and end != PROBE:
             place_markers(flat, motion.q, kinematics)
@@ -157,9 +156,9 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
             changes = end != THROUGH and _slip_changes(flat, workspace, motion.states, motion.w, quiet)
             if changes or loosen(flat, workspace, quiet) == 0:
                 break
-        all_gaps(flat, kinematics, workspace)
+        all_gaps(flat, kinematics, workspace, motion.states)
         if end != THROUGH:
-            changes = changes or _overlaps(flat, workspace, motion.states)
+            changes = changes or workspace.touch_count[2] > 0 or _overlaps(flat, workspace, motion.states)
             if changes or end == PROBE:
                 return CHANGES if changes else CONVERGED, step
         close_gaps(flat, tree, kinematics, workspace, X, workspace.q, motion.next_pose)
@@ -183,10 +182,7 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
         if not afresh:
             last[ORDER] = best_order(weight, scheme.alpha_m, motion.vdot, motion.a, past, int(last[KNOWN]), a)
         last[KNOWN] = 0.0 if afresh else min(last[KNOWN] + 1.0, DEGREE)
-        for k in range(DEGREE - 1, 0, -1):
-            copy(past[k - 1], past[k])
-        copy(motion.a, past[0])
-        last[SIZE] = last[BEFORE] = h
+        remember(motion, h)
         for k in range(flat.contact_state, len(motion.states)):
             workspace.states[k] = motion.states[k]
         changed = keep_touch(flat, workspace, quiet, workspace.states)

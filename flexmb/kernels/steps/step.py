@@ -366,6 +366,23 @@ def best_order(weight, alpha_m, vdot, now, past, known, a):
 
 
 @njit(cache=True, inline="always")
+def believed_rate(last):
+    """The convergence rates of Newton's method that a step may rely on: the measured one of its matrix, 0 if it is too
+    old, and that of later corrections."""
+    measured = last[RATE] if last[AGE] < REMEASURE else 0.0
+    return measured, (min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 else SLOW)
+
+
+@njit(cache=True, inline="always")
+def remember(motion, h):
+    """Add the present accelerations to those of the latest steps, and the size `h` of the step."""
+    for k in range(DEGREE - 1, 0, -1):
+        copy(motion.past[k - 1], motion.past[k])
+    copy(motion.a, motion.past[0])
+    motion.last[SIZE] = motion.last[BEFORE] = h
+
+
+@njit(cache=True, inline="always")
 def count_turns(flat, h, functions, motion, kinematics, workspace):
     """Update the continuous angles at the end of a step.
 
@@ -436,8 +453,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, a0, past, a)
         if flat.contact_state > 0:
             predict_states(flat, h, motion.states, motion.state_rates, workspace)
-        measured = last[RATE] if last[AGE] < REMEASURE else 0.0
-        believed = min(FORGET * last[LATER], SLOW) if last[LATER] > 0.0 else SLOW
+        measured, believed = believed_rate(last)
         outcome, iterations, rate, later, _ = newton(
             flat,
             tree,
@@ -469,11 +485,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
             motion.work[3] += skin_heat(flat, workspace.q, kinematics, workspace)
         last[ORDER] = best_order(weight, scheme.alpha_m, motion.vdot, a0, past, int(last[KNOWN]), a)
         last[KNOWN] = min(last[KNOWN] + 1.0, DEGREE)
-        for k in range(DEGREE - 1, 0, -1):
-            copy(past[k - 1], past[k])
-        copy(a0, past[0])
-        last[SIZE] = h
-        last[BEFORE] = h
+        remember(motion, h)
         keep_step(flat, tree, h, now, motion, kinematics, workspace)
         if tolerance < np.inf and not SUITED[0] * tolerance < last[ERROR] < SUITED[1] * tolerance:
             return UNSUITED, step + 1

@@ -15,15 +15,16 @@ import math
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import cross, dot, load3, matrix, relative, rotate_inv, sub, tangents, vector
+from flexmb.kernels.base.algebra import cross, dot, load3, matrix, sub, tangents, vector
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER
 from flexmb.kernels.base.dense import copy, inner
 from flexmb.kernels.contact.cone import solve_cones, stick_or_slip
-from flexmb.kernels.contact.shapes import PLANE, shape_points
+from flexmb.kernels.contact.shapes import PLANE
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.rows import place_markers, to_bodies
 from flexmb.kernels.joint_coordinates.tree import joint_poses
 from flexmb.kernels.steps.solve import solve_again, solve_body
+from flexmb.kernels.steps.tracking import keep_features, place_pair, see_pair, track, tracked_point
 
 OPEN, SLIDES, STICKS = 0.0, 1.0, 2.0
 """Modes of a point, its first state."""
@@ -39,19 +40,6 @@ AT_REST = 1e-10
 """Rate, relative to the change of velocities by gravity and accelerations in a step, below which a point is at rest."""
 BOUNDARY = 1e-9
 """Distance of a force from the boundary of its cone, relative to the cone, within which the point may slide."""
-
-
-@njit(cache=True)
-def see_pair(flat, kinematics, workspace, c):
-    """The contact points of pair `c` in `workspace.near`, in the axes of its first marker; returns their number."""
-    a, b = flat.contact_markers[c, 0], flat.contact_markers[c, 1]
-    A, d, S, p = matrix(kinematics.axes, a), workspace.near_d, workspace.near_S, flat.contact_shapes[c]
-    x = rotate_inv(A, sub(vector(kinematics.position, b), vector(kinematics.position, a)))
-    R = relative(A, matrix(kinematics.axes, b))
-    d[0], d[1], d[2] = x
-    for i in range(3):
-        S[i, 0], S[i, 1], S[i, 2] = (R[0], R[1], R[2]) if i == 0 else ((R[3], R[4], R[5]) if i == 1 else R[6:])
-    return shape_points(int(p[0]), p[1], p[2], p[3], int(p[4]), p[5], p[6], p[7], d, S, workspace.near)
 
 
 @njit(cache=True)
@@ -75,12 +63,17 @@ def _apart(flat, kinematics, c):
 
 
 @njit(cache=True)
-def all_gaps(flat, kinematics, workspace):
-    """Write the gaps of all points to `workspace.point_gap`: exact for pairs whose balls meet, else a lower bound."""
+def all_gaps(flat, kinematics, workspace, states):
+    """Write the gaps of all points to `workspace.point_gap`: exact for pairs whose balls meet, else a lower bound. The
+    pairs of features that may touch are listed, beside those that do in the modes of `states` (nz,)."""
     gap = workspace.point_gap
+    workspace.touch_count[2] = 0
     for c in range(len(flat.contact_markers)):
         first, last = flat.contact_point[c], flat.contact_point[c + 1]
         apart = _apart(flat, kinematics, c)
+        if flat.contact_feature[c] >= 0 and apart <= 0.0:
+            workspace.touch_count[2] += track(flat, kinematics, workspace, states, c)
+            continue
         count = see_pair(flat, kinematics, workspace, c) if apart <= 0.0 else 0
         for k in range(first, last):
             gap[k] = -workspace.near[k - first, 6] if k - first < count else (apart if apart > 0.0 else np.inf)
@@ -93,10 +86,12 @@ def touch(flat, kinematics, workspace):
     for j in range(workspace.touch_count[0]):
         k = workspace.touch_point[j]
         c = flat.point_contact[k]
-        if c != seen:
-            seen, count = c, see_pair(flat, kinematics, workspace, c)
         G, i = workspace.touch_G[j], k - flat.contact_point[c]
-        if i >= count:
+        if flat.contact_feature[c] >= 0:
+            tracked_point(flat, workspace, place_pair(flat, kinematics, workspace, c), c, k, workspace.near[i])
+        elif c != seen:
+            seen, count = c, see_pair(flat, kinematics, workspace, c)
+        if i >= count and flat.contact_feature[c] < 0:
             workspace.point_gap[k] = np.inf
             G[:] = 0.0
             continue
@@ -424,4 +419,5 @@ def keep_touch(flat, workspace, quiet, states):
         states[at] = mode
         for i in range(3):
             states[at + 1 + i] = workspace.touch_force[j, i] if mode != OPEN else 0.0
+    keep_features(flat, workspace, states)
     return changed

@@ -9,7 +9,7 @@ from flexmb.bodies.body import Body
 from flexmb.contact.group import ContactGroup
 from flexmb.errors import JointError, MechanismError
 from flexmb.kernels.base.data import GROUND
-from flexmb.mechanism.attachments import Attachment, BodyHandle, rotation_matrix, vector
+from flexmb.mechanism.attachments import Attachment, BodyHandle, require_name, rotation_matrix, vector
 from flexmb.mechanism.contacts.exact import ExactContact
 from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.mechanism.curves.plane import Curve
@@ -72,7 +72,13 @@ class WithBodies:
 
         Raises `MechanismError` when the name is taken or a value is not of the shape above.
         """
-        name = name or body.name
+        if not isinstance(body, Body):
+            raise MechanismError(
+                "System.add expects a body, such as flexmb.rigid_body(...) or flexmb.flexible_body(...); found "
+                f"{type(body).__name__} {body!r}."
+            )
+        name = body.name if name is None else name
+        require_name(name, "body")
         if name in [b.name for b in self._bodies]:
             raise MechanismError(f"A body named {name!r} exists already; give this one another name=.")
         what = f"Body {name!r}"
@@ -138,7 +144,8 @@ class WithBodies:
         return len(self._markers) - 1
 
     def _require_free(self, name: str) -> None:
-        """Raises `MechanismError` when a joint, force element or load has this name."""
+        """Raises `MechanismError` when this is not a name, or a joint, force element or load has it."""
+        require_name(name, "joint, force element or load")
         groups = {group.name for group in self._contact_groups}
         taken = {*self._joints, *self._forces, *self._loads, *self._lines, *groups}
         if name in {*taken, *self._contacts, *self._surface_contacts}:

@@ -101,6 +101,11 @@ class WithContacts(WithElasticRelations):
         Raises `LawError` and `MechanismError` as `contact`.
         """
         self._require_free(name)
+        if not isinstance(surfaces, Sequence):
+            raise MechanismError(
+                f"The group {name!r} of contacts needs a list of shapes at places, such as [Plane().on(...), "
+                f"Sphere(0.1).on(...)]; found {type(surfaces).__name__} {surfaces!r}."
+            )
         self._warn_of_distant_shapes(name, surfaces)
         given = (friction, static_friction, slip_speed, turning_friction)
         parameters, drawn = group_parameters(name, surfaces, law, given, self._frames)

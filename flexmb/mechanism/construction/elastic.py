@@ -12,7 +12,6 @@ from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, non_negative
 from flexmb.mechanism.construction.forces import Effort, WithForces
 from flexmb.mechanism.relations.elastic import belt_factors, belt_law, cable_row
-from flexmb.mechanism.relations.linear import relation_row
 
 
 class WithElasticRelations(WithForces):
@@ -39,6 +38,10 @@ class WithElasticRelations(WithForces):
         flexible body; all pieces within one body need another body somewhere.
         """
         self._require_free(name)
+        if not isinstance(places, Sequence):
+            raise MechanismError(
+                f"Cable {name!r} runs over a list of places, such as [body.at(point), ...]; found {places!r}."
+            )
         markers, drawn, pairs, fixed = [], [], [], 0.0
         for k, place in enumerate(places):
             if not isinstance(place, Attachment):
@@ -107,7 +110,7 @@ class WithElasticRelations(WithForces):
 
         Raises `JointError` as `relation`, and `MechanismError` when a constant is negative.
         """
-        row = relation_row(name, [(self._coordinate(text), factor) for text, factor in factors.items()])
+        row = self._related(name, factors)
         self._require_free(name)
         number_of_law = -1 if law is None else self._law(name, law)
         k, c = non_negative(stiffness, name), non_negative(damping, name)

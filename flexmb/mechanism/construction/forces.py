@@ -62,7 +62,7 @@ class WithForces(WithRelations):
                 pair,
                 stiffness=non_negative(stiffness, name),
                 damping=non_negative(damping, name),
-                offset=distance if length is None else float(length),
+                offset=distance if length is None else number(length, f"Spring {name!r}: length"),
                 law=-1 if law is None else self._law(name, law),
             )
         ]

@@ -8,6 +8,7 @@ from flexmb.errors import JointError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, number
 from flexmb.mechanism.construction.curves import WithCurves
+from flexmb.mechanism.mechanism import Row
 from flexmb.mechanism.relations.linear import Coordinate, relation_row
 
 
@@ -29,12 +30,9 @@ class WithRelations(WithCurves):
         `MechanismError` when the name is taken; `build` raises `JointError` when a relation follows from other
         relations and drivers.
         """
-        if not isinstance(factors, Mapping):
-            raise JointError(
-                f"Relation {name!r}: factors is a dictionary from coordinates of joints to numbers, such as "
-                f'{{"pinion": 0.05, "rack": -1.0}}; found {type(factors).__name__}.'
-            )
-        row = relation_row(name, [(self._coordinate(text), factor) for text, factor in factors.items()])
+        if not isinstance(kind, str):
+            raise JointError(f"Relation {name!r}: kind is a text; found {kind!r}.")
+        row = self._related(name, factors)
         self._require_free(name)
         self._joints[name] = (kind, row.markers, [row])
 
@@ -78,6 +76,15 @@ class WithRelations(WithCurves):
         ratio = number(ratio, f"Differential {name!r}: the ratio")
         factors = {f"{first}:rotation": ratio, f"{second}:rotation": -1.0, f"{carrier}:rotation": 1.0 - ratio}
         self.relation(name, factors, kind="differential")
+
+    def _related(self, name: str, factors: Mapping[str, float]) -> Row:
+        """The row of the sum of coordinates times their `factors`; raises as `relation`."""
+        if not isinstance(factors, Mapping):
+            raise JointError(
+                f"Relation {name!r}: factors is a dictionary from coordinates of joints to numbers, such as "
+                f'{{"pinion": 0.05, "rack": -1.0}}; found {type(factors).__name__}.'
+            )
+        return relation_row(name, [(self._coordinate(text), factor) for text, factor in factors.items()])
 
     def _coordinate(self, text: str) -> Coordinate:
         """The coordinate "JOINT", "JOINT:rotation" or "JOINT:translation"."""

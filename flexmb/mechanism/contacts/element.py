@@ -21,7 +21,7 @@ from flexmb.kernels.calls import shape_points
 from flexmb.kernels.contact import forces, shapes
 from flexmb.kernels.contact.forces import DAMPING, DEEPEST, EXPONENT, SHAPE_A, SHAPE_B, STIFFNESS
 from flexmb.kernels.contact.shapes import MOST
-from flexmb.mechanism.attachments import not_below_zero
+from flexmb.mechanism.attachments import not_below_zero, number
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, law
 from flexmb.mechanism.mechanism import FrameForce
 
@@ -61,12 +61,10 @@ def contact(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, ra
     energy = 0.0
     for k in range(seen_points(relative, parameters, points)):
         point = points[k]
+        normal, stored = forces.normal_force(point, relative.d, relative.v, relative.omega, parameters)
         if point[6] > 0.0:
-            force, stored = forces.elastic_force(point[6], parameters)
-            approach, _, _, _ = forces.point_motion(point, relative.d, relative.v, relative.omega)
-            normal = force * max(1.0 + parameters[DAMPING] * approach, 0.0)
-            energy += point[7] * stored
-            forces.push(point, relative.d, relative.v, relative.omega, point[7] * normal, parameters, wrench)
+            energy += stored
+            forces.push(point, relative.d, relative.v, relative.omega, normal, parameters, wrench)
     return energy
 
 
@@ -191,7 +189,7 @@ def _coefficients(name: str, friction: float, static: float | None, slip_speed: 
         raise MechanismError(
             f"Contact {name!r}: static_friction={stick} must be at least the coefficient of sliding, {mu}."
         )
-    if stick > 0.0 and not (slip_speed is not None and 0.0 < slip_speed < np.inf):
+    if stick > 0.0 and not (slip_speed is not None and number(slip_speed, f"Contact {name!r}: slip_speed") > 0.0):
         raise MechanismError(
             f"Contact {name!r}: friction of a continuous contact needs slip_speed, the speed at which it reaches the "
             f"static coefficient and below which it creeps (for instance a hundredth of the speeds of interest); found "

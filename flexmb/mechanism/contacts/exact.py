@@ -1,7 +1,8 @@
 """Exact contacts: bodies that do not overlap, with Coulomb friction, and impacts with restitution."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from numbers import Real
 from operator import index
 from typing import Any, Literal, get_args
 
@@ -12,6 +13,7 @@ from flexmb.contact.shape import ContactShape
 from flexmb.contact.shapes import Meshes, addressed, pair_of
 from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
 from flexmb.errors import MechanismError
+from flexmb.kernels.contact.features import has_features
 
 ImpactLaw = Literal["newton", "poisson", "stronge", "algebraic"]
 IMPACT_LAWS: tuple[str, ...] = get_args(ImpactLaw)
@@ -19,8 +21,8 @@ STATES = 4
 """States of each point of an exact contact: its mode, and its force along the normal and in two directions across."""
 OPEN, SLIDES, STICKS = 0, 1, 2
 """Modes of a point: apart, or touching with or without slip."""
-CONVEX = ("capsule", "cylinder", "box", "mesh")
-"""Shapes that touch each other with the corners of a common area."""
+POLYHEDRA = ("capsule", "box", "mesh")
+"""Shapes that touch each other with corners, edges and faces."""
 CORNERS = 8
 """Most points at which a shape touches a plane."""
 SINGLE = ("sphere", "socket")
@@ -61,7 +63,7 @@ class ExactContact:
     def __post_init__(self) -> None:
         for what in ("friction", "static", "restitution"):
             value = getattr(self, what)
-            if isinstance(value, bool) or not (np.isreal(value) and 0.0 <= value < np.inf):
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) < np.inf:
                 raise MechanismError(f"Contact {self.name!r}: {what} is a number >= 0; found {value!r}.")
         if self.static < self.friction:
             raise MechanismError(
@@ -90,7 +92,13 @@ class ExactContact:
     @property
     def reach(self) -> tuple[float, float]:
         """The radii of the balls about the places that contain the shapes; infinite for unbounded shapes."""
-        return _reach(self.pair[0]), _reach(self.pair[1])
+        return self.pair[0].reach, self.pair[1].reach
+
+    @property
+    def features(self) -> int:
+        """The number of states that hold the pairs of features of its points, after those of `STATES` of all contacts:
+        one each, or none (flexmb/kernels/steps/tracking.py)."""
+        return self.points if has_features(np.array(self.shapes)) else 0
 
     @property
     def size(self) -> float:
@@ -98,28 +106,14 @@ class ExactContact:
         return min(shape.size for shape in self.pair)
 
 
-def _reach(shape: ContactShape) -> float:
-    title = shape.title
-    if title == "sphere":
-        return shape.dimensions[0]
-    if title == "mesh":
-        return shape.reach
-    if title == "capsule":
-        return shape.dimensions[0] + 0.5 * shape.dimensions[1]
-    if title == "cylinder":
-        return float(np.hypot(shape.dimensions[0], 0.5 * shape.dimensions[1]))
-    if title == "box":
-        return 0.5 * float(np.linalg.norm(shape.dimensions))
-    return np.inf
-
-
 def require_exact(a: ContactShape, b: ContactShape, name: str) -> None:
     """Raises `MechanismError` when two shapes touch with points that have no identity from step to step."""
-    if {a.title, b.title} <= {*CONVEX} or {a.title, b.title} == {"bore", "capsule"}:
+    titles = {a.title, b.title}
+    if ("cylinder" in titles and titles <= {"cylinder", *POLYHEDRA}) or titles == {"bore", "capsule"}:
         raise MechanismError(
-            f"Contact {name!r}: there is no exact contact of a {a.title} with a {b.title}, because the corners of "
-            "their common area come and go as they move. Give the contact a law= of the normal force, or compose one "
-            "of the shapes of spheres."
+            f"Contact {name!r}: there is no exact contact of a {a.title} with a {b.title}, because the points at which "
+            "rims touch come and go as they move. Give the contact a law= of the normal force, or replace the cylinder "
+            "by a capsule or by the hull of a prism (flexmb.contact.hull)."
         )
     for mesh in (a, b):
         if isinstance(mesh, TriangleMesh) and "sphere" in (a.title, b.title) and not mesh.convex:
@@ -131,13 +125,21 @@ def require_exact(a: ContactShape, b: ContactShape, name: str) -> None:
 
 
 def points_of_pair(a: ContactShape, b: ContactShape) -> int:
-    """The most points at which two shapes touch."""
+    """The most points at which two shapes touch; of two polyhedra, the most corners that a common area can have."""
     if a.title in SINGLE or b.title in SINGLE:
         return 1
+    if {a.title, b.title} <= {*POLYHEDRA}:
+        return _most_of_face(a) + _most_of_face(b)
     for mesh in (a, b):
         if isinstance(mesh, TriangleMesh):
             return len(mesh.hull.corners)
     return POINTS.get(frozenset((a.title, b.title)), CORNERS)
+
+
+def _most_of_face(shape: ContactShape) -> int:
+    if isinstance(shape, TriangleMesh):
+        return max(len(face) for face in shape.hull.faces)
+    return 4 if shape.title == "box" else 2
 
 
 def coefficients(name: str, friction: float | tuple[float, float]) -> tuple[float, float]:
@@ -154,7 +156,8 @@ def coefficients(name: str, friction: float | tuple[float, float]) -> tuple[floa
 
 def contact_arrays(contacts: tuple[ExactContact, ...], first_state: int) -> dict[str, Any]:
     """The entries of `CompiledModel` for exact contacts, whose states begin at `first_state`."""
-    counts = [contact.points for contact in contacts]
+    counts, features = [contact.points for contact in contacts], [contact.features for contact in contacts]
+    begin = first_state + STATES * sum(counts) + np.cumsum([0, *features])[:-1]
     return {
         "contact_markers": np.array([c.markers for c in contacts], dtype=np.int64).reshape(-1, 2),
         "contact_shapes": np.array([c.numbers for c in contacts], dtype=float).reshape(-1, 8),
@@ -163,7 +166,13 @@ def contact_arrays(contacts: tuple[ExactContact, ...], first_state: int) -> dict
         "contact_point": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         "point_contact": np.repeat(np.arange(len(contacts)), counts).astype(np.int64),
         "contact_state": first_state,
+        "contact_feature": np.where(np.array(features) > 0, begin, -1).astype(np.int64),
     }
+
+
+def contact_states(contacts: Iterable[ExactContact]) -> int:
+    """The number of states of exact contacts."""
+    return sum(STATES * contact.points + contact.features for contact in contacts)
 
 
 def contact_tree(contact: ExactContact) -> dict[str, Any]:

@@ -52,10 +52,15 @@ def added(
             f"Controller {name!r}: law is one of flexmb.controllers, or of the decorator flexmb.control_law; "
             f"found {type(law).__name__}."
         )
-    if name in others or not name or ":" in name:
+    if not isinstance(name, str) or name in others or not name or ":" in name:
         raise ControllerError(f"A controller needs a name of its own without a colon; found {name!r}.")
     known = bound.law
     for what, given, names in (("input", inputs, known.inputs), ("command", outputs, known.commands)):
+        if not isinstance(given, Mapping):
+            raise ControllerError(
+                f"Controller {name!r}: {what}s are a dictionary from {what}s of the law ({', '.join(names)}) to what "
+                f"they are connected to; found {type(given).__name__}."
+            )
         for key in given:
             if key not in names:
                 raise ControllerError(f"Controller {name!r}: {unknown_name(what, key, names)}")

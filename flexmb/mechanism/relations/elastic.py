@@ -4,7 +4,6 @@ Such an element is one row with further terms, as a relation between joints is; 
 transpose of the gradient of the sum distributes the effort.
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from flexmb.errors import MechanismError
 from flexmb.forces.scalar.expression import Expression, expression
 from flexmb.kernels.base.data import DISTANCE
-from flexmb.mechanism.attachments import array_of, not_below_zero
+from flexmb.mechanism.attachments import array_of, not_below_zero, number
 from flexmb.mechanism.mechanism import Row, Term
 
 
@@ -21,7 +20,7 @@ def cable_row(
 ) -> Row:
     """The row of a cable whose pieces between `pairs` of markers are `drawn` (n,) long, beside pieces of constant
     length `fixed`; its free `length` is by default that drawn."""
-    if length is not None and not (math.isfinite(length) and length > 0):
+    if length is not None and not number(length, f"Cable {name!r}: its length") > 0:
         raise MechanismError(f"Cable {name!r}: its length must be a positive number; found {length!r}.")
     free = float(sum(drawn)) if length is None else float(length) - fixed
     terms = tuple(Term(DISTANCE, pair, 0, 1.0) for pair in pairs[1:])

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import MechanismError
+from flexmb.kernels.calls import point_loads
 from flexmb.mechanism.contacts.element import is_contact, points_of
 from flexmb.mechanism.contacts.exact import ExactContact
 from flexmb.mechanism.mechanism import FrameForce, Mechanism
@@ -31,9 +32,9 @@ class ContactMotion:
       no point in common reach, such as a cylinder outside its bore.
     - `point` (nt, 3): the world position of the point of least gap, and `normal` (nt, 3), the world direction in which
       the first body pushes the second one there.
-    - `force` (nt, 3): on the second body, in world axes; `moment` (nt, 3): about the place of its shape. `normal_force`
-      (nt,) and `friction_force` (nt,): along `normal`, and the size of the rest. The normals of several points of a
-      plane are the same.
+    - `force` (nt, 3): on the second body, in world axes; `moment` (nt, 3): about the place of its shape.
+    - `normal_force` (nt,) and `friction_force` (nt,): the sums over all points of the force along the normal of each,
+      and of the size of its friction. Those of a shaft that is held between opposite sides of a bore do not cancel.
     - `slip` (nt,): speed (length/time) with which the second surface slides over the first at `point`; 0 while apart.
     - `wear_power` (nt,): power that friction dissipates at `point` under the whole load, `friction_force * slip`.
     - `shut`: the gap below which the surfaces touch; 0, but positive for exact contacts, whose gaps close to round-off.
@@ -51,17 +52,9 @@ class ContactMotion:
     force: Float[np.ndarray, "nt 3"]
     moment: Float[np.ndarray, "nt 3"]
     slip: Float[np.ndarray, "nt"]
+    normal_force: Float[np.ndarray, "nt"]
+    friction_force: Float[np.ndarray, "nt"]
     shut: float = 0.0
-
-    @property
-    def normal_force(self) -> Float[np.ndarray, "nt"]:
-        """The force along the normal, which pushes."""
-        return np.asarray((self.force * self.normal).sum(axis=1))
-
-    @property
-    def friction_force(self) -> Float[np.ndarray, "nt"]:
-        """The size of the force across the normal."""
-        return np.asarray(np.linalg.norm(self.force - self.normal_force[:, None] * self.normal, axis=1))
 
     @property
     def wear_power(self) -> Float[np.ndarray, "nt"]:
@@ -140,6 +133,8 @@ def _of_exact(motion: Motion, contact: ExactContact) -> ContactMotion:
         normal=normal,
         force=p.force.sum(axis=1),
         moment=p.moment,
+        normal_force=push.sum(axis=1),
+        friction_force=np.linalg.norm(p.force - push[..., None] * p.normal, axis=2).sum(axis=1),
         slip=np.where(p.touches[each, at], _slip(p.velocity[each, at], normal), 0.0),
         shut=SHUT * motion.mechanism.length,
     )
@@ -150,7 +145,8 @@ def _of_continuous(motion: Motion, force: FrameForce) -> ContactMotion:
     seen, answers = relative_motion(motion, force), frame_answers(motion, force)
     a = marker_motion(motion, mechanism.rows[mechanism.force_elements[force.name][0]].markers[0])
     gap, point, normal, velocity = np.full(nt, np.inf), np.full((nt, 3), np.nan), np.zeros((nt, 3)), np.zeros((nt, 3))
-    numbers = force.numbers
+    numbers, loads = force.numbers, np.zeros((nt, 2))
+    memory, law = len(force.initial) > 0, np.array(numbers)
     for k in range(nt):
         d, S = seen[k, :3], seen[k, 3:12].reshape(3, 3)
         points = points_of(numbers, d, S)
@@ -159,6 +155,11 @@ def _of_continuous(motion: Motion, force: FrameForce) -> ContactMotion:
         deepest = points[points[:, 6].argmax()]
         gap[k], point[k], normal[k] = -deepest[6], deepest[:3], deepest[3:6]
         velocity[k] = seen[k, 12:15] + np.cross(seen[k, 15:18], deepest[:3] - d)
+        if memory:  # a single point
+            push = answers[k, :3] @ deepest[3:6]
+            loads[k] = push, np.linalg.norm(answers[k, :3] - push * deepest[3:6])
+        else:
+            loads[k] = point_loads(points, seen[k, :3], seen[k, 12:15], seen[k, 15:18], law)
 
     def world(x: np.ndarray) -> np.ndarray:
         return np.einsum("tij,tj->ti", a.axes, x)
@@ -172,6 +173,8 @@ def _of_continuous(motion: Motion, force: FrameForce) -> ContactMotion:
         force=world(answers[:, :3]),
         moment=world(answers[:, 3:6]),
         slip=np.where(answers[:, :3].any(axis=1), _slip(velocity, normal), 0.0),
+        normal_force=loads[:, 0],
+        friction_force=loads[:, 1],
     )
 
 
@@ -189,6 +192,8 @@ def _of_surface(motion: Motion, name: str) -> ContactMotion:
         over.total,
         over.moment,
         over.slip[each, at],
+        push.sum(axis=1),
+        over.friction_force.sum(axis=1),
         shut=SHUT * motion.mechanism.length,
     )
 

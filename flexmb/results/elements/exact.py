@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from flexmb.errors import MechanismError
+from flexmb.kernels.calls import feature_point, tangents
 from flexmb.mechanism.contacts.element import points_of
 from flexmb.mechanism.contacts.exact import OPEN, ExactContact, point_states
 from flexmb.mechanism.mechanism import Mechanism
@@ -55,34 +56,37 @@ def points_over_time(motion: Motion, contact: ExactContact) -> PointsOverTime:
             f"The motion does not have the forces of the contact {contact.name!r}; only simulated motions have them."
         )
     own = point_states(np.asarray(states), contact, mechanism.contact_state(contact.name))
+    pairs = np.zeros((nt, 0), dtype=np.int64)
+    if contact.features:
+        at = mechanism.feature_state(contact)
+        pairs = np.asarray(states)[:, at : at + contact.features].astype(np.int64)
     a, b = (marker_motion(motion, k) for k in contact.markers)
     shape = (nt, contact.points, 3)
     gap, point, normal = np.full(shape[:2], np.inf), np.full(shape, np.nan), np.zeros(shape)
     force, velocity = np.zeros(shape), np.zeros(shape)
-    numbers = contact.numbers
     for k in range(nt):
         A = a.axes[k]
-        found = points_of(numbers, A.T @ (b.position[k] - a.position[k]), A.T @ b.axes[k])
-        n = min(len(found), contact.points)
-        if not n:
-            continue
-        gap[k, :n], point[k, :n] = -found[:n, 6], a.position[k] + found[:n, :3] @ A.T
-        normal[k, :n] = found[:n, 3:6] @ A.T
-        for j in range(n):
-            across = np.array(tangents(found[j, 3:6])) @ A.T
+        found = _points(contact, pairs[k], A.T @ (b.position[k] - a.position[k]), A.T @ b.axes[k])
+        for j, row in found.items():
+            gap[k, j], point[k, j], normal[k, j] = -row[6], a.position[k] + A @ row[:3], A @ row[3:6]
+            across = np.array(tangents(tuple(row[3:6].tolist()))) @ A.T
             force[k, j] = own[k, j, 1] * normal[k, j] + own[k, j, 2:] @ across
-        moving = b.velocity[k] - a.velocity[k] + np.cross(b.angular_velocity[k], point[k, :n] - b.position[k])
-        velocity[k, :n] = moving - np.cross(a.angular_velocity[k], point[k, :n] - a.position[k])
+            moving = b.velocity[k] - a.velocity[k] + np.cross(b.angular_velocity[k], point[k, j] - b.position[k])
+            velocity[k, j] = moving - np.cross(a.angular_velocity[k], point[k, j] - a.position[k])
     return PointsOverTime(gap, own[:, :, 0] != OPEN, point, normal, force, velocity, b)
 
 
-def tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The two directions across a unit vector (3,) in which forces of points are given, as in
-    flexmb/kernels/steps/touching.py."""
-    nearest = np.eye(3)[int(np.abs(normal).argmin())]
-    first = nearest - (nearest @ normal) * normal
-    first /= np.linalg.norm(first)
-    return first, np.cross(normal, first)
+def _points(contact: ExactContact, pairs: np.ndarray, d: np.ndarray, S: np.ndarray) -> dict[int, np.ndarray]:
+    """The points of a contact by their numbers, rows as in flexmb/kernels/contact/shapes.py, in axes of the first
+    shape; `pairs` are the pairs of features of its points, if it has them."""
+    if not contact.features:
+        return dict(enumerate(points_of(contact.numbers, d, S)[: contact.points]))
+    n, found, placed = contact.numbers, {}, (tuple(d.tolist()), tuple(S.ravel().tolist()))
+    for k, pair in enumerate(pairs.tolist()):
+        if pair:
+            found[k] = np.empty(8)
+            feature_point(int(n[0]), n[1:4], int(n[4]), n[5:8], *placed, pair, found[k])
+    return found
 
 
 def exact_contact_wrench(motion: Motion, contact: ExactContact) -> Float[np.ndarray, "nt 6"]:

@@ -158,3 +158,20 @@ def test_the_verb_tells_and_draws(tmp_path, monkeypatch):
     assert "degrees of freedom" in done.output
     assert "singular positions" in done.output
     assert is_picture(tmp_path / "slider-crank.sweep.png")
+
+
+def test_least_reactions_do_not_depend_on_the_unit_of_length():
+    """A door that two joints hold, each of which would do: forces in newtons, whatever the unit of the places."""
+    found = []
+    for unit in (1.0, 1e3):
+        mass = 12.0 / unit  # kg, or tonnes beside millimetres: newtons in both
+        inertia = tuple(x * unit for x in (1.0, 0.8, 0.5))
+        system = flexmb.System(gravity=(0, 0, -9.81 * unit))
+        door = system.add(flexmb.rigid_body("door", mass=mass, inertia=inertia, centre=(0.4 * unit, 0, 0.3 * unit)))
+        for name, z in (("low", 0.0), ("high", 1.7)):
+            place = (0, 0, z * unit)
+            system.fixed(name, system.ground.at(place), door.at(place))
+        with pytest.warns(flexmb.RedundantConstraintWarning):
+            result = least_reactions(flexmb.simulate(system, 0.002, step=1e-3))
+        found.append([result.reaction(name)[-1, :3] for name in ("low", "high")])
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6 * 12.0 * 9.81)

@@ -185,14 +185,6 @@ def test_a_stack_of_three_stays(shape):
     assert abs(result.ledger.residual).max() < 1e-4
 
 
-def test_exact_contact_of_common_areas_is_refused():
-    system = flexmb.System()
-    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 2))
-    table = Box(1, 1, 1).on(system.ground.at((0, 0, 0)))
-    with pytest.raises(MechanismError, match="no exact contact of a box with a capsule"):
-        system.contact("c", table, Capsule(0.1, 0.5).on(body.at((0, 0, 0))))
-
-
 def test_laws_with_a_memory_want_a_single_point():
     memory = power_law(1.0, restitution=0.5, speed=1e-3, each_impact=True)
     with pytest.raises(MechanismError, match="box and box has several points, and each_impact has the memory of one"):

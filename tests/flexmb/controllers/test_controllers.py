@@ -202,6 +202,27 @@ def test_closed_loop_eigenvalues_are_those_of_the_open_loop_with_feedback():
         assert np.abs(ours - theirs)[np.abs(theirs).argsort()[:4]].max() < 1e-5
 
 
+def test_a_controller_couples_bodies_that_nothing_else_joins():
+    """Each of two rotors is on a spring of its own; the torque on the second follows the first one's angle."""
+    k, gain = np.array([50.0, 80.0]), 7.0
+    system = flexmb.System()
+    for n, name in enumerate(("first", "second")):
+        at = system.ground.at((3.0 * n, 0, 0))
+        body = system.add(flexmb.rigid_body(name, mass=1.0, inertia=(1, 1, 1)), position=(3.0 * n, 0, 0))
+        system.revolute(f"{name} pivot", at, body, axis=Z)
+        system.joint_spring(f"{name} spring", f"{name} pivot", stiffness=k[n])
+    law = controllers.linear(([], [], [], [[gain]]), inputs=["angle"], commands=["torque"])
+    system.controller(
+        "coupling", law, inputs={"angle": "coordinate:first pivot"}, outputs={"torque": "effort:second pivot"}
+    )
+    found = linear.linearise(system)
+    M, D, K = found.reduced()
+    assert [name.split(" about")[0] for name in found.coordinates] == ["first pivot", "second pivot"]
+    np.testing.assert_allclose(K, [[k[0], 0], [-gain, k[1]]], atol=1e-6 * k.max())
+    np.testing.assert_allclose(M, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(D, np.zeros((2, 2)), atol=1e-6 * k.max())
+
+
 def test_commands_of_loads_and_of_other_controllers():
     system = arm()
     quarter = flexmb.time_functions.harmonic(2.0, 3.0)

@@ -332,13 +332,34 @@ def test_the_swing_of_a_hanging_bar_does_not_depend_on_its_modes(joint):
         assert found.verdict == "unstable"
 
 
+def tip_of_the_arm(q, v, vdot, lengths=(1.0, 0.8)):
+    """Velocity and acceleration of the tip, complex arguments allowed."""
+    angles, rates, changes = (np.array([x[0], x[0] + x[1]]) for x in (q, v, vdot))
+    radial, across = np.array([np.cos(angles), np.sin(angles)]), np.array([-np.sin(angles), np.cos(angles)])
+    return across @ (lengths * rates), across @ (lengths * changes) - radial @ (lengths * rates**2)
+
+
 def test_responses_of_an_accelerating_mechanism_are_those_of_its_lagrange_equations():
-    """The angle of an arm that falls, for a torque at its elbow, frozen at the start."""
-    system = two_link_arm((0.3, 0.7), (1.0, -2.0))
+    """The angle of an arm that falls, and velocity and acceleration of its tip, for a torque at its elbow, frozen at
+    the start."""
+    rates = np.array([1.0, -2.0])
+    system = two_link_arm((0.3, 0.7), rates)
     system.motor("torque", "elbow", 0.0)
     linear = linearise(system)
     M, D, K = linear.reduced()
-    found = frequency_response(linear, [0.7], ["torque"], {"elbow": measure("coordinate:elbow")})
+    outputs = {"elbow": "coordinate:elbow"}
+    outputs |= {
+        f"{kind} {axis}": f"{kind}:lower@0.8,0,0:{axis}" for kind in ("velocity", "acceleration") for axis in "xy"
+    }
+    found = frequency_response(linear, [0.7], ["torque"], {name: measure(text) for name, text in outputs.items()})
     s = 2j * np.pi * 0.7
-    exact = np.linalg.solve(K + s * D + s * s * M, [0.0, 1.0])[1]
-    assert found.values[0, 0, 0] == pytest.approx(exact, rel=1e-8)
+    motion = np.linalg.solve(K + s * D + s * s * M, [0.0, 1.0])
+    assert found.values[0, 0, 0] == pytest.approx(motion[1], rel=1e-8)
+    q, v = np.array([0.3, 0.7], complex), rates.astype(complex)
+    vdot = np.linalg.solve(M, -lagrange_of_the_arm(q, v, np.zeros(2))[0].real)
+    exact = np.zeros((2, 2), complex)  # of velocity and acceleration, in x and y
+    for k in range(2):
+        unit = 1e-30j * np.eye(2)[k]
+        for power, moved in enumerate([(q + unit, v, vdot), (q, v + unit, vdot), (q, v, vdot + unit)]):
+            exact += np.imag(tip_of_the_arm(*moved)) / 1e-30 * s**power * motion[k]
+    np.testing.assert_allclose(found.values[0, 1:, 0], exact.ravel(), rtol=1e-7)

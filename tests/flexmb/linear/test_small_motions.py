@@ -102,6 +102,27 @@ def test_the_state_space_model_gives_the_same_responses():
         np.testing.assert_allclose(transfer, response.values[k], rtol=1e-9, atol=1e-9)
 
 
+def test_an_arm_on_a_base_that_is_turned_lags_behind_by_its_inertia():
+    """Imposed motion of a joint before it: `(J s^2 + c s + k) y = -(J + m a l) s^2 f`, a: of the pivot, l: of the mass."""
+    m, a, l, J, c, k = 2.0, 0.7, 0.5, 0.3 + 2.0 * 0.25, 0.4, 30.0
+    system = flexmb.System()
+    base = system.add(flexmb.rigid_body("base", mass=1.0, inertia=(1, 1, 1)))
+    arm = flexmb.rigid_body("arm", mass=m, inertia=(0.3, 0.3, 0.3), centre=(l, 0, 0))
+    arm = system.add(arm, position=(a, 0, 0))
+    system.revolute("spin", system.ground.at((0, 0, 0)), base, axis=(0, 0, 1))
+    system.drive("spin", flexmb.time_functions.constant(0.0))
+    system.revolute("pivot", base.at((a, 0, 0)), arm.at((0, 0, 0)), axis=(0, 0, 1))
+    system.joint_spring("spring", "pivot", stiffness=k, damping=c)
+    linear, outputs = linearise(system), {"angle": measure("coordinate:pivot")}
+    plant = state_space(linear, ["spin"], outputs)
+    found = frequency_response(linear, FREQUENCIES, ["spin"], outputs).values[:, 0, 0]
+    for s, response in zip(2j * np.pi * FREQUENCIES, found, strict=True):
+        exact = -(J + m * a * l) * s**2 / (J * s**2 + c * s + k)
+        transfer = plant.C @ np.linalg.solve(s * np.eye(len(plant.A)) - plant.A, plant.B) + plant.D
+        assert response == pytest.approx(exact, rel=1e-8)
+        assert complex(transfer.item()) * s**2 == pytest.approx(exact, rel=1e-8)
+
+
 def test_a_flexible_body_answers_as_its_nonlinear_motion_settles():
     """A sagging, damped body, shaken a little by a load: amplitude and phase of a long simulation."""
     rng = np.random.default_rng(5)

@@ -141,6 +141,34 @@ def test_growth_hidden_beyond_the_followed_modes_is_shown():
     assert found.growth[1] == pytest.approx(0.1, rel=1e-3)
 
 
+def on_a_shaft(speed, coupling):
+    """A disc on a turning shaft with isotropic bending, an axial spring, and one between the axis and a side."""
+    system = flexmb.System(name="on a shaft")
+    shaft = system.add(flexmb.rigid_body("shaft", mass=1.0, inertia=(0.01,) * 3))
+    disc = system.add(flexmb.rigid_body("disc", mass=1.0, inertia=(0.02, 0.02, 0.04)))
+    system.revolute("bearing", system.ground.at((0, 0, 0)), shaft, axis=(0, 0, 1))
+    system.drive("bearing", flexmb.time_functions.constant_speed(speed))
+    stiff = (1e4, 1e4, 2500.0, 1e4, 1e4, 1e5)
+    system.bushing("flexure", shaft.at((0, 0, 0)), disc.at((0, 0, 0)), stiffness=stiff)
+    slope = np.sqrt(0.5)
+    away = (slope, 0, slope)
+    system.spring_damper("oblique", shaft.at(away), disc.at((0, 0, 0)), stiffness=coupling, damping=0.0, length=1.0)
+    return system
+
+
+def test_axial_vibrations_of_a_shaft_are_seen_as_they_are():
+    """The disc's bending whirls at 100 a second, as seen from the ground, its axial vibration is one of 50 a second in
+    any axes: also where a spring beside the axis mixes some whirl into it, which alone would be seen elsewhere."""
+    speeds = [20.0, 45.0]
+    for coupling in (1.0, 60.0):
+        found = campbell(lambda speed, c=coupling: on_a_shaft(speed, c), speeds, count=12)
+        shift = coupling / 1e4  # of the frequencies, relative
+        for row, speed in zip(found.seen * 2 * np.pi, speeds, strict=True):
+            assert np.abs(row - 50.0).min() < 50.0 * (2 * shift + 1e-4), (coupling, speed, row)
+            assert np.abs(row - 50.0 - speed).min() > 1.0
+            assert np.abs(row - 100.0).min() < 100.0 * (2 * shift + 1e-4)
+
+
 def mixed(rng):
     """`LinearisedModel.modes` with every double eigenspace turned at random, as another LAPACK might find it."""
     modes = LinearisedModel.modes

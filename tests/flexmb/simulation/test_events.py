@@ -48,6 +48,14 @@ def test_a_ball_bounces_at_its_times_and_comes_to_rest(restitution, integrator):
     assert result.ledger.impacts[-1] == pytest.approx(sum(lost), rel=1e-9, abs=1e-10)
 
 
+def test_too_many_events_are_told(monkeypatch):
+    """A ball that bounces without loss, in a simulation that allows three."""
+    monkeypatch.setattr("flexmb.simulation.event_detection.MOST", 3)
+    floor = stop("floor", "guide", -1.0, upper=False, restitution=1.0)
+    with pytest.raises(EventError, match=r"(?s)events.*'floor'"):
+        flexmb.simulate(falling(), 5.0, step=5e-3, events=[floor])
+
+
 def test_a_contact_lasts_until_it_is_pulled_away():
     """A ball on its floor under a growing lift leaves it when the lift is its weight, and rises with the cube of time."""
     system = falling()

@@ -3,7 +3,7 @@
 Nodes with one expansion move with the mean of its copies, and turn with their mean rotation, where supports, loads,
 constraints or other elements act on them. Nodes with several are knots: all copies move with the node as one rigid
 body, which may stretch along its line, or in its plane in two directions.
-Source: CalculiX CrunchiX User's Manual, sections "Eight-node shell element (S8 and S8R)" and "Knot" of the theory.
+See the CalculiX CrunchiX User's Manual, sections "Eight-node shell element (S8 and S8R)" and "Knot" of the theory.
 """
 
 from collections.abc import Iterator

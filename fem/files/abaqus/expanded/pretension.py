@@ -1,7 +1,7 @@
 """`*PRE-TENSION SECTION` of steps: the part is cut along faces, or through a beam, and both sides move against each
 other along the normal by the first dof of a node; across the normal faces move alike.
 
-Source: CalculiX CrunchiX User's Manual, section "*PRE-TENSION SECTION".
+See the CalculiX CrunchiX User's Manual, section "*PRE-TENSION SECTION".
 """
 
 from collections.abc import Iterator

@@ -3,7 +3,7 @@
 A shell of n nodes becomes one solid of twice as many corners through its thickness, a beam one hexahedron along its
 length with its section as cross-section. Elements around a node whose normals differ by less than 20 degrees share the
 nodes of the solids; at other nodes there are several expansions, and `links` joins them.
-Source: CalculiX CrunchiX User's Manual, sections "Four-node shell element (S4 and S4R)" and following.
+See the CalculiX CrunchiX User's Manual, sections "Four-node shell element (S4 and S4R)" and following.
 """
 
 from collections.abc import Iterator

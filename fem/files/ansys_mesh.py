@@ -1,0 +1,370 @@
+"""Meshes of Ansys: archives in blocked format (`.cdb`), as `CDWRITE,DB` writes them.
+
+NBLOCK and EBLOCK give nodes and elements, CMBLOCK sets, MP and MPDATA materials, SECDATA, SECBLOCK and real constants
+the thickness of shells, D supports. Bricks whose nodes coincide are the tetrahedra, wedges and pyramids that Ansys
+makes of them; an edge of a quadratic element without a node in its middle stays straight. Other commands that change
+the part are named.
+See Ansys Mechanical APDL, Programmer's Reference, section "Coded Database File Commands".
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from fem.elements import element
+from fem.errors import MaterialError, MeshError
+from fem.material import Material
+from fem.mesh.constraints import Equation
+from fem.mesh.raw_mesh import RawMesh
+from fem.mesh.unread import Declared, Stated, Unread
+from fem.user_files import text_of
+
+SOLIDS = {5, 45, 64, 70, 73, 87, 90, 92, 95, 122, 123, 148, 164, 168, 185, 186, 187, 226, 227, 278, 279, 285, 291, 292}
+_QUADRATIC_TYPES = dict.fromkeys((87, 92, 123, 148, 168, 187, 227, 291), 10) | dict.fromkeys(
+    (90, 95, 122, 186, 226, 279), 20
+)
+"""Number of nodes of elements with nodes in the middle of edges."""
+SHELLS = {43, 63, 93, 143, 181, 281}
+MARKS = {151, 152, 153, 154, 155, 200}
+"""Element types on surfaces and lines that carry loads or mark places."""
+NAMED = {
+    "CE", "CERIG", "CP", "CPINTF", "RBE3", "TB", "TBDATA", "D", "F", "SF", "SFE", "BF", "BFE", "SECOFFSET", "CMSFILE",
+    "EMODIF", "ENDRELEASE",
+}  # fmt: skip
+"""Commands that change the part or load it."""
+_REFUSED = {"E", "EMORE", "K", "L", "A", "V", "VMESH", "AMESH", "CDREAD", "IGESIN"}
+_DOFS = {"UX": (0,), "UY": (1,), "UZ": (2,), "ROTX": (3,), "ROTY": (4,), "ROTZ": (5,), "ALL": (0, 1, 2)}
+_BRICK = {
+    # what is left of the nodes of a brick where corners coincide: corners, then the nodes in the middle of edges
+    "tetra": ((0, 1, 2, 4), (8, 9, 11, 16, 17, 18)),
+    "pyramid": ((0, 1, 2, 3, 4), (8, 9, 10, 11, 16, 17, 18, 19)),
+    "wedge": ((0, 1, 2, 4, 5, 6), (8, 9, 11, 12, 13, 15, 16, 17, 18)),
+    "hexahedron": (tuple(range(8)), tuple(range(8, 20))),
+}
+_QUADRATIC = {"tetra": "tetra10", "pyramid": "pyramid13", "wedge": "wedge15", "hexahedron": "hexahedron20"}
+_FORMAT = re.compile(r"(\d*)([ieg])(\d+)", re.IGNORECASE)
+
+
+@dataclass
+class _Archive:
+    """What an archive says, in its own numbers."""
+
+    path: Path
+    points: dict[int, list[float]] = field(default_factory=dict)
+    turned: set[int] = field(default_factory=set)  # nodes with axes of their own
+    types: dict[int, int] = field(default_factory=dict)
+    cells: dict[str, list[tuple[int, list[int]]]] = field(default_factory=dict)  # kind -> element and nodes
+    attributes: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)  # material, type, real, section
+    middle: dict[tuple[int, int], int] = field(default_factory=dict)  # ends of an edge without a node -> the one added
+    sets: dict[str, tuple[str, list[int]]] = field(default_factory=dict)
+    constants: dict[int, dict[str, list[float]]] = field(default_factory=dict)
+    placed: dict[int, Unread] = field(default_factory=dict)  # materials
+    real: dict[int, list[float]] = field(default_factory=dict)
+    layers: dict[int, list[float]] = field(default_factory=dict)  # section -> thickness of each layer
+    held: list[tuple[int, tuple[int, ...], Unread]] = field(default_factory=list)
+    block: int = 0  # line of the last EBLOCK
+    left: Counter[int] = field(default_factory=Counter)  # element types that are not read
+    unread: list[Unread] = field(default_factory=list)
+    unsupported: list[str] = field(default_factory=list)
+
+    def said(self, keyword: str, line: int, text: str) -> Unread:
+        return Unread(keyword, self.path.name, line, text)
+
+
+def read_ansys_mesh(path: Path) -> RawMesh:
+    """The contents of an archive. Raises `MeshError`, which names file and line."""
+    archive = _Archive(path)
+    lines = enumerate(text_of(path, MeshError, "archive", errors="replace").splitlines(), 1)
+    section = 0
+    for number, line in lines:
+        for text in line.split("!")[0].split("$"):
+            words = [w.strip() for w in text.split(",")]
+            name = words[0].upper()
+            try:
+                if name == "SECTYPE":
+                    section = int(words[1])
+                _take(archive, lines, number, name, words, section)
+            except (ValueError, IndexError, StopIteration) as error:
+                raise MeshError(f"{path.name}, line {number}: {name} cannot be read: {error}.") from None
+    if not archive.cells and not archive.left:
+        raise MeshError(
+            f"The archive {path.name!r} has no EBLOCK with elements. Write it in blocked format: CDWRITE,DB,NAME,CDB."
+        )
+    return _raw_mesh(archive)
+
+
+def _take(
+    archive: _Archive, lines: Iterator[tuple[int, str]], number: int, name: str, words: list[str], section: int
+) -> None:
+    """One command with its data lines."""
+    if name == "NBLOCK":
+        _take_nodes(archive, lines)
+    elif name == "EBLOCK":
+        _take_elements(archive, lines, number, words)
+    elif name == "ET":
+        archive.types[int(words[1])] = int(words[2])
+    elif name == "ETBLOCK":
+        widths = _widths(next(lines)[1])
+        for _, line in lines:
+            row = _whole(line, widths)
+            if row[0] < 0:
+                break
+            archive.types[row[0]] = row[1]
+    elif name == "CMBLOCK":
+        widths, count = _widths(next(lines)[1]), int(words[3])
+        found: list[int] = []
+        while len(found) < count:
+            found += _whole(next(lines)[1], widths)
+        archive.sets[words[1]] = words[2].upper(), _ranges(found)
+    elif name == "CM":
+        archive.unsupported.append(f"the component {words[1]} (CM, line {number}), a selection; write it by CMBLOCK")
+    elif name in ("MP", "MPDATA"):
+        key, material, given = (words[1], words[2], words[3:4]) if name == "MP" else (words[3], words[4], words[6:])
+        own = archive.constants.setdefault(int(material), {}).setdefault(key.upper(), [])
+        own += [float(w) for w in given if w]
+        archive.placed.setdefault(int(material), archive.said(name, number, ",".join(words)))
+    elif name == "R" and len(words) > 2:
+        archive.real[int(words[1])] = [float(w or "0") for w in words[2:]]
+    elif name == "RLBLOCK":
+        first, more = _widths(next(lines)[1]), _widths(next(lines)[1])
+        for _ in range(int(words[1])):
+            line = next(lines)[1]
+            own_number, count = _whole(line, first[:2])
+            values = _reals(line, first)[2:]
+            while len(values) < count:
+                values += _reals(next(lines)[1], more)
+            archive.real[own_number] = values
+    elif name == "SECDATA" and section:
+        archive.layers.setdefault(section, []).append(float(words[1]))
+    elif name == "SECBLOCK":
+        for _ in range(int(words[1])):
+            archive.layers.setdefault(section, []).append(float(next(lines)[1].split(",")[0]))
+    elif name == "D" and len(words) > 3 and words[1].isdigit() and words[2].upper() in _DOFS and not float(words[3]):
+        source = archive.said(name, number, ",".join(words))
+        archive.held.append((int(words[1]), _DOFS[words[2].upper()], source))
+    elif name in NAMED:
+        archive.unread.append(archive.said(name, number, ",".join(words)))
+    elif name in _REFUSED or (name in ("N", "EN") and "-1" not in words):
+        raise ValueError("nodes and elements are read from blocks; write the archive by CDWRITE,DB,NAME,CDB")
+
+
+def _widths(text: str) -> list[int]:
+    """Widths of the fields of a format such as (3i9,6e21.13e3)."""
+    found = [(int(count or "1"), int(width)) for count, _, width in _FORMAT.findall(text)]
+    if not found:
+        raise ValueError(f"{text.strip()!r} is no format")
+    return [width for count, width in found for _ in range(count)]
+
+
+def _fields(line: str, widths: list[int]) -> list[str]:
+    ends = np.cumsum(widths).tolist()
+    used = len(line.rstrip())
+    return [line[end - width : end].strip() for end, width in zip(ends, widths, strict=True) if end - width < used]
+
+
+def _whole(line: str, widths: list[int]) -> list[int]:
+    return [int(f or "0") for f in _fields(line, widths)]
+
+
+def _reals(line: str, widths: list[int]) -> list[float]:
+    return [float((f or "0").upper().replace("D", "E")) for f in _fields(line, widths)]
+
+
+def _ranges(values: list[int]) -> list[int]:
+    """Numbers of a component, in which a negative one ends a range that the one before it begins."""
+    found: list[int] = []
+    for value in values:
+        found += range(found[-1] + 1, -value + 1) if value < 0 else [value]
+    return found
+
+
+def _take_nodes(archive: _Archive, lines: Iterator[tuple[int, str]]) -> None:
+    widths = _widths(next(lines)[1])
+    for _, line in lines:
+        if line.strip()[:1].upper() == "N" or line.strip() == "-1" or not line.strip():
+            return
+        values = _reals(line, widths)
+        archive.points[int(values[0])] = [*values[3:6], 0.0, 0.0, 0.0][:3]
+        if any(values[6:]):
+            archive.turned.add(int(values[0]))
+
+
+def _take_elements(archive: _Archive, lines: Iterator[tuple[int, str]], number: int, words: list[str]) -> None:
+    if len(words) < 3 or words[2].upper() != "SOLID":
+        raise ValueError("blocks with the option SOLID are read")
+    widths, archive.block = _widths(next(lines)[1]), number
+    for _, line in lines:
+        row = _whole(line, widths)
+        if not row or row[0] < 0:
+            return
+        if len(row) < 12:
+            raise ValueError(f"an element needs eleven numbers and its nodes; found {line.strip()!r}")
+        nodes = row[11:]
+        while len(nodes) < row[8]:
+            nodes += _whole(next(lines)[1], widths)
+        if row[1] not in archive.types:
+            raise ValueError(f"the type {row[1]} of element {row[10]} has no ET")
+        _take_element(archive, row[10], archive.types[row[1]], nodes[: row[8]])
+        archive.attributes[row[10]] = row[0], row[1], row[2], row[3]
+
+
+def _take_element(archive: _Archive, number: int, routine: int, nodes: list[int]) -> None:
+    """The cell of an element; its type is known by the number of the routine at its end (SOLID185)."""
+    full = _QUADRATIC_TYPES.get(routine, 0)
+    if (4 if full == 10 else 7) < len(nodes) < full:  # nodes that are missing at the end
+        nodes = [*nodes, *[0] * (full - len(nodes))]
+    n = len(nodes)
+    if routine in SOLIDS and n in (4, 10):
+        kind, corners, edges = "tetra", nodes[:4], nodes[4:]
+    elif routine in SOLIDS and n in (8, 20):
+        kind = _shape(nodes)
+        corners, edges = ([nodes[k] for k in places if k < n] for places in _BRICK[kind])
+    elif routine in SHELLS and n in (3, 4, 6, 8):
+        kind = "triangle" if n in (3, 6) or nodes[2] == nodes[3] else "quad"
+        corners = nodes[: 3 if kind == "triangle" else 4]
+        middles = range(3, 6) if n == 6 else (4, 5, 7) if kind == "triangle" else range(4, 8)
+        edges = [nodes[k] for k in middles] if n > 4 else []
+    else:
+        archive.left[routine] += 1
+        return
+    if any(edges):
+        kind = _QUADRATIC.get(kind, {"triangle": "triangle6", "quad": "quad8"}.get(kind, ""))
+        ends = [(corners[a], corners[b]) for a, b, _ in element(kind).edges]
+        edges = [m or _middle(archive, *pair) for m, pair in zip(edges, ends, strict=True)]
+    archive.cells.setdefault(kind, []).append((number, [*corners, *edges] if any(edges) else corners))
+
+
+def _shape(nodes: list[int]) -> str:
+    """What a brick is where its corners coincide."""
+    top = len(set(nodes[4:8]))
+    if top == 1:
+        return "tetra" if nodes[2] == nodes[3] else "pyramid"
+    return "wedge" if nodes[2] == nodes[3] and nodes[6] == nodes[7] else "hexahedron"
+
+
+def _middle(archive: _Archive, a: int, b: int) -> int:
+    """The node that is added in the middle of an edge."""
+    key = (min(a, b), max(a, b))
+    if key not in archive.middle:
+        archive.middle[key] = max(archive.points) + 1
+        archive.points[archive.middle[key]] = np.mean([archive.points[a], archive.points[b]], axis=0).tolist()
+    return archive.middle[key]
+
+
+def _raw_mesh(archive: _Archive) -> RawMesh:
+    ids = np.array(sorted(archive.points), dtype=np.int64)
+    row_of = {int(n): k for k, n in enumerate(ids)}
+    blocks: list[tuple[str, np.ndarray]] = []
+    place: dict[int, tuple[int, int]] = {}
+    for block, (kind, cells) in enumerate(archive.cells.items()):
+        missing = {n for _, nodes in cells for n in nodes} - set(row_of)
+        if missing:
+            raise MeshError(
+                f"The archive {archive.path.name!r} is damaged: {kind} elements refer to {len(missing)} nodes that it "
+                f"does not define (first: {min(missing)})."
+            )
+        blocks.append((kind, np.array([[row_of[n] for n in nodes] for _, nodes in cells], dtype=np.int64)))
+        place |= {number: (block, row) for row, (number, _) in enumerate(cells)}
+    groups, node_groups = {}, {}
+    for name, (what, members) in archive.sets.items():
+        if what.startswith("NODE"):
+            node_groups[name] = np.array([row_of[n] for n in members if n in row_of], dtype=np.int64)
+        else:
+            pairs = np.array([place[n] for n in members if n in place], dtype=np.int64).reshape(-1, 2)
+            groups[name] = [np.sort(pairs[pairs[:, 0] == block, 1]) for block in range(len(blocks))]
+    for routine, count in archive.left.items():
+        told = f"{count} elements of type {routine}"
+        if routine in MARKS:
+            archive.unsupported.append(told)
+        else:
+            archive.unread.append(
+                archive.said("EBLOCK", archive.block, f"{told}, which is no solid or shell that is read")
+            )
+    sized = {number: _thickness(archive, number) for number in place if _is_shell(archive, number)}
+    bare = [number for number, thickness in sized.items() if thickness is None]
+    if bare:
+        reason = f"{len(bare)} shells have no thickness that is read: one layer, the same at all corners"
+        archive.unread.append(archive.said("EBLOCK", archive.block, f"{reason} (first: element {bare[0]})"))
+    shells: dict[int, tuple[np.ndarray, Unread]] = {}
+    for block, (kind, _) in enumerate(blocks):
+        rows = np.array(sorted(place[n][1] for n in sized if place[n][0] == block), dtype=np.int64)
+        if len(rows):
+            shells[block] = rows, archive.said("EBLOCK", archive.block, f"{kind} elements that are shells")
+    bound = [(m, *ends) for ends, m in archive.middle.items()]
+    source = archive.said("EBLOCK", archive.block, "edges without a node in their middle")
+    straight = [
+        Stated(Equation(rows, np.full(3, k), np.array([1.0, -0.5, -0.5]), source.label), source)
+        for rows in (np.array([row_of[n] for n in triple]) for triple in bound)
+        for k in range(3)
+    ]
+    return RawMesh(
+        np.array([archive.points[int(n)] for n in ids]).reshape(-1, 3),
+        ids,
+        tuple(blocks),
+        groups,
+        node_groups,
+        warnings=(f"{len(bound)} edges without a node in their middle stay straight",) if bound else (),
+        unsupported=tuple(archive.unsupported),
+        unread=tuple(archive.unread),
+        declared=tuple(_declared(archive, place, sized)),
+        constraints=tuple(straight),
+        supports=tuple(_supports(archive, row_of)),
+        shells=shells,
+    )
+
+
+def _is_shell(archive: _Archive, number: int) -> bool:
+    return archive.types[archive.attributes[number][1]] in SHELLS
+
+
+def _thickness(archive: _Archive, number: int) -> float | None:
+    """The thickness of a shell of one layer, None for others."""
+    _, _, real, section = archive.attributes[number]
+    layers = archive.layers.get(section)
+    if layers is None:
+        values = [t for t in archive.real.get(real, [])[:4] if t]
+        layers = values[:1] if len(set(values)) == 1 else []
+    return layers[0] if len(layers) == 1 and layers[0] > 0 else None
+
+
+def _declared(
+    archive: _Archive, place: dict[int, tuple[int, int]], sized: dict[int, float | None]
+) -> Iterator[Declared]:
+    """The materials of the cells; shells of one thickness together."""
+    together: dict[tuple[int, float | None], list[tuple[int, int]]] = {}
+    for number, where in place.items():
+        together.setdefault((archive.attributes[number][0], sized.get(number)), []).append(where)
+    for (material, thickness), cells in together.items():
+        if material in archive.constants:
+            C, density, wrong = _material(archive.constants[material])
+            name, where_said = f"MAT{material}", archive.placed[material]
+            yield Declared(name, C, density, where_said, np.array(cells, dtype=np.int64), thickness, wrong=wrong)
+
+
+def _material(constants: dict[str, list[float]]) -> tuple[np.ndarray | None, float | None, str]:
+    """Elasticity, density, and the reason where there is none."""
+    if any(len(values) > 1 for values in constants.values()):
+        return None, None, "has constants that depend on temperature"
+    one = {key: values[0] for key, values in constants.items() if values}
+    if {"EY", "EZ", "GYZ", "GXZ"} & set(one):
+        return None, one.get("DENS"), "has orthotropic constants, which are not read from archives"
+    if "EX" not in one:
+        return None, one.get("DENS"), "has no EX"
+    try:
+        return Material.isotropic(one["EX"], one.get("PRXY", one.get("NUXY", 0.3))).elasticity, one.get("DENS"), ""
+    except MaterialError as error:
+        return None, one.get("DENS"), str(error)
+
+
+def _supports(archive: _Archive, row_of: dict[int, int]) -> Iterator[Stated]:
+    """Dofs that are held at zero. Those of nodes with axes of their own are not obeyed."""
+    for node, components, source in archive.held:
+        if node in archive.turned:
+            archive.unread.append(source)
+        elif node in row_of:
+            for k in components:
+                yield Stated(Equation(np.array([row_of[node]]), np.array([k]), np.ones(1), source.label), source)

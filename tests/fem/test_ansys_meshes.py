@@ -1,0 +1,109 @@
+"""Archives of Ansys (.cdb): nodes, elements, components, materials, shells, supports; bricks whose nodes coincide."""
+
+import numpy as np
+import pytest
+
+import fem
+from fem.errors import MeshError, MeshWarning
+
+POINTS = "(3i9,6e21.13e3)"
+CUBE = [(x, y, z) for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))]
+MATERIAL = (
+    "MPDATA,R5.0, 1,EX  , 1, 1, 210000.0,\nMPDATA,R5.0, 1,NUXY, 1, 1, 0.3,\nMPDATA,R5.0, 1,DENS, 1, 1, 7.8E-09,\n"
+)
+
+
+def archive(folder, types, elements, points=CUBE, more="", name="part.cdb"):
+    """An archive as CDWRITE makes it; elements: (type, nodes)."""
+    text = "/COM,ANSYS RELEASE 2024\n/PREP7\n*SET,_NUMNODE, 8.0\nDOF,DELETE\n"
+    text += "".join(f"ET,{k:9d},{routine}\n" for k, routine in types.items())
+    text += f"NBLOCK,6,SOLID,{len(points):9d},{len(points):9d}\n{POINTS}\n"
+    for k, x in enumerate(points, 1):
+        text += f"{k:9d}{0:9d}{0:9d}" + "".join(f"{float(v):21.13E}" for v in x) + "\n"
+    text += f"N,R5.3,LOC,       -1,\nEBLOCK,19,SOLID,{len(elements):9d},{len(elements):9d}\n(19i9)\n"
+    for number, (kind, nodes) in enumerate(elements, 1):
+        row = [1, kind, 1, 1, 0, 0, 0, 0, len(nodes), 0, number, *nodes]
+        text += "".join(f"{v:9d}" for v in row[:19]) + "\n"
+        text += "".join(f"{v:9d}" for v in row[19:]) + ("\n" if row[19:] else "")
+    path = folder / name
+    path.write_text(text + "       -1\nEN,R5.5,ATTR,       -1,\n" + more)
+    return path
+
+
+def test_a_block_is_that_of_another_format(tmp_path):
+    """Nodes, cells, components and the matrices are those of the mesh that was written."""
+    mesh = fem.structured_meshes.block("hexahedron20", (4.0, 1.0, 2.0), (2, 1, 1))
+    cells = [(1, (row + 1).tolist()) for row in mesh.cells[0].connectivity]
+    first = np.flatnonzero(mesh.points[:, 0] == 0) + 1
+    more = f"CMBLOCK,FIXED   ,NODE,{len(first):8d}\n(8i10)\n"
+    more += "".join("".join(f"{n:10d}" for n in first[k : k + 8]) + "\n" for k in range(0, len(first), 8))
+    more += "CMBLOCK,BOTH,ELEM,       2\n(8i10)\n         1        -2\n" + MATERIAL
+    found = fem.read_mesh(archive(tmp_path, {1: 186}, cells, mesh.points, more))
+    np.testing.assert_allclose(found.points, mesh.points, atol=1e-12)
+    assert np.array_equal(found.cells[0].connectivity, mesh.cells[0].connectivity)
+    assert np.array_equal(found.nodes("FIXED"), first - 1)
+    assert found.cell_sets["BOTH"].tolist() == [0, 1]
+    assert fem.Model(found).mass == pytest.approx(8 * 7.8e-9)
+    expected = fem.Model(mesh, fem.Material.isotropic(210000.0, 0.3, density=7.8e-9)).K
+    assert abs(fem.Model(found).K - expected).max() < 1e-9 * abs(expected).max()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "kind", "volume"),
+    [
+        ((1, 2, 3, 4, 5, 6, 7, 8), "hexahedron", 1.0),
+        ((1, 2, 3, 3, 5, 6, 7, 7), "wedge", 1 / 2),
+        ((1, 2, 3, 4, 5, 5, 5, 5), "pyramid", 1 / 3),
+        ((1, 2, 3, 3, 5, 5, 5, 5), "tetra", 1 / 6),
+    ],
+)
+def test_bricks_whose_nodes_coincide(nodes, kind, volume, tmp_path):
+    """Linear ones, and quadratic ones without nodes on some edges, which stay straight."""
+    mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [(1, nodes)], more=MATERIAL))
+    assert mesh.kinds == {kind: 1}
+    assert fem.Model(mesh).mass == pytest.approx(volume * 7.8e-9)
+    edge = [*nodes, 9, *[0] * 11]  # the first edge only has a node
+    mesh = fem.read_mesh(archive(tmp_path, {1: 186}, [(1, edge)], [*CUBE, (0.5, 0.0, 0.0)], MATERIAL))
+    model = fem.Model(mesh)
+    assert model.mass == pytest.approx(volume * 7.8e-9)
+    assert model.ndof == 3 * (len(set(nodes)) + 1)
+    assert "stay straight" in mesh.warnings[0]
+
+
+def test_shells_and_supports(tmp_path):
+    points = [*CUBE[:4], (2, 0, 0), (2, 1, 0)]
+    elements = [(1, (1, 2, 3, 4)), (1, (2, 5, 6, 6))]
+    more = "SECTYPE,1,SHELL\nSECDATA,0.1,1\nD,1,ALL,0.0\nD,4,UX,0.0\nD,2,UX,0.5\n" + MATERIAL
+    path = archive(tmp_path, {1: 181}, elements, points, more)
+    with pytest.warns(MeshWarning, match=r"D, line \d+ of part.cdb"):
+        mesh = fem.read_mesh(path, supports="keep")
+    assert mesh.kinds == {"quad": 1, "triangle": 1}
+    assert len(mesh.constraints) == 4
+    assert fem.Model(fem.read_mesh(path, ignore=["D"])).mass == pytest.approx(1.5 * 0.1 * 7.8e-9)
+    path.write_text(path.read_text().replace("SECDATA,0.1,1\n", "SECDATA,0.1,1\nSECDATA,0.1,1\n"))
+    with pytest.warns(MeshWarning, match="2 shells have no thickness that is read: one layer"):
+        fem.read_mesh(path, ignore=["D"])
+
+
+def test_what_is_not_read_is_named(tmp_path):
+    brick = (1, (1, 2, 3, 4, 5, 6, 7, 8))
+    path = archive(
+        tmp_path, {1: 185, 2: 188, 3: 154}, [brick, (2, (1, 2)), (3, (1, 2, 3, 4))], more="CE,R5.0,DEFI, 1\n"
+    )
+    with pytest.warns(
+        MeshWarning, match=r"1 elements of type 154.*1 elements of type 188, which is no solid.*CE, line \d+"
+    ):
+        mesh = fem.read_mesh(path)
+    assert sorted(u.keyword for u in mesh.unread) == ["CE", "EBLOCK"]
+    with pytest.raises(
+        MeshError, match=r"part.cdb, line \d+: E cannot be read: nodes and elements are read from blocks"
+    ):
+        fem.read_mesh(archive(tmp_path, {1: 185}, [brick], more="E,1,2,3,4\n"))
+    with pytest.raises(MeshError, match="has no ET"):
+        fem.read_mesh(archive(tmp_path, {2: 185}, [brick]))
+    with pytest.raises(MeshError, match="refer to 1 nodes that it does not define"):
+        fem.read_mesh(archive(tmp_path, {1: 185}, [(1, (1, 2, 3, 4, 5, 6, 7, 9))]))
+    hot = MATERIAL.replace("210000.0,", "210000.0, 200000.0,")
+    mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [brick], more=hot))
+    with pytest.raises(fem.MaterialError, match="constants that depend on temperature"):
+        fem.Model(mesh)

@@ -40,13 +40,6 @@ MOST_PAIRS = 64
 
 
 @njit(cache=True)
-def has_features(shapes):
-    """Whether the pair of shapes with these numbers (8,) touches with the points of this file."""
-    a, b = int(shapes[0]), int(shapes[4])
-    return a in (CAPSULE, BOX, MESH) and b in (CAPSULE, BOX, MESH)
-
-
-@njit(cache=True)
 def _pack(kind, i, j, other_kind, k, m, turned):
     """The number of a pair: kind and numbers of the feature of `a` (a corner `i`, an edge between the corners `i` and
     `j`, or a face `i`), of that of `b`, and 1 if the product of two edges is the opposite of the normal."""

@@ -13,7 +13,6 @@ from flexmb.contact.shape import ContactShape
 from flexmb.contact.shapes import Meshes, addressed, pair_of
 from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
 from flexmb.errors import MechanismError
-from flexmb.kernels.contact.features import has_features
 
 ImpactLaw = Literal["newton", "poisson", "stronge", "algebraic"]
 IMPACT_LAWS: tuple[str, ...] = get_args(ImpactLaw)
@@ -98,7 +97,7 @@ class ExactContact:
     def features(self) -> int:
         """The number of states that hold the pairs of features of its points, after those of `STATES` of all contacts:
         one each, or none (flexmb/kernels/steps/tracking.py)."""
-        return self.points if has_features(np.array(self.shapes)) else 0
+        return self.points if all(shape.title in POLYHEDRA for shape in self.pair) else 0
 
     @property
     def size(self) -> float:

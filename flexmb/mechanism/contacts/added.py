@@ -1,6 +1,7 @@
 """Contacts of a mechanism under construction: the law and the axes of both shapes as drawn."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def drawn_exact_contact(
 def drawn_surface_contact(
     name: str,
     surfaces: tuple[Surface | FlexibleSurface, Surface | FlexibleSurface],
-    friction: float | tuple[float, float],
+    friction: Any,
     others: Sequence[object],
     frames: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[SurfaceContact, Attachment, np.ndarray]:

@@ -228,7 +228,8 @@ def _facets(surface: BodySurface) -> np.ndarray:
     opposite to the fourth."""
     nodes = np.column_stack([surface.triangles, np.full(len(surface.triangles), -1)])
     first, second = surface.halves.T
-    a, b, c, d = *surface.triangles[first].T, surface.triangles[second, 2]
+    a, b, c = surface.triangles[first].T
+    d = surface.triangles[second, 2]
     nodes[first, 3] = d
     nodes[second] = np.column_stack([c, d, a, b])
     return nodes

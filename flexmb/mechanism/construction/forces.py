@@ -255,16 +255,17 @@ class WithForces(WithRelations):
         """Add dry friction (Coulomb) to a revolute, prismatic, cylindrical or spherical joint.
 
         A revolute joint that slides resists with a moment `coefficient (radius |F_r| + axial_radius |F_a|) + preload`,
-        from the force of the joint across (r) and along (a) its axis; a prismatic joint with a force `coefficient |F_r|
-        + preload`. A joint that sticks transmits up to that effort times `static / coefficient`. Both are exact: the
-        law has no creep, and the instants of sticking and sliding are located.
+        from the force of the joint across (r) and along (a) its axis; a prismatic joint with a force
+        `coefficient |F_r| + preload`. A joint that sticks transmits up to that effort times `static / coefficient`.
+        Both are exact: the law has no creep, and the instants of sticking and sliding are located.
 
         With `regularised`, the friction is `tanh(s / regularised)` of this at the sliding velocity `s`, and the joint
         creeps instead of sticking. Cylindrical and spherical joints need it, with the following laws:
 
         - A sleeve (cylindrical joint) touches its shaft on lines at `radius`, where the sliding velocity has the
-          components `radius` times the angular rate around the shaft and the velocity along it. A force `coefficient
-          |F_r| + preload` at the lines is opposite to this velocity; its moment is the component around times `radius`.
+          components `radius` times the angular rate around the shaft and the velocity along it. A force
+          `coefficient |F_r| + preload` at the lines is opposite to this velocity; its moment is the component around
+          times `radius`.
         - A ball in a socket (spherical joint) resists with a moment `coefficient radius |F| + preload` opposite to the
           relative angular velocity, whatever the direction of the force `F` of the joint.
 

@@ -407,16 +407,18 @@ def test_without_a_home_and_with_a_package_that_cannot_be_written(kernels, tmp_p
 
 WRITERS = """
 from pathlib import Path
-import numpy as np, fem
+import numpy as np, psutil, fem
 from fem.linear_algebra.factor import factor
 from fem.mesh.structured_meshes import block
 from flexmb.files import save_result, write_gltf, write_table
 folder = Path(sys.argv[1])
 run = flexmb.simulate(system, 2.0, step=1e-3, output_step=1e-3)
-part = fem.Model(block("tetra10", (1, 1, 1), (5, 5, 5)), fem.Material.steel())
-solver = fem.SolverOptions(memory=1, backend="mumps", scratch=folder)
+n = 10 if sys.argv[2] == "factor" else 5
+part = fem.Model(block("tetra10", (1, 1, 1), (n, n, n)), fem.Material.steel())
+K = part.K + part.M
 def on_disk():
-    with factor(part.K + part.M, solver=solver) as inverse:
+    memory = psutil.Process().memory_info().rss + 125 * 2**20  # three quarters of what it takes
+    with factor(K, solver=fem.SolverOptions(memory=memory, backend="mumps", scratch=folder)) as inverse:
         assert inverse.record.disk > 0
         inverse.solve(np.ones((part.ndof, 1)))
 acts = {

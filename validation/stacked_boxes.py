@@ -24,9 +24,9 @@ EDGE, END = 0.1, 0.22
 STEP = 1e-3
 
 
-def _inertia(size: tuple[float, float, float]) -> np.ndarray:
+def _inertia(size: tuple[float, float, float]) -> tuple[float, ...]:
     squares = np.array(size) ** 2
-    return np.asarray(MASS / 12 * (squares.sum() - squares))
+    return tuple((MASS / 12 * (squares.sum() - squares)).tolist())
 
 
 def stack(count: int) -> flexmb.System:
@@ -72,7 +72,7 @@ def falling(count: int) -> flexmb.System:
 
 def tipped() -> tuple[float, float]:
     """Distance from the edge and angle of the sliding slab at the end."""
-    h, turn = 0.5 * SLAB[2], float(_inertia(SLAB)[1]) / MASS
+    h, turn = 0.5 * SLAB[2], _inertia(SLAB)[1] / MASS
 
     def slope(t: float, y: np.ndarray) -> list[float]:
         s, u, v, w = y

@@ -81,6 +81,12 @@ def test_one_process_solves_counts_and_frees():
     assert psutil.Process().memory_info().rss - before < 10 * made.nbytes
 
 
+def test_python_survives_a_pipe_that_is_closed():
+    """PETSc's handler of signals would end it."""
+    done = subprocess.run([shutil.which("false")], input="x" * 10**7, capture_output=True, text=True)
+    assert done.returncode == 1
+
+
 def test_what_petsc_cannot_do_is_told():
     K = fem.Model(block("hexahedron", (1.0, 0.2, 0.1), (4, 2, 2)), fem.Material.steel()).K
     with pytest.raises(MatrixError, match="PETSc was built for real numbers"):

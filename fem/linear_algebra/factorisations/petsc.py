@@ -14,6 +14,7 @@ Anal. Appl. 23 (2001) 15-41.
 
 import hashlib
 import os
+import sys
 import time
 import weakref
 from collections.abc import Callable
@@ -38,6 +39,10 @@ LONGEST = 2000
 def missing() -> str | None:
     """Why PETSc cannot be used here, with the remedy; None where it can."""
     try:
+        if "petsc4py.PETSc" not in sys.modules:
+            import petsc4py
+
+            petsc4py.init([*sys.argv[:1], "-no_signal_handler"])  # PETSc's ends Python at a pipe that was closed
         from petsc4py import PETSc  # noqa: F401
     except (ImportError, ValueError) as error:  # ValueError: built against another NumPy
         return (

@@ -29,12 +29,14 @@ def names_of(page):
     return names
 
 
+@pytest.mark.long
 def test_the_reduction_of_the_manual_meets_its_tolerance():
     names = names_of("reduction.md")
     assert names["rod"].modes == names["basis"].n_modes
     assert names["basis"].options["error"] <= 0.01
 
 
+@pytest.mark.long
 def test_the_study_of_the_manual_gives_three_times_the_weight(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = names_of("studies.md")
@@ -251,6 +253,7 @@ def test_every_page_of_the_documentation_is_on_the_site():
     assert not [page for page in pages if page not in listed]
 
 
+@pytest.mark.long
 def test_the_force_laws_of_the_manual_do_as_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = names_of("force-laws.md")

@@ -55,6 +55,7 @@ def off_path(result, wanted, start):
     return np.abs(result.position("fore.tip")[:, :2] - start - path).max()
 
 
+@pytest.mark.long
 def test_the_tip_of_a_flexible_arm_follows_its_path():
     """Inverse, then forward: the prescribed motion to 1e-6; with the efforts of a rigid arm it is off by millimetres."""
     wanted = servos()

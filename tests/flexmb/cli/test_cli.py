@@ -89,6 +89,7 @@ def rod_file(tmp_path_factory):
     return path, done.output
 
 
+@pytest.mark.long
 def test_reduce_finds_the_smallest_body_for_a_tolerance(tmp_path):
     words = ["reduce", CONROD, "--material", "steel", "--interface", "big=BIG_END", "--interface", "small=SMALL_END"]
     words += [

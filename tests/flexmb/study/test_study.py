@@ -141,6 +141,7 @@ def test_a_killed_process_loses_nothing_and_repeats_nothing_finished(tmp_path):
     assert len(kept.read_text().splitlines()) == 1 + 12
 
 
+@pytest.mark.long
 def test_a_variant_that_kills_its_process_fails_alone(tmp_path):
     def deadly(x):
         if x == 3:
@@ -169,6 +170,7 @@ def test_a_study_goes_on_from_what_it_kept(tmp_path):
         flexmb.parameter_study(variant, [{"x": 1}], checkpoint=tmp_path / "nowhere" / "kept.jsonl")
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # of Dask's own, at its end
 def test_a_dask_cluster_that_loses_a_worker_loses_no_variant(tmp_path):
     """A real scheduler and two worker processes; one is killed in the middle."""

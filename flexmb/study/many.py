@@ -34,6 +34,9 @@ Answer = tuple[dict[str, float] | None, str | None, dict[str, str]]
 Run = Callable[[Parameters], Answer]
 
 DIED = "its process died"
+LOST = "the connection to Dask's scheduler was lost; run the study again with the same checkpoint to continue it"
+LOOK = 1.0
+"""Seconds after which the connection to Dask's scheduler is looked at."""
 
 
 @renamed(keep="checkpoint")
@@ -174,18 +177,30 @@ def _over(
     futures = {submit(sent, number): number for number in left}
     again: set[int] = set()
     while futures:
-        for future in wait(futures, return_when=FIRST_COMPLETED).done:
+        done = wait(futures, None if scatter is None else LOOK, FIRST_COMPLETED).done
+        lost = _is_lost(executor)
+        for future in done:
             # remove the future at once: Dask repeats the work of a killed worker while a reference exists
             number = futures.pop(future)
             try:
                 error = future.exception()
             except CancelledError as cancelled:  # the workers that held the task are gone: it is sent with the variant
-                if scatter is not None and number not in again:
+                if scatter is not None and not lost and number not in again:
                     again.add(number)
                     futures[submit(task, number)] = number
                     continue
                 error = cancelled
-            yield number, (future.result() if error is None else (None, f"{DIED}: {error}", {}))
+            yield number, (future.result() if error is None else (None, LOST if lost else f"{DIED}: {error}", {}))
+        if lost:  # Dask has cancelled the others, but may leave some unanswered for ever
+            for number in futures.values():
+                yield number, (None, LOST, {})
+            return
+
+
+def _is_lost(executor: Executor) -> bool:
+    """Whether the client of a Dask executor has no connection to its scheduler."""
+    client = getattr(executor, "_client", None)
+    return getattr(client, "status", "running") != "running"
 
 
 def _here(

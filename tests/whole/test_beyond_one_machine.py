@@ -210,5 +210,9 @@ def test_a_client_ends_whose_scheduler_was_killed(cluster, tmp_path):
     )
     wait_until(lambda: len(computed(folder)) >= 3)
     scheduler.kill()
-    _, errors = process.communicate(timeout=60)
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode != 0 or None in rows(folder), errors

@@ -34,7 +34,7 @@ def compare(name: str, method: Any) -> tuple[float, float]:
     """CPU microseconds of a step, and of its residuals, solutions and factorisations."""
     from flexmb.equations.initial_conditions import start
     from flexmb.equations.time_features import pace_of
-    from flexmb.kernels.implicit.radau import FACTORISATIONS, ITERATIONS, REJECTED, TAKEN
+    from flexmb.kernels.implicit.progress import FACTORISATIONS, ITERATIONS, REJECTED, TAKEN
     from flexmb.mechanism.compile import compiled
 
     mechanism, end = mechanisms()[name], DURATIONS[name]

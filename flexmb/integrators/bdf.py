@@ -31,33 +31,28 @@ from flexmb.integrators.travel import pieces
 from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.calls import bdf_between, bdf_keep, bdf_rate, bdf_relative, bdf_steps, integral
-from flexmb.kernels.implicit.bdf import (
-    COUNT,
-    HIGHEST,
-    KEPT,
-    LOBATTO,
-    ORDER,
-    START,
-    TOO_FAST,
-    TOO_OLD,
-    TURN,
-    USED,
-    WANTED,
-    BDFState,
-)
-from flexmb.kernels.implicit.radau import (
+from flexmb.kernels.implicit.bdf import HIGHEST, KEPT, LOBATTO, TURN, BDFState
+from flexmb.kernels.implicit.progress import (
     AGE,
     ATTEND,
+    COUNT,
     CROWDED,
     DIVERGED,
+    ENTRIES,
     FAILED,
     FIXED,
+    ORDER,
     PLANNED,
     REACHED,
     SAME,
     SIZE,
     SMALLEST,
+    START,
     TOLERANCE,
+    TOO_FAST,
+    TOO_OLD,
+    USED,
+    WANTED,
     T,
 )
 from flexmb.mechanism.features import SMOOTH, Feature
@@ -97,7 +92,7 @@ class BDFRun(Run):
         self._pace, self._matrices, flat = pace, Matrices(e), e.flat
         span, nq, nv, nj, nz = end - state.t, len(state.q), len(state.w), flat.joint_rows, len(e.states)
         first = first_step(state.w, begin.wdot, flat.weight, tolerance, span)
-        last = np.zeros(WANTED + 1)
+        last = np.zeros(ENTRIES)
         last[[T, AGE, SMALLEST]] = state.t, TOO_OLD, np.inf
         last[SIZE] = whole(step, span) if step else START_PART**0.5 * first
         last[[FIXED, TOLERANCE, SAME]] = step is not None, LOCAL * tolerance, pace.same

@@ -26,16 +26,14 @@ from flexmb.integrators.travel import pieces
 from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.calls import radau_between, radau_steps, take_along
-from flexmb.kernels.implicit.radau import (
+from flexmb.kernels.implicit.progress import (
     AGE,
     ATTEND,
     CROWDED,
     DIVERGED,
-    FACTORED,
-    FACTORISATIONS,
+    ENTRIES,
     FAILED,
     FIXED,
-    NODES,
     PLANNED,
     REACHED,
     SAME,
@@ -43,9 +41,10 @@ from flexmb.kernels.implicit.radau import (
     SMALLEST,
     TOLERANCE,
     TOO_OLD,
-    RadauState,
+    WANTED,
     T,
 )
+from flexmb.kernels.implicit.radau import NODES, RadauState
 from flexmb.mechanism.features import SMOOTH, Feature
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
@@ -78,7 +77,7 @@ class RadauRun(Run):
         self._pace, self._matrices, flat = pace, Matrices(e), e.flat
         span, nv, nz, na = end - state.t, len(state.w), len(e.states), len(e.angles)
         size = whole(step, span) if step else first_step(state.w, begin.wdot, flat.weight, tolerance, span)
-        last = np.zeros(FACTORISATIONS + 1)
+        last = np.zeros(ENTRIES)
         last[[T, SIZE, AGE, SMALLEST]] = state.t, size, TOO_OLD, np.inf
         last[[FIXED, TOLERANCE, SAME]] = step is not None, tolerance, pace.same
         functions = np.tile(mechanism.function_values(state.t), (4, 1, 1))
@@ -130,7 +129,7 @@ class RadauRun(Run):
             h = float(last[PLANNED])
             if outcome == ATTEND:
                 run.functions[1:] = e.mechanism.function_table(last[T] + h * NODES)
-                if last[AGE] >= TOO_OLD or abs(h - last[FACTORED]) > 1e-9 * h:
+                if last[WANTED]:
                     run.functions[0] = e.mechanism.function_values(float(last[T]))
                     e.expect()
                     e.states[:] = run.states

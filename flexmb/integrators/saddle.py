@@ -11,7 +11,7 @@ from flexmb.equations.projection import FAR_APART, displacement_root
 from flexmb.equations.state_tangent import state_tangent, touched
 from flexmb.kernels.base.data import GROUND, CompiledModel
 from flexmb.kernels.base.pointed import pointed
-from flexmb.kernels.implicit.radau import ITERATIONS, LARGEST, REJECTED, SMALLEST, TAKEN
+from flexmb.kernels.implicit.progress import ITERATIONS, LARGEST, REJECTED, SMALLEST, TAKEN
 from flexmb.kernels.implicit.saddle import Saddle
 from flexmb.kernels.implicit.sparse import Factors
 from flexmb.results.result import Statistics

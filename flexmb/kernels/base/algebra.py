@@ -132,6 +132,13 @@ def rotation_from_quaternion(p):
 
 
 @njit(cache=True)
+def attitude(flat, q, b):
+    """The rotation matrix of body `b` at the configuration `q` (nq,)."""
+    k = flat.q_start[b] + 3
+    return rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3]))
+
+
+@njit(cache=True)
 def quaternion_product(a, b):
     """The quaternion of the rotation `R(a) R(b)`."""
     return (

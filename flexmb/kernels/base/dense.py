@@ -98,20 +98,29 @@ def three_rows(rows, k, x, m):
     return (inner(rows[k], x, m), inner(rows[k + 1], x, m), inner(rows[k + 2], x, m))
 
 
+@njit(cache=True, inline="always")
+def _bring_pivot(A, n, c):
+    """Exchange rows of the first `n` by `n` entries of `A`: row `c` and that with the largest entry in column `c` from
+    there on; returns its number."""
+    p = c
+    for r in range(c + 1, n):
+        if abs(A[r, c]) > abs(A[p, c]):
+            p = r
+    for k in range(n):
+        A[c, k], A[p, k] = A[p, k], A[c, k]
+    return p
+
+
 @njit(cache=True)
 def solve_small(A, x):
     """Overwrite `x` (n,) by `A^-1 x`, and `A` (n, n) by its factors: Gaussian elimination with row pivoting.
 
-    A singular matrix leaves values that are not finite.
+    Entries of `A` outside its first `n` rows and columns are ignored: `x` may be a row of the same buffer. A singular
+    matrix leaves values that are not finite.
     """
     n = len(x)
     for c in range(n):
-        p = c
-        for r in range(c + 1, n):
-            if abs(A[r, c]) > abs(A[p, c]):
-                p = r
-        for k in range(n):
-            A[c, k], A[p, k] = A[p, k], A[c, k]
+        p = _bring_pivot(A, n, c)
         x[c], x[p] = x[p], x[c]
         for r in range(c + 1, n):
             factor = A[r, c] / A[c, c] if A[c, c] != 0.0 else np.nan
@@ -122,3 +131,27 @@ def solve_small(A, x):
         for k in range(r + 1, n):
             x[r] -= A[r, k] * x[k]
         x[r] = x[r] / A[r, r] if A[r, r] != 0.0 else np.nan
+
+
+@njit(cache=True)
+def eliminate(A, X):
+    """Overwrite the columns of `X` (n, k) by `A^-1 X`, and `A` (n, n), with row pivoting."""
+    n, width = X.shape
+    for c in range(n):
+        p = _bring_pivot(A, n, c)
+        for k in range(width):
+            X[c, k], X[p, k] = X[p, k], X[c, k]
+        inverse = 1.0 / A[c, c] if A[c, c] != 0.0 else np.nan * A[c, c]
+        for r in range(n):
+            if r == c or A[r, c] == 0.0:
+                continue
+            factor = A[r, c] * inverse
+            for k in range(c + 1, n):
+                A[r, k] -= factor * A[c, k]
+            for k in range(width):
+                X[r, k] -= factor * X[c, k]
+        for k in range(width):
+            X[c, k] *= inverse
+        for k in range(c + 1, n):
+            A[c, k] *= inverse
+        A[c, c] = 1.0

@@ -36,13 +36,13 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import (
     add,
+    attitude,
     cross,
     dot,
     load3,
     matrix,
     rotate,
     rotate_inv,
-    rotation_from_quaternion,
     store,
     store_matrix,
     sub,
@@ -469,11 +469,11 @@ def backward_pass(
 def rigid_slopes(flat, b, track, y, out):
     """Derivatives `out` (13,) of `sum y . residual` over the steps of a track with respect to the mass of a rigid body,
     its first moment (3) and its inertia tensor (9, by rows)."""
-    s, p = flat.v_start[b], flat.q_start[b] + 3
+    s = flat.v_start[b]
     out[:] = 0.0
     for k in range(len(y)):
         q, w, wdot = track.q[k + 1], track.w[k + 1], track.wdot[k + 1]
-        R = rotation_from_quaternion((q[p], q[p + 1], q[p + 2], q[p + 3]))
+        R = attitude(flat, q, b)
         v, omega, yv, yw = load3(w, s), load3(w, s + 3), load3(y[k], s), load3(y[k], s + 3)
         acceleration, turning = sub(load3(wdot, s), rotate_inv(R, load3(flat.gravity, 0))), load3(wdot, s + 3)
         cv, cw = add(cross(yv, omega), cross(yw, v)), cross(yw, omega)
@@ -508,8 +508,8 @@ def _virtual_power(flat, acting, bodies, functions, track, step, y, mu, kinemati
             power += mu[r] * (workspace.rates[r] if flat.row_kind[r] in VELOCITY_KINDS else workspace.values[r])
         power -= inner(y, out, len(out))
     for b in bodies:
-        vs, n, p = flat.v_start[b], 6 + flat.modes[b], flat.q_start[b] + 3
-        store_matrix(kinematics.attitude, b, rotation_from_quaternion((q[p], q[p + 1], q[p + 2], q[p + 3])))
+        vs, n = flat.v_start[b], 6 + flat.modes[b]
+        store_matrix(kinematics.attitude, b, attitude(flat, q, b))
         out[vs : vs + n] = 0.0
         balance_body(flat, b, q, w, wdot, kinematics, workspace, out, workspace.energies)
         power += inner(y[vs:], out[vs:], n)

@@ -4,13 +4,13 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.algebra import (
+    attitude,
     compose,
     left_jacobian_inverse,
     load3,
     product,
     rotate,
     rotate_inv,
-    rotation_from_quaternion,
     rotation_log,
     store,
     sub,
@@ -36,9 +36,8 @@ def displacement_between(flat, a, b, out):
     """The displacement `out` (nv,) with `b = a o exp(out)`; rotations are at most half a turn."""
     for k in range(len(flat.modes)):
         qs, vs, m = flat.q_start[k], flat.v_start[k], flat.modes[k]
-        R0 = rotation_from_quaternion((a[qs + 3], a[qs + 4], a[qs + 5], a[qs + 6]))
-        R = rotation_from_quaternion((b[qs + 3], b[qs + 4], b[qs + 5], b[qs + 6]))
-        theta = rotation_log(product(transposed(R0), R))
+        R0 = attitude(flat, a, k)
+        theta = rotation_log(product(transposed(R0), attitude(flat, b, k)))
         store(out, vs, rotate(left_jacobian_inverse(theta), rotate_inv(R0, sub(load3(b, qs), load3(a, qs)))))
         store(out, vs + 3, theta)
         for i in range(m):
@@ -88,10 +87,10 @@ def largest_vector(tree, x, weight):
 
 
 @njit(cache=True)
-def fastest_turn(flat, w):
-    """The largest component of an angular velocity: a measure of speed that is independent of uniform translations."""
-    size = 0.0
+def fastest_rotation(flat, w):
+    """The largest angular velocity of a body at velocities `w` (nv,), or rotation in a displacement."""
+    fastest = 0.0
     for b in range(len(flat.modes)):
         s = flat.v_start[b] + 3
-        size = max(size, abs(w[s]), abs(w[s + 1]), abs(w[s + 2]))
-    return size
+        fastest = max(fastest, w[s] * w[s] + w[s + 1] * w[s + 1] + w[s + 2] * w[s + 2])
+    return np.sqrt(fastest)

@@ -15,6 +15,7 @@ from numba import njit
 from flexmb.kernels.base.algebra import (
     NOTHING,
     add,
+    attitude,
     cross,
     dot,
     left_jacobian,
@@ -25,7 +26,6 @@ from flexmb.kernels.base.algebra import (
     rotate,
     rotate_inv,
     rotation_exp,
-    rotation_from_quaternion,
     scale,
     store,
     store_matrix,
@@ -87,8 +87,7 @@ def _elastic_motion(linear, second, quadratic, eta, rows):
 def turn_bodies(flat, q, kinematics):
     """Set the attitudes of all bodies at `q` (nq,)."""
     for b in range(len(flat.modes)):
-        k = flat.q_start[b] + 3
-        store_matrix(kinematics.attitude, b, rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3])))
+        store_matrix(kinematics.attitude, b, attitude(flat, q, b))
 
 
 @njit(cache=True)

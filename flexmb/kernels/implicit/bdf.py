@@ -11,33 +11,35 @@ from numba import njit
 
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.base.exponential import exponential_rates
-from flexmb.kernels.equations.displacement import displace, displacement_between
+from flexmb.kernels.equations.displacement import displace, displacement_between, fastest_rotation
 from flexmb.kernels.equations.residual import powers_of
 from flexmb.kernels.equations.rows import add_turns, angles_reached
 from flexmb.kernels.implicit.motion import (
     accelerate,
     add_turning,
     carry,
-    fastest_rotation,
     next_step,
     project,
     relative_change,
     seen_from,
     travel,
 )
-from flexmb.kernels.implicit.radau import (
+from flexmb.kernels.implicit.progress import (
     AGE,
     ATTEND,
     CHANGE,
+    COUNT,
     CROWDED,
     DIVERGED,
     FACTORED,
     FACTORISATIONS,
     FAILED,
     FIXED,
+    GOOD,
     ITERATIONS,
     LARGEST,
     MOST,
+    ORDER,
     PLANNED,
     REACHED,
     REFUSED,
@@ -45,8 +47,13 @@ from flexmb.kernels.implicit.radau import (
     SAME,
     SIZE,
     SMALLEST,
+    START,
     TAKEN,
     TOLERANCE,
+    TOO_FAST,
+    TOO_OLD,
+    USED,
+    WANTED,
     T,
 )
 from flexmb.kernels.implicit.saddle import (
@@ -63,8 +70,8 @@ HIGHEST = 5
 """The highest order; the method of order six is unstable for stiff equations."""
 KEPT = HIGHEST + 2
 """Number of previous configurations that are kept."""
-CORRECTIONS, TOO_OLD = 25, 20
-"""Largest number of Newton corrections in a step, and number of steps after which the matrix is factorised again."""
+CORRECTIONS = 25
+"""Largest number of Newton corrections in a step."""
 NEWTON, ROUNDING, LEAST = 1e-3, 1e-11, 1e-15
 """Tolerances of the Newton iteration: relative to the tolerance of the step; for fixed steps, relative to the
 displacement due to the accelerations; and a lower bound, relative to the length of the mechanism."""
@@ -76,17 +83,6 @@ are ambiguous."""
 LOBATTO = 0.5 + 0.5 * np.array([-1.0, -((3 / 7) ** 0.5), 0.0, (3 / 7) ** 0.5, 1.0])
 """Nodes in a step at which powers are evaluated, with configurations interpolated between its ends."""
 GAUSS, GAUSS_WEIGHT = np.array([-(0.6**0.5), 0.0, 0.6**0.5]), np.array([5 / 9, 8 / 9, 5 / 9])
-
-TOO_FAST, START = 6, 7
-"""Outcomes of `bdf_steps` besides those of `radau_steps`: a fixed step turns a body too far; another method is to
-compute the next of the first steps."""
-ORDER, GOOD, COUNT, USED, WANTED = range(FACTORISATIONS + 1, FACTORISATIONS + 6)
-"""Entries of `BDFState.last` besides those of `RadauState.last`:
-
-- `ORDER`, `GOOD`: the order, and the number of steps since it has changed.
-- `COUNT`: the number of known configurations. `USED`: the order of the last step.
-- `WANTED`: whether the next attempt needs a new matrix.
-"""
 
 
 class BDFState(NamedTuple):
@@ -119,7 +115,7 @@ class BDFState(NamedTuple):
     next_multipliers: np.ndarray
     next_states: np.ndarray
     next_moving: np.ndarray
-    last: np.ndarray  # (23,)
+    last: np.ndarray  # times, sizes and statistics; see flexmb/kernels/implicit/progress.py
 
 
 @njit(cache=True)
@@ -297,6 +293,7 @@ def _factorise(flat, run, saddle, factors, h, kinematics, workspace, energies):
     """Evaluate and factorise the matrix of a step; returns the outcome."""
     last, rate, s = run.last, np.empty(len(run.wdot)), _coefficient(run, h)
     bdf_rate(flat, run, rate)
+    last[AGE] = TOO_OLD  # the factors are overwritten, also if this fails
     copy(run.angles, run.expected)
     evaluate_blocks(
         flat, saddle, run.functions[0], run.places[0], run.slow[0], rate, run.multipliers, run.past[0], run.expected,

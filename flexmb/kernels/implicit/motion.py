@@ -5,11 +5,11 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import (
     add,
+    attitude,
     cross,
     load3,
     rotate,
     rotate_inv,
-    rotation_from_quaternion,
     scale,
     store,
 )
@@ -146,13 +146,6 @@ def accelerate(flat, functions, states, q, w, angles, kinematics, workspace, wdo
 
 
 @njit(cache=True)
-def attitude(flat, q, b):
-    """The attitude of body `b`."""
-    s = flat.q_start[b] + 3
-    return rotation_from_quaternion((q[s], q[s + 1], q[s + 2], q[s + 3]))
-
-
-@njit(cache=True)
 def travel(flat, piece, q, w, flown):
     """Set `flown` (nb, 3) to the velocity of the mass centre of the piece of each unsupported body, with undeformed
     bodies; it is zero for supported bodies, whose `piece` (nb,) is -1."""
@@ -201,16 +194,6 @@ def add_turning(flat, piece, seen, w, factor, out):
             turned = cross(load3(w, s + 3), load3(seen, s))
             for k in range(3):
                 out[s + k] -= factor * turned[k]
-
-
-@njit(cache=True)
-def fastest_rotation(flat, w):
-    """The largest angular velocity of a body."""
-    fastest = 0.0
-    for b in range(len(flat.modes)):
-        s = flat.v_start[b] + 3
-        fastest = max(fastest, w[s] * w[s] + w[s + 1] * w[s + 1] + w[s + 2] * w[s + 2])
-    return np.sqrt(fastest)
 
 
 @njit(cache=True)

@@ -10,18 +10,45 @@ from numba import njit
 
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.base.exponential import exponential_rates
-from flexmb.kernels.equations.displacement import displace
+from flexmb.kernels.equations.displacement import displace, fastest_rotation
 from flexmb.kernels.equations.residual import powers_of
 from flexmb.kernels.equations.rows import add_turns, angles_reached
 from flexmb.kernels.implicit.motion import (
     add_turning,
     carry,
-    fastest_rotation,
     next_step,
     project,
     relative_change,
     seen_from,
     travel,
+)
+from flexmb.kernels.implicit.progress import (
+    AGE,
+    ATTEND,
+    BEGIN,
+    CHANGE,
+    CROWDED,
+    DIVERGED,
+    FACTORED,
+    FACTORISATIONS,
+    FAILED,
+    FIXED,
+    ITERATIONS,
+    LARGEST,
+    LENGTH,
+    MOST,
+    PLANNED,
+    REACHED,
+    REFUSED,
+    REJECTED,
+    SAME,
+    SIZE,
+    SMALLEST,
+    TAKEN,
+    TOLERANCE,
+    TOO_OLD,
+    WANTED,
+    T,
 )
 from flexmb.kernels.implicit.saddle import (
     broken_rates,
@@ -60,26 +87,14 @@ TURN = 3.0
 """Largest rotation (rad) of a body in a variable step. Beyond half a turn the exponential coordinates are not unique,
 and near a whole turn their rates are singular."""
 CORRECTIONS = 25
-SLOW, TOO_OLD = 5, 20
-"""Numbers of iterations in a step, and of steps, after which the matrix is factorised again."""
+SLOW = 5
+"""Number of iterations in a step after which the matrix is factorised again."""
 NEWTON = 1e-4
 """Tolerance of the Newton iteration for variable steps, relative to that of the step."""
 ROUNDING, LEAST, STUCK = 1e-12, 1e-17, 1e-13
 """Tolerances of the Newton iteration for fixed steps, near round-off: relative to the displacement by the accelerations
 of a step, and to the length of the mechanism; and the size below which corrections that do not decrease are
 round-off."""
-
-REACHED, ATTEND, CHANGE, CROWDED, FAILED, DIVERGED = range(6)
-"""Outcomes of `radau_steps` and `bdf_steps`:
-
-- `REACHED`: the time is reached.
-- `ATTEND`: the functions of time and the derivatives of the states of force elements are needed for the next attempt of
-  a step.
-- `CHANGE`: a function of time changes its character.
-- `CROWDED`: the arrays of the factors are too small.
-- `FAILED`: the iteration of a step has failed, and a smaller one is next.
-- `DIVERGED`: steps become too small.
-"""
 
 
 class RadauState(NamedTuple):
@@ -114,28 +129,11 @@ class RadauState(NamedTuple):
     next_powers: np.ndarray
     following: np.ndarray  # (nz, nv) see `step_matrix`, for the real eigenvalue
     following_pair: np.ndarray  # (nz, 2 nv) and for one of the pair
-    last: np.ndarray  # (16,) times, sizes and statistics; its entries are listed below
-
-
-(
-    T, SIZE, PLANNED, BEGIN, LENGTH, FACTORED, AGE, MOST, REFUSED, TAKEN, REJECTED, ITERATIONS, SMALLEST, LARGEST,
-    FIXED, TOLERANCE, SAME, FACTORISATIONS,
-) = range(18)  # fmt: skip
-"""Entries of `RadauState.last`:
-
-- `T`, `SIZE`: the end of the last step, and the size of the next one from the error control.
-- `PLANNED`: the size of the present attempt; 0 if none is planned.
-- `BEGIN`, `LENGTH`: beginning and size of the last step; the size is 0 if there is none.
-- `FACTORED`, `AGE`: the step size to which the factors belong, and the number of steps with them.
-- `MOST`: the largest number of independent joint equations so far.
-- `REFUSED`: the number of rejected attempts of the present step.
-- `TAKEN`, `REJECTED`, `ITERATIONS`, `SMALLEST`, `LARGEST`, `FACTORISATIONS`: statistics.
-- `FIXED`: 1 for fixed steps. `TOLERANCE`: of the error. `SAME`: difference of times that are taken as equal.
-"""
+    last: np.ndarray  # times, sizes and statistics; see flexmb/kernels/implicit/progress.py
 
 
 @njit(cache=True)
-def needs_matrix(last, h):
+def _needs_matrix(last, h):
     """Whether an attempt of size `h` needs new factors."""
     return last[AGE] >= TOO_OLD or abs(h - last[FACTORED]) > 1e-9 * h
 
@@ -163,20 +161,21 @@ def radau_steps(flat, run, saddle, real, pair, apart, attended, target, change, 
                 last[PLANNED] = h
                 return DIVERGED
             last[PLANNED] = h
+            last[WANTED] = 1.0 if _needs_matrix(last, h) else 0.0
             if attended:
                 return ATTEND
         h = last[PLANNED]
         if not attended:
             for k in range(4):
                 run.functions[k, 0, 0] = last[T] + (h * NODES[k - 1] if k > 0 else 0.0)
-        anew, outcome = needs_matrix(last, h), 0
+        anew, outcome = last[WANTED] > 0.0, 0
         if anew:
             outcome = _factorise(flat, run, saddle, real, pair, h, kinematics, workspace, energies)
             if outcome == ROOM:
                 return CROWDED
         solved = outcome != SINGULAR and _solve(flat, run, saddle, real, pair, h, kinematics, workspace, energies)
         if not solved and not anew and last[AGE] > 0.0:  # the factors were those of an earlier step
-            last[AGE] = TOO_OLD
+            last[WANTED] = 1.0
             if attended:
                 return ATTEND
             continue
@@ -220,6 +219,7 @@ def take_along(flat, run):
 def _factorise(flat, run, saddle, real, pair, h, kinematics, workspace, energies):
     """Evaluate and factorise the matrices of a step for both eigenvalues; returns the outcome."""
     last, nz = run.last, len(run.states)
+    last[AGE] = TOO_OLD  # the factors are overwritten, also if this fails
     copy(run.angles, run.expected)
     evaluate_blocks(
         flat, saddle, run.functions[0], run.q, run.slow, run.rate, run.multipliers, run.states, run.expected,

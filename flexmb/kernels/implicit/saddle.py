@@ -12,12 +12,12 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.data import GROUND
-from flexmb.kernels.base.dense import copy
+from flexmb.kernels.base.dense import copy, eliminate
 from flexmb.kernels.equations.displacement import largest
 from flexmb.kernels.equations.elements import element_tangents
 from flexmb.kernels.equations.friction import friction_bound, friction_change, slides
 from flexmb.kernels.equations.residual import residual
-from flexmb.kernels.implicit.sparse import eliminate, multiply_columns, place_in_column
+from flexmb.kernels.implicit.sparse import multiply_columns, place_in_column
 from flexmb.kernels.steps.solve import combinations_without_effect, factor_envelope, mass_times
 
 REGULAR = 1e-13

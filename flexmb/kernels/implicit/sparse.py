@@ -153,32 +153,3 @@ def place_in_column(start, rows, j, i):
         else:
             high = middle
     return low
-
-
-@njit(cache=True)
-def eliminate(A, X):
-    """Overwrite the columns of `X` (n, k) by `A^-1 X`, and `A` (n, n), with row pivoting."""
-    n, width = X.shape
-    for c in range(n):
-        p = c
-        for r in range(c + 1, n):
-            if abs(A[r, c]) > abs(A[p, c]):
-                p = r
-        for k in range(n):
-            A[c, k], A[p, k] = A[p, k], A[c, k]
-        for k in range(width):
-            X[c, k], X[p, k] = X[p, k], X[c, k]
-        inverse = 1.0 / A[c, c] if A[c, c] != 0.0 else np.nan * A[c, c]
-        for r in range(n):
-            if r == c or A[r, c] == 0.0:
-                continue
-            factor = A[r, c] * inverse
-            for k in range(c + 1, n):
-                A[r, k] -= factor * A[c, k]
-            for k in range(width):
-                X[r, k] -= factor * X[c, k]
-        for k in range(width):
-            X[c, k] *= inverse
-        for k in range(c + 1, n):
-            A[c, k] *= inverse
-        A[c, c] = 1.0

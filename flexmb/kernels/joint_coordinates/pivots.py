@@ -20,6 +20,7 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import (
     add,
+    attitude,
     cross,
     left_jacobian,
     left_jacobian_inverse,
@@ -57,7 +58,7 @@ def place_about_pivot(flat, tree, b, place, q0, increment, v, vdot, moved, q, w,
     R = rotation_from_quaternion(p)
     way, velocity, acceleration = load3(increment, y), load3(v, y), load3(vdot, y)
     if k != GROUND:
-        turning, S = tree.start[k] + 3, R if k == b else _attitude(flat, k, q)
+        turning, S = tree.start[k] + 3, R if k == b else attitude(flat, q, k)
         way = rotate(S, rotate(left_jacobian(scale(-1.0, load3(increment, turning))), way))
         acceleration = add(acceleration, cross(load3(v, turning), velocity))
         if k != b:
@@ -122,23 +123,17 @@ def _add(x, s, y):
 
 
 @njit(cache=True)
-def _attitude(flat, b, q):
-    e = flat.q_start[b]
-    return rotation_from_quaternion((q[e + 3], q[e + 4], q[e + 5], q[e + 6]))
-
-
-@njit(cache=True)
 def _seen(flat, tree, b, q, x):
     """The vector `x`, given in world axes, in the axes of the carrier of body `b`."""
     k = tree.carrier[b]
-    return x if k == GROUND else rotate_inv(_attitude(flat, k, q), x)
+    return x if k == GROUND else rotate_inv(attitude(flat, q, k), x)
 
 
 @njit(cache=True)
 def _unseen(flat, tree, b, q, x):
     """The vector `x`, given in the axes of the carrier of body `b`, in world axes."""
     k = tree.carrier[b]
-    return x if k == GROUND else rotate(_attitude(flat, k, q), x)
+    return x if k == GROUND else rotate(attitude(flat, q, k), x)
 
 
 @njit(cache=True)
@@ -146,8 +141,8 @@ def pivot_increment(flat, tree, q, w, out):
     """Write the velocities `[u, omega, etadot]` of all bodies to `out` (nv,), from their twists `w` (nv,)."""
     for b in range(len(flat.modes)):
         s, k = flat.v_start[b], tree.carrier[b]
-        R = _attitude(flat, b, q)
-        velocity_of_pivot(tree, b, R, R if k == GROUND else _attitude(flat, k, q), w, s, out)
+        R = attitude(flat, q, b)
+        velocity_of_pivot(tree, b, R, R if k == GROUND else attitude(flat, q, k), w, s, out)
         for i in range(s + 6, flat.v_start[b + 1]):
             out[i] = w[i]
 
@@ -163,7 +158,7 @@ def changes_from_pivots(flat, tree, moved, q, w, wdot, dq, dw, dwdot, to_q, to_w
         to_q[i], to_w[i], to_wdot[i] = dq[i], dw[i], dwdot[i]
     for b in range(len(flat.modes)):
         s, c, shift, k = flat.v_start[b], vector(tree.pivot, b), vector(moved, b), tree.carrier[b]
-        R = _attitude(flat, b, q)
+        R = attitude(flat, q, b)
         omega, velocity, acceleration = _state(c, w, wdot, s)
         theta, turned, turned2 = load3(dq, s + 3), load3(dw, s + 3), load3(dwdot, s + 3)
         dV, dA = load3(dw, s), load3(dwdot, s)
@@ -196,7 +191,7 @@ def forces_at_pivots(flat, tree, q, w, wdot, to_q, to_w, to_wdot, q_force, w_for
         q_force[i], w_force[i], wdot_force[i] = to_q[i], to_w[i], to_wdot[i]
     for b in range(len(flat.modes)):
         s, c, k = flat.v_start[b], vector(tree.pivot, b), tree.carrier[b]
-        R = _attitude(flat, b, q)
+        R = attitude(flat, q, b)
         omega, velocity, acceleration = _state(c, w, wdot, s)
         f, fw, fd = load3(to_q, s), load3(to_w, s), load3(to_wdot, s)
         both = add(fw, cross(omega, fd))
@@ -224,7 +219,7 @@ def forces_at_frames(flat, tree, q, forces):
     frames, in place."""
     for b in range(len(flat.modes)):
         s = flat.v_start[b]
-        f = rotate_inv(_attitude(flat, b, q), _unseen(flat, tree, b, q, load3(forces, s)))
+        f = rotate_inv(attitude(flat, q, b), _unseen(flat, tree, b, q, load3(forces, s)))
         store(forces, s, f)
         _add(forces, s + 3, cross(vector(tree.pivot, b), f))
 

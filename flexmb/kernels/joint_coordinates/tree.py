@@ -20,6 +20,7 @@ from flexmb.kernels.base.algebra import (
     NOTHING,
     ONE,
     add,
+    attitude,
     compose,
     cross,
     dot,
@@ -154,7 +155,7 @@ def _moved_marker(flat, k, q, w, wdot):
     s, e, m = flat.v_start[b], flat.q_start[b], flat.modes[b]
     eta, rate, rate2 = q[e + 7 : e + 7 + m], w[s + 6 : s + 6 + m], wdot[s + 6 : s + 6 + m]
     c, local, cdot, spin, cddot, spinning = _elastic_marker(flat, k, eta, rate, rate2, m)
-    R = rotation_from_quaternion((q[e + 3], q[e + 4], q[e + 5], q[e + 6]))
+    R = attitude(flat, q, b)
     v, omega, vdot, omegadot = load3(w, s), load3(w, s + 3), load3(wdot, s), load3(wdot, s + 3)
     carried = add(cross(omega, c), cdot)
     velocity = add(v, carried)

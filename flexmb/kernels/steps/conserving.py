@@ -13,6 +13,7 @@ from numba import njit
 from flexmb.kernels.base.algebra import (
     NOTHING,
     add,
+    attitude,
     cross,
     dot,
     left_jacobian,
@@ -21,7 +22,6 @@ from flexmb.kernels.base.algebra import (
     rotate,
     rotate_inv,
     rotation_exp,
-    rotation_from_quaternion,
     scale,
     store,
     sub,
@@ -38,7 +38,7 @@ from flexmb.kernels.equations.bodies import (
     rigid_block,
     terms_of_products,
 )
-from flexmb.kernels.equations.displacement import displace, largest
+from flexmb.kernels.equations.displacement import displace, fastest_rotation, largest
 from flexmb.kernels.equations.elements import element_tangents
 from flexmb.kernels.equations.residual import balance_rows
 from flexmb.kernels.equations.rows import add_row_forces, add_turns, all_rows, angles_reached, row_rates, to_bodies
@@ -169,12 +169,6 @@ def _mass_times(flat, b, Mrr, Lrr, Mre, sixes, x, out):
         add_transposed(Mre, m, 1.0, x, elastic)
 
 
-@njit(cache=True, inline="always")
-def _attitude(flat, b, q):
-    k = flat.q_start[b] + 3
-    return rotation_from_quaternion((q[k], q[k + 1], q[k + 2], q[k + 3]))
-
-
 @njit(cache=True)
 def begin_step(flat, h, state, workspace):
     """Set mass, momenta, velocities relative to moving frames, and the prediction of displacement and multipliers.
@@ -198,7 +192,7 @@ def begin_step(flat, h, state, workspace):
         if state.alone[b] == 1:
             p = state.vectors[0]
             _mass_times(flat, b, state.Mrr[b], state.Lrr[b], state.Mre[b], workspace.six, w, p)
-            R = _attitude(flat, b, state.q)
+            R = attitude(flat, state.q, b)
             flown = rotate(R, scale(1.0 / flat.mass[b], load3(p, 0)))
             store(state.flown[b], 0, flown)
             store(slow, 0, sub(load3(w, 0), rotate_inv(R, flown)))
@@ -330,14 +324,10 @@ def _points(angle):
 @njit(cache=True)
 def _fastest_turn(flat, D):
     """The largest rotation (rad) of a body; NaN if an entry of `D` (nv,) is not finite."""
-    turn = 0.0
-    for b in range(len(flat.modes)):
-        theta = load3(D, flat.v_start[b] + 3)
-        turn = max(turn, dot(theta, theta))
     for i in range(len(D)):
         if not abs(D[i]) < np.inf:
             return np.nan
-    return math.sqrt(turn)
+    return fastest_rotation(flat, D)
 
 
 @njit(cache=True)
@@ -641,9 +631,9 @@ def accept_step(flat, h, state, workspace):
         if flat.slices[b] == SECOND_ORDER:
             lower_factor(Mrr, workspace.Lrr)
         _mass_times(flat, b, Mrr, workspace.Lrr, Mre, workspace.six, state.end_w[vs : vs + 6 + m], p)
-        R, flown = _attitude(flat, b, state.end_q), load3(state.flown[b], 0)
+        R, flown = attitude(flat, state.end_q, b), load3(state.flown[b], 0)
         now = add(scale(over, rotate(R, s)), load3(state.end_q, qs))
-        was = add(scale(over, rotate(_attitude(flat, b, state.q), load3(state.moment[b], 0))), load3(state.q, qs))
+        was = add(scale(over, rotate(attitude(flat, state.q, b), load3(state.moment[b], 0))), load3(state.q, qs))
         carried = add(scale(h, add(flown, scale(0.5 * over, rotate(R, load3(p, 0))))), sub(was, now))
         store(state.end_q, qs, add(load3(state.end_q, qs), carried))
         store(state.end_w, vs, add(load3(state.end_w, vs), rotate_inv(R, flown)))

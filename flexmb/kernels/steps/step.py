@@ -8,7 +8,7 @@ from numba import njit
 from flexmb.kernels.base.data import FORCES, GROUND, VELOCITY_KINDS
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.controllers import control
-from flexmb.kernels.equations.displacement import fastest_turn, largest_vector
+from flexmb.kernels.equations.displacement import fastest_rotation, largest_vector
 from flexmb.kernels.equations.elements import act, element_tangents
 from flexmb.kernels.equations.residual import law_slopes, powers_of, residual
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, row_rates
@@ -217,7 +217,7 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
     copy(motion.angles, expected)
     add_turns(flat, motion.w, h, expected)
     as_driven(flat, functions, expected)
-    fastest, strongest = fastest_turn(flat, motion.w), largest_vector(tree, vdot0, weight)
+    fastest, strongest = fastest_rotation(flat, motion.w), largest_vector(tree, vdot0, weight)
     scale = min(1.0, max(h * h * (strongest + fastest * fastest), BELOW_ERROR * motion.last[ERROR]))
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous, slow, moved, unsettled = np.inf, True, 0.0, False

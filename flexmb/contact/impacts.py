@@ -52,39 +52,41 @@ def impact_impulses(
     friction: ArrayLike,
     restitution: ArrayLike,
     laws: Sequence[str],
+    *,
+    scale: float = 0.0,
 ) -> Float[np.ndarray, "n"]:
     """Impulses (n,) of contacts with three rows each: the normal, then two directions across it.
 
     - `response` W (n, n): velocities per impulse; `before` (n,): rates before the impact.
     - `friction`, `restitution` (n / 3,): coefficients of the contacts; `laws`: "newton", "poisson", "stronge" or
       "algebraic" of each. An impact in which they differ is one of several points without gain of energy.
+    - `scale`: a velocity; the impulses of several points are found to a part of it, or of the largest of `before`.
 
     Raises `UnilateralError` when no impulses are found.
     """
     mu, e = np.asarray(friction, dtype=float), np.asarray(restitution, dtype=float)
+    fast = max(scale, float(np.abs(before).max(initial=0.0)))
     if set(laws) == {"newton"}:
         free = np.array(before, dtype=float)
         free[::3] += e * np.minimum(before[::3], 0.0)
-        return _solved(response, free, mu, before)
+        return _solved(response, free, mu, fast)
     if len(laws) == 1 and laws[0] == "algebraic":
         return algebraic_impact(response, before, float(mu[0]), float(e[0]))
     if len(laws) == 1:
         return impact_at_point(response, before, float(mu[0]), float(e[0]), laws[0])
-    return _in_two_phases(response, before, mu, e)
+    return _in_two_phases(response, before, mu, e, fast)
 
 
-def _solved(W: np.ndarray, free: np.ndarray, mu: np.ndarray, before: np.ndarray) -> np.ndarray:
-    scale = float(np.abs(before).max(initial=0.0))
+def _solved(W: np.ndarray, free: np.ndarray, mu: np.ndarray, scale: float) -> np.ndarray:
     return solve_contacts(W, free, [Coulomb(float(x)) for x in mu], scale=scale).impulses
 
 
-def _in_two_phases(W: np.ndarray, before: np.ndarray, mu: np.ndarray, e: np.ndarray) -> np.ndarray:
+def _in_two_phases(W: np.ndarray, before: np.ndarray, mu: np.ndarray, e: np.ndarray, fast: float) -> np.ndarray:
     total, u = np.zeros(len(before)), np.array(before, dtype=float)
-    fast = float(np.abs(before).max(initial=0.0))
     for k in range(ROUNDS):
         if not (u[::3] < -CLOSES * fast).any():
             return total
-        pressed = _solved(W, u, mu, before)
+        pressed = _solved(W, u, mu, fast)
         part = pressed * (1.0 + np.repeat(e, 3)) if k == 0 else pressed
         total += part
         u = u + W @ part

@@ -36,7 +36,19 @@ from flexmb.kernels.calls import (
     touch,
 )
 from flexmb.kernels.steps.contact_step import FREELY, HIT, PROBE, THROUGH
-from flexmb.kernels.steps.step import AFRESH, BEFORE, CHANGES, CONVERGED, DIVERGED, JAMMED, KNOWN, SIZE, USUAL, Scheme
+from flexmb.kernels.steps.step import (
+    AFRESH,
+    BEFORE,
+    CHANGES,
+    COMPLIANCES,
+    CONVERGED,
+    DIVERGED,
+    JAMMED,
+    KNOWN,
+    SIZE,
+    USUAL,
+    Scheme,
+)
 from flexmb.kernels.steps.touching import BOUNDARY
 from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STATES, STICKS, ExactContact
 from flexmb.mechanism.mechanism import Mechanism
@@ -468,13 +480,19 @@ class ContactRun(GeneralisedAlphaRun):
         contacts = [self._contact_of(k) for k in p.numbers.tolist()]
         restitution = np.where(-before[::3] > slow, [c.restitution for c in contacts], 0.0)
         friction, laws = [c.friction for c in contacts], [c.impact for c in contacts]
-        try:
-            impulses = impact_impulses(p.W, before, friction, restitution, laws)
-        except UnilateralError as error:
-            raise ConvergenceError(
-                f"At t = {self.t:.6g} no impulses were found for the impact of the contacts "
-                f"{', '.join(sorted({repr(c.name) for c in contacts}))} of {self.equations.mechanism.name!r}: {error}"
-            ) from error
+        scale = float(slow.max())
+        for compliance in COMPLIANCES:
+            W = p.W + compliance * np.trace(p.W) / len(p.W) * np.eye(len(p.W))
+            try:
+                impulses = impact_impulses(W, before, friction, restitution, laws, scale=scale)
+                break
+            except UnilateralError as error:
+                if compliance == COMPLIANCES[-1]:
+                    raise ConvergenceError(
+                        f"At t = {self.t:.6g} no impulses were found for the impact of the contacts "
+                        f"{', '.join(sorted({repr(c.name) for c in contacts}))} of {self.equations.mechanism.name!r}: "
+                        f"{error}"
+                    ) from error
         taken = -impulses * (before + 0.5 * p.W @ impulses)
         self._lost += float(taken.sum())
         self._record(contacts, taken.reshape(-1, 3).sum(axis=1), impulses[::3] != 0)

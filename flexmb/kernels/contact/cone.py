@@ -34,9 +34,9 @@ NO_RESPONSE = 1e-14
 """Response of a contact in a tangential direction, relative to that along the normal, which is replaced by this one."""
 WEAK = 1e-12
 """Response of a block relative to the mean, below which its natural map is scaled by this response."""
-ROUNDS, SWEEPS, NEWTONS, STAGNANT = 20, 20, 30, 12
-"""Rounds of sweeps and Newton iterations, their numbers in a round, and the Newton iterations without improvement after
-which a round ends."""
+ROUNDS, SWEEPS, NEWTONS, STAGNANT, IDLE = 20, 20, 30, 12, 6
+"""Rounds of sweeps and Newton iterations, their numbers in a round, the Newton iterations without improvement after
+which a round ends, and the rounds without one after which no further ones follow."""
 FIRST_CHECKS, CHECKS = 3, 4
 """Sweeps at the beginning after which the residual is evaluated every time, and the interval of evaluations later."""
 PROXIMAL = (1e-6, 1e-10, 1e-4)
@@ -218,10 +218,11 @@ def solve_cones(W, b, first, mu, low, high, tolerance, sweeps, r):
         rho[k] = 1.0 / max(rho[k], WEAK * mean, 1e-300)
     _velocities(W, b, r, u)
     residual = natural_map(first, mu, low, high, rho, u, r, f)
-    least, swept, iterated = residual, 0, 0
+    least, swept, iterated, idle_rounds = residual, 0, 0, 0
     for j in range(n):
         best[j] = r[j]
     for k in range(ROUNDS):
+        before = least
         for s in range(sweeps):
             if residual <= tolerance:
                 break
@@ -256,6 +257,7 @@ def solve_cones(W, b, first, mu, low, high, tolerance, sweeps, r):
         for j in range(n):
             r[j] = best[j]
         residual = least
-        if least <= tolerance:
+        idle_rounds = idle_rounds + 1 if least > 0.5 * before else 0
+        if least <= tolerance or idle_rounds >= IDLE:
             break
     return least, swept, iterated

@@ -112,7 +112,7 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
     weight_of_all = math.sqrt(flat.gravity[0] ** 2 + flat.gravity[1] ** 2 + flat.gravity[2] ** 2)
     for step in range(steps):
         now, afresh = functions[step], last[AFRESH] == 1.0
-        used, order, alpha_m = (start, 0, 0.0) if afresh else (scheme, int(last[ORDER]), scheme.alpha_m)
+        used = start if afresh else scheme
         gather(flat, motion.states, workspace, afresh)
         measured, believed = (0.0, SLOW) if afresh else believed_rate(last)
         quiet, changes, slip = 0.0, False, none
@@ -123,7 +123,10 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
             slip = workspace.touch_rate[: workspace.touch_count[0]].copy()
         while True:
             copy(motion.multipliers, multipliers)
-            predict(order, alpha_m, motion.vdot, motion.a, past, a)
+            if afresh:  # the accelerations of a short part before an impact may be those of a jolt
+                a[:] = 0.0
+            else:
+                predict(int(last[ORDER]), scheme.alpha_m, motion.vdot, motion.a, past, a)
             if flat.contact_state > 0:
                 predict_states(flat, h, motion.states, motion.state_rates, workspace)
             outcome, iterations, rate, later, X = newton(

@@ -55,6 +55,9 @@ SETTLED = 5
 """Number of the correction from which the multipliers are taken as converged. The multipliers of driven bodies still
 change when the positions do not, by their latest correction times the displacement of the mechanism since the
 evaluation of the matrix."""
+COMPLIANCES, SUFFICIENT = (0.0, 1e-6, 1e-4), 4
+"""Compliances of points of exact contacts, relative to their mean response: each next one is taken where no forces are
+found, or after a number of corrections."""
 REMEASURE = 20
 """Number of steps after which the contraction of the iteration is measured again."""
 
@@ -222,6 +225,7 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
     tolerance = max(scheme.tolerance * scale, ROUNDING)
     previous, slow, moved, unsettled = np.inf, True, 0.0, False
     touching, pushed, pressing = workspace.touch_count[0] > 0, null_rows, len(flat.skin_body) > 0
+    soft, enough = 0, 6 if not touching else 6 + SUFFICIENT * (len(COMPLIANCES) - 1)
     if pressing:
         begin_skins(flat, motion, kinematics, workspace)
     least = 1 if len(flat.friction_row) == 0 else 2  # friction depends on the multipliers, whose first change is large
@@ -266,8 +270,11 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
         if touching:
             if slow:
                 X, pushed = respond_to_touch(flat, workspace, null_rows, beta, compliance)
-            if not press(flat, workspace, X, pushed, gamma, w, x, change):
-                return JAMMED, iteration, rate, later, X
+            soft = max(soft, min((iteration - 1) // SUFFICIENT, len(COMPLIANCES) - 1))
+            while not press(flat, workspace, X, pushed, gamma, COMPLIANCES[soft], w, x, change):
+                if soft == len(COMPLIANCES) - 1:
+                    return JAMMED, iteration, rate, later, X
+                soft += 1
         if pressing and not press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, slow, x, change):
             return JAMMED, iteration, rate, later, X
         joint_velocities(flat, tree, kinematics, q, x, correction)
@@ -294,7 +301,7 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
         if size > tolerance and iteration > 3 and size > 0.7 * previous:
             if size < (1e3 * ROUNDING if iteration <= 6 else STALLED):  # round-off prevents further improvement
                 size = tolerance
-            elif iteration > 6:
+            elif iteration > enough:
                 return DIVERGED, iteration, rate, later, X
         elif (
             not unsettled

@@ -250,8 +250,12 @@ def _meet(ends, j, k):
 
 
 @njit(cache=True)
-def solve_island(W, b, first, mu, scale, r):
-    """Solve the cone problem of one island for `r` (n,), a guess; returns whether a solution was found."""
+def solve_island(W, b, first, mu, scale, compliance, r):
+    """Solve the cone problem of one island for `r` (n,), a guess; returns whether a solution was found.
+
+    The forces of more sliding points than carry a body are not determined, or change without limit with its motion. A
+    small `compliance` of all points, relative to their mean response, makes them unique; it is added to `W`.
+    """
     n = len(b)
     if n <= 3 and len(mu) == 1 and (n == 1 or mu[0] > 0.0):
         if n == 1:
@@ -259,10 +263,13 @@ def solve_island(W, b, first, mu, scale, r):
         else:
             stick_or_slip(W, 0, n, b[0], b[1], b[2], mu[0], r)
         return np.isfinite(r[0])
-    low, high = np.zeros(len(mu)), np.full(len(mu), np.inf)
-    target = CONES * scale
+    if compliance > 0.0:
+        mean = np.trace(W) / n
+        for i in range(n):
+            W[i, i] += compliance * mean
+    low, high, target = np.zeros(len(mu)), np.full(len(mu), np.inf), CONES * scale
     residual, _, _ = solve_cones(W, b, first, mu, low, high, target, 0 if n <= SMALL else SWEEPS, r)
-    if residual > target:
+    if residual > FAILED * scale:
         again = np.zeros(n)
         other, _, _ = solve_cones(W, b, first, mu, low, high, target, SWEEPS, again)
         if other < residual:
@@ -272,9 +279,10 @@ def solve_island(W, b, first, mu, scale, r):
 
 
 @njit(cache=True)
-def press(flat, workspace, X, changes, gamma, w, x, change):
-    """Correct the solution `x` (nv,), `change` (nr,) of a step by the forces of the touching points, for the velocities
-    `w` (nv,) before it. Returns False if no forces are found; `workspace.touch_count[1]` is then a point of them."""
+def press(flat, workspace, X, changes, gamma, compliance, w, x, change):
+    """Correct the solution `x` (nv,), `change` (nr,) of a step by the forces of the touching points, with the
+    `compliance` of `solve_island`, for the velocities `w` (nv,) before it. Returns False if no forces are found;
+    `workspace.touch_count[1]` is then a point of them."""
     n = workspace.touch_count[0]
     if n == 0:
         return True
@@ -313,7 +321,7 @@ def press(flat, workspace, X, changes, gamma, w, x, change):
         for k in range(size):
             mu[k] = workspace.touch_friction[members[k]]
         r = old.copy()
-        if scale > 0.0 and not solve_island(W, b, first[: size + 1], mu, scale, r):
+        if scale > 0.0 and not solve_island(W, b, first[: size + 1], mu, scale, compliance, r):
             count[1] = workspace.touch_point[members[0]]
             return False
         for i in range(height):

@@ -13,6 +13,7 @@ from flexmb.errors import MechanismError
 from flexmb.files import load_result, save_result
 from flexmb.kernels.contact.features import MOST_PAIRS, features_apart, list_features
 from flexmb.results.elements.exact import points_over_time
+from validation.stacked_boxes import falling
 
 G = 9.81
 
@@ -184,3 +185,12 @@ def test_rims_are_refused(other):
     shape = Cylinder(0.1, 0.5) if isinstance(other, Box) else Capsule(0.1, 0.5)
     with pytest.raises(MechanismError, match=r"no exact contact of a .*hull of a prism"):
         system.contact("c", other.on(system.ground.at((0, 0, 0))), shape.on(body.at((0, 0, 0))))
+
+
+@pytest.mark.long
+def test_boxes_that_slide_and_turn_on_each_other_come_to_rest():
+    """Of the up to 24 points at once, more slide than carry a box, so that Coulomb's law does not determine forces."""
+    fallen = flexmb.simulate(falling(4), 1.0, step=1e-3, output_step=0.01)
+    assert np.abs(fallen.w[-1]).max() < 1e-12
+    assert min(fallen.contact(contact.name).gap.min() for contact in fallen.mechanism.contacts) > -1e-10
+    assert fallen.ledger.imbalance < 1e-3

@@ -216,6 +216,7 @@ class ContactRun(GeneralisedAlphaRun):
             if size > SAME * h:
                 self._part(size, THROUGH)
                 self.t += size
+                hits = self._still(hits)
             self._modes()[self._breaking] = SLIDES
             self._breaking = self._breaking[:0]
             left -= size
@@ -279,6 +280,15 @@ class ContactRun(GeneralisedAlphaRun):
             self._part(size, PROBE)
             hits = hits[self.equations.workspace.point_gap[hits] <= self._reach]
         return size, hits
+
+    def _still(self, hits: np.ndarray) -> np.ndarray:
+        """The points `hits` at the end of the part that leads to them. Those of pairs of features are listed anew, as a
+        point of a contact need not hold the pair that it held when the part was tried."""
+        contacts, gaps = self.flat.point_contact, self._gaps()
+        listed = self.flat.contact_feature[contacts] >= 0
+        same = listed & np.isin(contacts, contacts[hits]) & (self._modes() == OPEN) & (gaps <= self._reach)
+        same[hits[~listed[hits]]] = True
+        return np.flatnonzero(same)
 
     def _first_hit(self, left: float, hits: np.ndarray, gap: float) -> float:
         """The part of `left` until the first of the points `hits`, whose least gap is now `gap`, hits. Points without

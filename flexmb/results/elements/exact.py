@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from flexmb.errors import MechanismError
 from flexmb.kernels.calls import feature_point, tangents
+from flexmb.kernels.contact.features import BORDER
 from flexmb.mechanism.contacts.element import points_of
 from flexmb.mechanism.contacts.exact import OPEN, ExactContact, point_states
 from flexmb.mechanism.mechanism import Mechanism
@@ -66,7 +67,8 @@ def points_over_time(motion: Motion, contact: ExactContact) -> PointsOverTime:
     force, velocity = np.zeros(shape), np.zeros(shape)
     for k in range(nt):
         A = a.axes[k]
-        found = _points(contact, pairs[k], A.T @ (b.position[k] - a.position[k]), A.T @ b.axes[k])
+        closed = own[k, :, 0] != OPEN
+        found = _points(contact, pairs[k], closed, A.T @ (b.position[k] - a.position[k]), A.T @ b.axes[k])
         for j, row in found.items():
             gap[k, j], point[k, j], normal[k, j] = -row[6], a.position[k] + A @ row[:3], A @ row[3:6]
             across = np.array(tangents(tuple(row[3:6].tolist()))) @ A.T
@@ -76,16 +78,21 @@ def points_over_time(motion: Motion, contact: ExactContact) -> PointsOverTime:
     return PointsOverTime(gap, own[:, :, 0] != OPEN, point, normal, force, velocity, b)
 
 
-def _points(contact: ExactContact, pairs: np.ndarray, d: np.ndarray, S: np.ndarray) -> dict[int, np.ndarray]:
+def _points(
+    contact: ExactContact, pairs: np.ndarray, closed: np.ndarray, d: np.ndarray, S: np.ndarray
+) -> dict[int, np.ndarray]:
     """The points of a contact by their numbers, rows as in flexmb/kernels/contact/shapes.py, in axes of the first
-    shape; `pairs` are the pairs of features of its points, if it has them."""
+    shape; `pairs` are the pairs of features of its points, if it has them. The last pair of an open point, which has
+    left its borders since, is none."""
     if not contact.features:
         return dict(enumerate(points_of(contact.numbers, d, S)[: contact.points]))
     n, found, placed = contact.numbers, {}, (tuple(d.tolist()), tuple(S.ravel().tolist()))
+    limit = BORDER * sum(contact.reach)
     for k, pair in enumerate(pairs.tolist()):
         if pair:
-            found[k] = np.empty(8)
-            feature_point(int(n[0]), n[1:4], int(n[4]), n[5:8], *placed, pair, found[k])
+            row = np.empty(8)
+            if feature_point(int(n[0]), n[1:4], int(n[4]), n[5:8], *placed, pair, row) <= limit or closed[k]:
+                found[k] = row
     return found
 
 

@@ -189,8 +189,12 @@ def test_rims_are_refused(other):
 
 @pytest.mark.long
 def test_boxes_that_slide_and_turn_on_each_other_come_to_rest():
-    """Of the up to 24 points at once, more slide than carry a box, so that Coulomb's law does not determine forces."""
-    fallen = flexmb.simulate(falling(4), 1.0, step=1e-3, output_step=0.01)
-    assert np.abs(fallen.w[-1]).max() < 1e-12
+    """Of the up to 24 points at once, more slide than carry a box, so that Coulomb's law does not determine forces.
+
+    What slides where depends on round-off: the last box comes to rest at 1.00 to 1.06. All boxes do long before the
+    end, and lie still then: their slip is below 1e-12, which counts as rest, so that they turn by less than 1e-11.
+    """
+    fallen = flexmb.simulate(falling(4), 2.0, step=1e-3, output_step=0.01)
+    assert np.abs(fallen.w[fallen.t > 1.9]).max() < 1e-11
     assert min(fallen.contact(contact.name).gap.min() for contact in fallen.mechanism.contacts) > -1e-10
     assert fallen.ledger.imbalance < 1e-3

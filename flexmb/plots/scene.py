@@ -8,6 +8,7 @@ import numpy as np
 import pyvista as pv
 
 from flexmb.drawn.joined import joined
+from flexmb.drawn.links import link_points, links_of
 from flexmb.drawn.surface import Surface, ground_shape, surfaces_of, world_points
 from flexmb.files.results.gltf_file import COLOURS, GROUND_COLOUR
 from flexmb.kernels.base.data import GROUND
@@ -31,6 +32,11 @@ ROOM = 1 - BESIDE_BAR[0]
 """Size of the model beside a colour bar, relative to its size in the whole picture."""
 FILLED = 0.9
 """Part of the picture that the motion fills."""
+WIRES = {
+    "spring": ("#52606d", 5), "cable": ("#8a5a2b", 5), "rod": (INK, 9), "element": ("#7b4ea3", 9),
+    "relation": ("#7b8794", 4), "curve": ("#52606d", 5),
+}  # fmt: skip
+"""Colours and widths (in pixels of a picture 1080 high) of the lines of what has no surface."""
 SAMPLES = 40
 """Number of stored times from which the space of a motion and its largest stress are found."""
 
@@ -41,6 +47,11 @@ def drawn(points: np.ndarray, triangles: np.ndarray) -> pv.PolyData:
         return pv.PolyData(np.asarray(points, dtype=np.float32))
     faces = np.column_stack([np.full(len(triangles), 3), triangles]).ravel()
     return pv.PolyData(np.asarray(points, dtype=np.float32), faces)
+
+
+def wire(points: np.ndarray) -> pv.PolyData:
+    """A line through points (n, 3) for a plotter."""
+    return pv.PolyData(np.asarray(points, dtype=np.float32), lines=np.array([len(points), *range(len(points))]))
 
 
 def labelled(points: np.ndarray, labels: Sequence[str]) -> pv.PolyData:
@@ -84,7 +95,8 @@ def stress_title(mechanism: Mechanism) -> str:
 
 
 class MovingScene:
-    """The bodies of a mechanism in a plotter; `move` takes them to a configuration.
+    """The bodies of a mechanism in a plotter, with the lines of springs, cables, rods, relations and curves; `move`
+    takes them to a configuration.
 
     - `show_stress` colours bodies that have stresses by the von Mises stress, `show_labels` writes the names of the
       bodies beside them, `show_part` hides or shows a body.
@@ -111,6 +123,15 @@ class MovingScene:
         ground = ground_shape(mechanism)
         if ground is not None:
             plotter.add_mesh(drawn(*ground), color=GROUND_COLOUR, name="ground")
+        self.links = links_of(mechanism)
+        self.wires = [wire(points) for points in link_points(mechanism, self.links, sample[0])]
+        for link, mesh in zip(self.links, self.wires, strict=True):
+            colour, width = WIRES[link.sort]
+            width *= plotter.window_size[1] / 1080
+            plotter.add_mesh(
+                mesh, color=colour, line_width=width, render_lines_as_tubes=True, reset_camera=False,
+                name=f"{link.sort} {link.name}",
+            )  # fmt: skip
         self._frame(sample)
 
     def _all(self) -> Sequence[tuple[int, Surface]]:
@@ -153,6 +174,7 @@ class MovingScene:
             for k, surface in self._all():
                 points = world_points(self.mechanism, k, surface, shown, self.magnification)
                 places.append(points[:: max(1, len(points) // 300)])
+            places += link_points(self.mechanism, self.links, shown, self.magnification)
         look_at(self.plotter, np.concatenate(places).astype(float), self.up)
 
     def show_stress(self, stressed: bool) -> None:
@@ -200,6 +222,9 @@ class MovingScene:
             self.meshes[k].point_data.active_normals = surface.normals_at(points)
             if self.stressed and surface.stress_rows is not None:
                 self.meshes[k].point_data[STRESS] = surface.stress(self.eta(k, q))
+        lines = link_points(self.mechanism, self.links, shown, self.magnification)
+        for mesh, points in zip(self.wires, lines, strict=True):
+            mesh.points = points.astype(np.float32)
         if self.labels is not None:
             self.labels.points = np.array(
                 [self._beside(k, np.asarray(mesh.points)) for k, mesh in enumerate(self.meshes)], dtype=np.float32

@@ -51,6 +51,7 @@ from flexmb.kernels.base.dense import FAST, add_coupled, add_transposed, copy, s
 from flexmb.kernels.base.exponential import commuted_back
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.elements import element_transposed
+from flexmb.kernels.derivatives.lines import add_lines_transposed
 from flexmb.kernels.equations.bodies import (
     add_elastic_inertia,
     inertia_at,
@@ -455,12 +456,14 @@ def _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, sc
     nj, nr = flat.joint_rows, len(flat.row_kind)
     G, efforts, wrenches = workspace.G, workspace.efforts, workspace.wrenches
     forces = scratch.forces
-    copy(workspace.loads, forces)
+    forces[:] = 0.0
+    add_wrenches(flat, wrenches, kinematics, scratch.body, forces)
     add_row_forces(flat, G, efforts, forces)
     _add_change_of_forces(
         flat, 0, True, q, y, functions, angles, wrenches, efforts, kinematics, displaced, scratch, -1.0, to_q
     )
     _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, to_q)
+    add_lines_transposed(flat, q, w, y, functions, kinematics, to_q, to_w)
     if nr == nj:
         return
     powers, damped = scratch.rates, len(flat.element_row) > 0

@@ -31,14 +31,20 @@ FLOW, WIND = 0, 1
 
 
 @njit(cache=True)
+def pace_of(flat, k, functions):
+    """The factor of line `k` at the instant of `functions`, and its rate."""
+    f = flat.line_function[k]
+    return (functions[f, 0], functions[f, 1]) if f >= 0 else (1.0, 0.0)
+
+
+@njit(cache=True)
 def line_force(flat, k, q, w, functions, kinematics, out):
     """Add the generalised forces of line `k` to `out` (nv,). The attitudes of the bodies must be set."""
     b, first, last = flat.line_body[k], flat.line_station[k], flat.line_station[k + 1]
     m, qs, vs = flat.modes[b], flat.q_start[b] + 7, flat.v_start[b]
     eta, rate = q[qs : qs + m], w[vs + 6 : vs + 6 + m]
     v, omega, number = load3(w, vs), load3(w, vs + 3), flat.line_numbers[k]
-    f = flat.line_function[k]
-    factor, change = (functions[f, 0], functions[f, 1]) if f >= 0 else (1.0, 0.0)
+    factor, change = pace_of(flat, k, functions)
     air = scale(factor, rotate_inv(matrix(kinematics.attitude, b), load3(number, 3)))
     speed, faster, mass = factor * number[1], change * number[1], number[0]
     for s in range(first, last):

@@ -12,7 +12,7 @@ from flexmb.kernels.derivatives.adjoint import Track
 from flexmb.mechanism.compile import compiled, part_of
 from flexmb.simulation.recorded import Recording
 from flexmb.spatial.layout import elastic_places
-from flexmb.study.gradients.rates import BENDING, Rates
+from flexmb.study.gradients.rates import BENDING, LINES, Rates
 
 BODY = ("mass", "s0", "J0", "rest_Mrr", "rest_Mre")
 ROW = ("row_stiffness", "row_damping", "row_offset")
@@ -81,7 +81,8 @@ def by_laws(flat: CompiledModel) -> CompiledModel:
     none = {
         name: np.zeros_like(getattr(flat, name)) for name in ("row_stiffness", "row_damping", "row_law", "row_store")
     }
-    return pointed(CompiledModel(**{**fields_of(flat), **none, "row_function": np.full_like(flat.row_function, -1)}))
+    none |= {"row_function": np.full_like(flat.row_function, -1), "line_kind": flat.line_kind[:0]}
+    return pointed(CompiledModel(**{**fields_of(flat), **none}))
 
 
 def without_laws(flat: CompiledModel) -> CompiledModel:
@@ -142,7 +143,7 @@ class Work:
             slope += self._slopes(int(k)) @ np.concatenate(own)
         slope += self._coupled(rates) + self._laws(rates)
         rows, loads = self._rows(rates), self._loads(rates)
-        if len(bodies) or len(rows) or len(loads):
+        if len(bodies) or len(rows) or len(loads) or self._lines(rates):
             slope += self._difference(rates, bodies, rows, loads)
         return float(slope)
 
@@ -199,8 +200,13 @@ class Work:
         change = _changing(d, ("load_wrench",), len(flat.load_marker)) | _moved_markers(flat, d)[flat.load_marker]
         return np.flatnonzero(change | np.isin(flat.load_function, list(rates.functions)))
 
+    def _lines(self, rates: Rates) -> bool:
+        """Whether fluid in pipes or wind changes."""
+        moved = np.isin(self._flat.line_function, list(rates.functions)).any()
+        return bool(moved) or any(name in rates.arrays for name in LINES)
+
     def _difference(self, rates: Rates, bodies: np.ndarray, rows: np.ndarray, loads: np.ndarray) -> float:
-        """The derivative due to some bodies, rows and loads, by evaluation on both sides of the parameter.
+        """The derivative due to some bodies, rows and loads, and to all lines, by evaluation on both sides.
 
         If they are not linear in the changed numbers, two distances are used.
         """
@@ -220,7 +226,7 @@ class Work:
             )
         )
         mu, out = np.ascontiguousarray(self._mu[:, joint]), np.zeros(len(self._flat.weight))
-        acting = len(rows) + len(loads)
+        acting = len(rows) + len(loads) + self._lines(rates)
 
         def central(size: float) -> float:
             table = self._recording.functions[: len(self._y)]

@@ -24,7 +24,7 @@ def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
 def refuse_without_derivatives(mechanism: Mechanism) -> None:
     """Raise `MechanismError` or `ControllerError` when parts of a mechanism have no derivatives in the direct and the
     adjoint method."""
-    refuse(mechanism, "The adjoint or direct method", includes=SMOOTH - {"lines", "velocity matrices"} | {"new states"})
+    refuse(mechanism, "The adjoint or direct method", includes=SMOOTH - {"velocity matrices"} | {"new states"})
 
 
 def require_alike(a: Mechanism, b: Mechanism) -> None:
@@ -51,6 +51,10 @@ def require_alike(a: Mechanism, b: Mechanism) -> None:
         "signal_index",
         "row_command",
         "load_command",
+        "line_kind",
+        "line_body",
+        "line_function",
+        "line_station",
     )
     for name in (*structure, *further):
         if not np.array_equal(getattr(x, name), getattr(y, name)):

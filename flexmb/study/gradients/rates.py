@@ -17,16 +17,18 @@ from flexmb.study.gradients.held import held_by
 from flexmb.study.gradients.model import Model, mechanism_of, require_alike
 from flexmb.study.gradients.scales import scale_of
 
+LINES = ("line_numbers", "station_point", "station_tangent", "station_length", "station_rows", "station_slopes")
+"""Arrays of fluid in pipes and of wind."""
 NUMBERS = (
     "gravity", "mass", "s0", "J0", "rest_Mrr", "rest_Mre", "rest_moments", "rest_chol", "linear", "quadratic",
     "stiffness", "damping", "marker_point", "marker_axes", "marker_rows", "marker_second",
     "row_stiffness", "row_damping", "row_offset", "term_factor", "load_wrench", "element_parameters",
-    "control_parameters", "signal_given",
+    "control_parameters", "signal_given", *LINES,
 )  # fmt: skip
 """Arrays of `CompiledModel` that parameters may change."""
 DERIVED = ("rest_Mrr", "rest_Mre", "rest_moments", "rest_chol")
 """Arrays that are computed from others."""
-BENDING = ("s0", "J0", "linear", "quadratic", "marker_point", "marker_axes", "marker_rows", "marker_second")
+BENDING = ("s0", "J0", "linear", "quadratic", "marker_point", "marker_axes", "marker_rows", "marker_second", *LINES)
 """Arrays on which residuals depend nonlinearly."""
 ROUNDING = 1e-13
 """Differences of numbers, relative to their scales (flexmb/study/gradients/scales.py), that are round-off."""

@@ -15,6 +15,8 @@ OWN = (
     "element_parameters",
     "control_parameters",
     "signal_given",
+    "line_numbers",
+    "station_length",
 )
 """Numbers whose scale is their own size, independently of their neighbours."""
 
@@ -34,9 +36,9 @@ def scale_of(name: str, mechanism: Mechanism) -> np.ndarray:
         return size
     if name == "row_offset":
         return np.maximum(size, np.where(np.isin(flat.row_kind, (0, 3)), length, 1.0))
-    if name == "marker_axes":
+    if name in ("marker_axes", "station_tangent"):
         return np.ones_like(value)
-    if name == "marker_point":
+    if name in ("marker_point", "station_point"):
         return np.full_like(value, length)
     if name in ("s0", "J0"):
         power = 1 if name == "s0" else 2

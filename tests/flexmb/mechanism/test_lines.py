@@ -205,8 +205,6 @@ def test_what_cannot_be_is_refused_by_name():
     system = sprinkler()
     with pytest.raises(MechanismError, match=r"energy-momentum' does not include fluid.*'water'"):
         flexmb.simulate(system, 0.1, method="energy-momentum", step=0.01)
-    with pytest.raises(MechanismError, match=r"direct method does not include fluid.*'water'"):
-        flexmb.study.adjoint_gradient(lambda speed: sprinkler(speed), {"speed": 2.0}, "rate:pivot", 0.1, step=0.01)
     fine = {"mass_per_length": 1.0, "speed": 1.0}
     for points, options, message in (
         ([(0, 0, 0)], fine, "at least two points"),

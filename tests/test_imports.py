@@ -19,6 +19,7 @@ ROOMS = (
     "fem.elements",
     "fem.mesh",
     "fem.dof_map",
+    "fem.linear_algebra.threads",
     "fem.linear_algebra.factorisations",
     "fem.linear_algebra",
     "fem.interface",

@@ -12,6 +12,7 @@ ROOMS = (
     "fem.renamed",
     "fem.shown",
     "fem.user_files",
+    "fem.axes",
     "fem.material",
     "fem.beam",
     "fem.sections",

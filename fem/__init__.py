@@ -1,6 +1,8 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
 from fem.analysis.steps import StepResult, solve_step
+from fem.axes.cylindrical import CylindricalAxes
+from fem.axes.sides import SideAxes
 from fem.beam import Beam, Section, Truss
 from fem.dof_map import DofMap
 from fem.errors import (
@@ -48,6 +50,7 @@ __all__ = [
     "BeamTable",
     "CellBlock",
     "ConvergenceError",
+    "CylindricalAxes",
     "DofMap",
     "Equation",
     "FactorisationError",
@@ -72,6 +75,7 @@ __all__ = [
     "RigidLink",
     "Section",
     "Shell",
+    "SideAxes",
     "SlowSolverWarning",
     "SolverOptions",
     "Spring",

@@ -5,6 +5,7 @@ from fem.axes.cylindrical import CylindricalAxes
 from fem.axes.sides import SideAxes
 from fem.beam import Beam, Section, Truss
 from fem.dof_map import DofMap
+from fem.drawn_sections.draw import drawn_section
 from fem.errors import (
     ConvergenceError,
     FactorisationError,
@@ -87,6 +88,7 @@ __all__ = [
     "beam_mass",
     "beam_stiffness",
     "check_mesh",
+    "drawn_section",
     "drop_unused_nodes",
     "fix_orientation",
     "gravity",

@@ -21,6 +21,7 @@ ROOMS = (
     "fem.mesh",
     "fem.drawn_sections",
     "fem.dof_map",
+    "fem.linear_algebra.threads",
     "fem.linear_algebra.factorisations",
     "fem.linear_algebra",
     "fem.interface",

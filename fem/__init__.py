@@ -1,8 +1,11 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
 from fem.analysis.steps import StepResult, solve_step
+from fem.axes.cylindrical import CylindricalAxes
+from fem.axes.sides import SideAxes
 from fem.beam import Beam, Section, Truss
 from fem.dof_map import DofMap
+from fem.drawn_sections.draw import drawn_section
 from fem.errors import (
     ConvergenceError,
     FactorisationError,
@@ -48,6 +51,7 @@ __all__ = [
     "BeamTable",
     "CellBlock",
     "ConvergenceError",
+    "CylindricalAxes",
     "DofMap",
     "Equation",
     "FactorisationError",
@@ -72,6 +76,7 @@ __all__ = [
     "RigidLink",
     "Section",
     "Shell",
+    "SideAxes",
     "SlowSolverWarning",
     "SolverOptions",
     "Spring",
@@ -83,6 +88,7 @@ __all__ = [
     "beam_mass",
     "beam_stiffness",
     "check_mesh",
+    "drawn_section",
     "drop_unused_nodes",
     "fix_orientation",
     "gravity",

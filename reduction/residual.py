@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 from scipy.linalg.lapack import dpotrf
 
 from fem.errors import MatrixError
+from fem.linear_algebra.threads import one_openblas_thread
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.solutions.free_compliance import free_compliance, nodal_forces
@@ -57,6 +58,7 @@ class ResidualCompliance:
         self.nodes.setflags(write=False)
 
 
+@one_openblas_thread()
 def residual_compliance(model: Model, basis: Basis) -> ResidualCompliance:
     """The residual compliance (1) of all surfaces of `model` for `basis`.
 

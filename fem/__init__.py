@@ -22,6 +22,7 @@ from fem.errors import (
 )
 from fem.exchange.matrices import matrices_of, read_matrices, write_matrices
 from fem.files.ansys_matrices import read_ansys
+from fem.files.cad import mesh_cad
 from fem.files.matrix_files import read_abaqus, read_calculix, read_matrix_market
 from fem.files.matrix_record import ImportedMatrices
 from fem.files.mesh_files import read_mesh, read_steps, write_mesh
@@ -96,6 +97,7 @@ __all__ = [
     "join",
     "matrices_of",
     "merge_nodes",
+    "mesh_cad",
     "nearest",
     "on_cylinder",
     "on_plane",

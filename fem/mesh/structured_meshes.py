@@ -154,6 +154,8 @@ class SpurGear:
     - `addendum`, `dedendum`, `fillet`: height above and depth below the pitch circle, and radius of the tips of the
       rack, in modules.
     - `thinning`: length by which a tooth at the pitch circle is thinner than half the pitch, for backlash.
+    - `relief`: length, along the circle, by which each flank lies behind the involute at the tip; a parabola begins
+      `relief_height` modules below the tip, so that teeth do not meet with their corners under load.
 
     Units: the user's.
 
@@ -171,14 +173,18 @@ class SpurGear:
     dedendum: float = 1.25
     fillet: float = 0.38
     thinning: float = 0.0
+    relief: float = 0.0
+    relief_height: float = 0.5
 
     def __post_init__(self) -> None:
-        sizes = (self.teeth, self.module, self.width, self.addendum, self.dedendum, self.fillet)
+        sizes = (self.teeth, self.module, self.width, self.addendum, self.dedendum, self.fillet, self.relief_height)
         angled = 0 < self.pressure_angle < 0.5 * math.pi
-        if not (min(sizes) > 0 and self.fillet < self.dedendum and angled and 0 <= self.thinning < np.inf):
+        removed = 0 <= self.thinning < np.inf and 0 <= self.relief < np.inf
+        if not (min(sizes) > 0 and self.fillet < self.dedendum and angled and removed):
             raise MeshError(
-                "A spur gear needs positive teeth, module, width, addendum, dedendum and fillet, a fillet below the "
-                f"dedendum, a pressure angle between 0 and pi/2 (rad) and thinning >= 0; found {self}."
+                "A spur gear needs positive teeth, module, width, addendum, dedendum, fillet and height of the relief, "
+                "a fillet below the dedendum, a pressure angle between 0 and pi/2 (rad), thinning and relief >= 0; "
+                f"found {self}."
             )
         sine, m = math.sin(self.pressure_angle), self.module
         reach = self.dedendum - self.fillet * (1.0 - sine)
@@ -226,10 +232,12 @@ class SpurGear:
         return 2.0 * math.pi / self.teeth
 
     def half_angle(self, radius: float) -> float:
-        """Half of the angle (rad) that the involutes of a tooth include at a radius of at least the base radius."""
+        """Half of the angle (rad) that the flanks of a tooth include at a radius of at least the base radius."""
         roll = math.sqrt(max((radius / self.base_radius) ** 2 - 1.0, 0.0))
         involute = math.tan(self.pressure_angle) - self.pressure_angle - roll + math.atan(roll)
-        return 0.25 * self.pitch - 0.5 * self.thinning / self.pitch_radius + involute
+        height = self.relief_height * self.module
+        relieved = self.relief * max(1.0 - (self.tip_radius - radius) / height, 0.0) ** 2 / radius
+        return 0.25 * self.pitch - 0.5 * self.thinning / self.pitch_radius + involute - relieved
 
     @property
     def _rack(self) -> tuple[float, float]:

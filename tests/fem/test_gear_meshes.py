@@ -1,6 +1,7 @@
 """Meshes of spur gears: involutes, fillets against a rack that cuts them, sets, and refusals."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,6 +65,14 @@ def test_nodes_of_flanks_are_on_involutes_with_equal_faces():
     assert thickness == pytest.approx(0.5 * math.pi * GEAR.module - GEAR.thinning, rel=1e-12)
 
 
+def test_tips_are_relieved_by_a_parabola():
+    relieved = replace(GEAR, relief=0.02, relief_height=0.4)
+    tip, start = GEAR.tip_radius, GEAR.tip_radius - 0.4 * GEAR.module
+    for radius, part in ((tip, 1.0), (0.5 * (tip + start), 0.25), (start, 0.0), (GEAR.pitch_radius, 0.0)):
+        behind = (GEAR.half_angle(radius) - relieved.half_angle(radius)) * radius
+        assert behind == pytest.approx(0.02 * part, abs=1e-12)
+
+
 def test_a_whole_gear_closes():
     mesh = spur_gear(GEAR, (4, 4, 4, 2, 1), rim=2.0)
     assert not fem.check_mesh(mesh).findings
@@ -84,6 +93,7 @@ def test_a_whole_gear_closes():
         ({"fillet": 0.6}, r"no room .* at most 0\.4719"),
         ({"addendum": 2.0}, "points below their tips"),
         ({"module": 0.0}, "positive teeth"),
+        ({"relief": -0.1}, "relief >= 0"),
         ({"fillet": 1.3}, "a fillet below the dedendum"),
     ],
 )

@@ -408,3 +408,33 @@ def test_loads_are_accepted_together(tmp_path):
     mesh = plate(tmp_path, "FORCE,3,1,,1.,0.,0.,1.\nPLOAD4,3,1,2.\nGRAV,3,,9.8,0.,0.,-1.\n", loud=False)
     assert {u.keyword for u in mesh.unread} == {"FORCE", "PLOAD4", "GRAV"}
     assert read(tmp_path, (tmp_path / "part.bdf").read_text(), ignore=["LOAD"]).unread == ()
+
+
+SHAPES = {  # dimensions; area, moments of inertia about y and z
+    "I": ("1.,.5,.4,.05,.1,.08", 0.5 * 0.1 + 0.4 * 0.08 + 0.82 * 0.05, (0.1 * 0.5**3 + 0.08 * 0.4**3 + 0.82 * 0.05**3) / 12),
+    "I1": (".4,.1,.8,1.", 0.1 * 0.8 + 0.2 * 0.5, (0.2 * 0.5**3 + 0.8 * 0.1**3) / 12),
+    "CHAN": (".5,1.,.05,.1", 2 * 0.5 * 0.1 + 0.8 * 0.05, None), "CHAN1": (".45,.05,.8,1.", 2 * 0.5 * 0.1 + 0.8 * 0.05, None),
+    "CHAN2": (".1,.1,.5,1.", 2 * 0.05 + 0.8 * 0.1, None), "T": (".6,.8,.1,.05", 0.06 + 0.7 * 0.05, (0.1 * 0.6**3 + 0.7 * 0.05**3) / 12),
+    "T1": (".6,.5,.1,.05", 0.06 + 0.5 * 0.05, None), "T2": (".6,.8,.1,.05", 0.06 + 0.7 * 0.05, (0.1 * 0.6**3 + 0.7 * 0.05**3) / 12),
+    "CROSS": (".6,.1,.8,.05", 0.08 + 0.6 * 0.05, (0.75 * 0.1**3 + 0.05 * 0.7**3) / 12), "H": (".5,.2,.8,.1", 0.16 + 0.05, None),
+    "BOX": (".6,.8,.1,.05", 0.48 - 0.5 * 0.6, (0.8 * 0.6**3 - 0.6 * 0.5**3) / 12), "BOX1": (".6,.8,.1,.1,.05,.05", 0.48 - 0.5 * 0.6, (0.8 * 0.6**3 - 0.6 * 0.5**3) / 12),
+    "HAT": (".5,.05,.4,.2", 0.4 * 0.05 + 2 * 0.4 * 0.05 + 2 * 0.25 * 0.05, None), "TUBE2": (".5,.1", np.pi * (0.25 - 0.16), np.pi * (0.5**4 - 0.4**4) / 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_of_sections(shape, tmp_path):
+    """PBARL: area, and the moment of inertia about y where it has a plain formula; unsymmetric PBEAML is refused."""
+    sizes, area, inertia = SHAPES[shape]
+    words = sizes.split(",")
+    first, rest = ",".join(words[:8]), ",".join(words[8:])
+    section = f"PBARL,5,1,,{shape},,,,,+\n+,{first}\n" + (f",{rest}\n" if rest else "")
+    model = fem.Model(bar(tmp_path, section=section))
+    found = model.materials[0].section
+    assert found.area == pytest.approx(area, rel=1e-9)
+    if inertia is not None:
+        assert found.Iy == pytest.approx(inertia, rel=1e-9)
+    assert found.shear_centre == (0.0, 0.0)
+    beams = bar(tmp_path, section=section.replace("PBARL", "PBEAML"), card="CBEAM,{},5,{},{},0.,1.,0.\n", loud=False)
+    beside = shape in ("CHAN", "CHAN1", "CHAN2", "T", "T1", "T2", "HAT", "I")
+    assert (fem.Model(beams, fem.Beam(STEEL, found)).unread != ()) == beside

@@ -1,10 +1,13 @@
 """Materials and sections of beams of a Nastran deck: MAT1; PBAR, PBARL, PBEAM, PBEAML."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from fem.beam import Section
+from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MeshError
 from fem.files.nastran.cards import Card
 from fem.material import Material
@@ -79,13 +82,57 @@ def _is_set(text: str) -> bool:
     return Card("", [text], "", 0, "").real(1) != 0
 
 
+Box = tuple[float, float, float, float]
+
+
+def _i(height: float, low: float, high: float, web: float, low_wall: float, high_wall: float) -> list[Box]:
+    walls = [(0.0, -low / 2, low_wall, low / 2), (height - high_wall, -high / 2, height, high / 2)]
+    return [*walls, (0.0, -web / 2, height, web / 2)]
+
+
+def _channel(width: float, height: float, web: float, flange: float) -> list[Box]:
+    return [(0.0, 0.0, height, web), (0.0, 0.0, flange, width), (height - flange, 0.0, height, width)]
+
+
+def _hollow(width: float, height: float, top: float, bottom: float, left: float, right: float) -> list[Box]:
+    sides = [(0.0, 0.0, height, left), (0.0, width - right, height, width)]
+    return [*sides, (0.0, 0.0, bottom, width), (height - top, 0.0, height, width)]
+
+
+_SHAPES: dict[str, tuple[int, Callable[..., list[Box]]]] = {
+    "I": (6, _i),
+    "I1": (4, lambda a, web, d, h: _i(h, a + web, a + web, web, (h - d) / 2, (h - d) / 2)),
+    "CHAN": (4, _channel),
+    "CHAN1": (4, lambda a, web, d, h: _channel(a + web, h, web, (h - d) / 2)),
+    "CHAN2": (4, lambda t, low, h, w: [(0.0, 0.0, h, t), (0.0, w - t, h, w), (0.0, 0.0, low, w)]),
+    "T": (4, lambda w, h, f, web: [(h - f, -w / 2, h, w / 2), (0.0, -web / 2, h, web / 2)]),
+    "T1": (4, lambda h, w, f, web: [(-h / 2, 0.0, h / 2, f), (-web / 2, -w, web / 2, f)]),
+    "T2": (4, lambda w, h, f, web: [(0.0, -w / 2, f, w / 2), (0.0, -web / 2, h, web / 2)]),
+    "CROSS": (4, lambda a, w, h, t: [(-h / 2, -w / 2, h / 2, w / 2), (-t / 2, -(a + w) / 2, t / 2, (a + w) / 2)]),
+    "H": (4, lambda d, w, h, t: [
+        (-h / 2, d / 2, h / 2, (d + w) / 2), (-h / 2, -(d + w) / 2, h / 2, -d / 2),
+        (-t / 2, -(d + w) / 2, t / 2, (d + w) / 2),
+    ]),
+    "BOX": (4, lambda w, h, level, upright: _hollow(w, h, level, level, upright, upright)),
+    "BOX1": (6, _hollow),
+    "HAT": (4, lambda h, t, w, brim: [
+        (h - t, -w / 2, h, w / 2), (0.0, -w / 2, h, t - w / 2), (0.0, w / 2 - t, h, w / 2),
+        (0.0, -w / 2 - brim, t, t - w / 2), (0.0, w / 2 - t, t, w / 2 + brim),
+    ]),
+}  # fmt: skip
+"""For each type the number of its dimensions, and the rectangles (y, z of two corners) of which it consists."""
+_ROUND = {"ROD": 1, "TUBE": 2, "TUBE2": 2, "BAR": 2}
+
+
 def _shaped(card: Card) -> tuple[Section, float]:
-    """Section and mass per length of PBARL and PBEAML: group, type and dimensions; DIM1 is along z of the beam, DIM2
-    along y."""
+    """Section and mass per length of PBARL and PBEAML: group, type and dimensions; z of the beam is level, y upright.
+
+    The line of a CBAR is that of the centroids, and the shear centre is on it; a CBEAM follows the shear centres.
+    """
     kind = card.text_at(4).upper()
-    count = {"BAR": 2, "ROD": 1, "TUBE": 2, "BOX": 4}.get(kind, 0)
+    count = _ROUND.get(kind) or _SHAPES.get(kind, (0,))[0]
     if not count:
-        raise MeshError(f"a section of the type {kind!r}; BAR, ROD, TUBE and BOX are read")
+        raise MeshError(f"a section of the type {kind!r}; {', '.join([*_ROUND, *_SHAPES])} are read")
     size = [card.real(9 + k) for k in range(count)]
     first = 9 + count
     mass = card.real(first, 0.0)
@@ -96,12 +143,25 @@ def _shaped(card: Card) -> tuple[Section, float]:
             raise MeshError("a beam whose section varies")
         first += 3 + count
     try:
-        if kind == "BAR":
-            return Section.rectangle(size[1], size[0]), mass
-        if kind == "BOX":
-            if size[2] != size[3]:
-                raise MeshError("walls that differ")
-            return Section.box(size[1], size[0], size[2]), mass
-        return Section.tube(2 * size[0], 2 * size[1] if kind == "TUBE" else 0.0), mass
+        section = _made(kind, size)
     except MaterialError as error:
         raise MeshError(str(error)) from None
+    if card.name == "PBEAML" and max(map(abs, section.shear_centre)) > 1e-6 * section.area**0.5:
+        raise MeshError(f"a section ({kind}) whose shear centre is not its centroid")
+    return replace(section, shear_centre=(0.0, 0.0), drawn_centroid=(0.0, 0.0)), mass
+
+
+@cache
+def _drawn(kind: str, size: tuple[float, ...]) -> Section:
+    return section_of_rectangles(_SHAPES[kind][1](*size))
+
+
+def _made(kind: str, size: list[float]) -> Section:
+    if kind == "BAR":
+        return Section.rectangle(size[1], size[0])
+    if kind == "BOX" and size[2] == size[3]:
+        return Section.box(size[1], size[0], size[2])
+    if kind in _ROUND:
+        inner = {"ROD": 0.0, "TUBE": size[-1], "TUBE2": size[0] - size[-1]}[kind]
+        return Section.tube(2 * size[0], 2 * inner)
+    return _drawn(kind, tuple(size))

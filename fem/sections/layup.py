@@ -40,6 +40,11 @@ class Ply:
             raise MaterialError(f"A ply's thickness must be positive and finite; found {self.thickness}.")
         if not np.isfinite(self.angle):
             raise MaterialError(f"A ply's angle must be finite, in degrees; found {self.angle}.")
+        if self.material.axes is not None:
+            raise MaterialError(
+                f"Material {self.material.name!r} has axes of its own, which are for solids: give them as the "
+                "x_axis of the shell."
+            )
         C = self.material.elasticity
         coupling = np.abs(C[np.ix_([0, 1, 2, 3], [4, 5])]).max()
         if coupling > COUPLED * C[0, 0]:

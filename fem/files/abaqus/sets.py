@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fem.axes.cylindrical import CylindricalAxes
 from fem.elements import LINE, TRUSS
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Axes, Constraints
@@ -18,7 +19,7 @@ from fem.files.abaqus.lumped import lumped_elements
 from fem.files.abaqus.materials import DeckMaterial
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.steps import read_steps
-from fem.matrices.cell_matrices import VOIGT, elasticity_tensor
+from fem.matrices.cell_matrices import VOIGT, elasticity_tensor, turned_elasticity
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
 from fem.user_files import IncludedFiles
@@ -156,10 +157,11 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
         source = replace(section.source, keyword="MATERIAL") if known is None else known.source
         material = known or DeckMaterial(source)
         name, C, wrong = deck.spelling.get(section.material, section.material), material.elasticity, material.wrong
+        about: CylindricalAxes | None = None
         try:
             axes = constraints.orientation(section.orientation)
             if axes is not None and C is not None:
-                C, name = _turned(C, axes), f"{name}, orientation {section.orientation}"
+                (C, about), name = _turned(C, axes), f"{name}, orientation {section.orientation}"
         except MeshError as error:
             deck.unread.append(replace(section.source, text=f"{section.source.text} (not obeyed: {error})"))
         if material.warm is not None:
@@ -175,33 +177,27 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
             if not len(cells):
                 continue
         if deck.expand:  # solids have no sections
-            yield Declared(name, C, material.density, source, cells, wrong=wrong)
+            yield Declared(name, C, material.density, source, cells, wrong=wrong, axes=about)
         else:
-            yield Declared(name, C, material.density, source, cells, section.thickness, section.offset, beam, wrong)
+            common = (name, C, material.density, source, cells, section.thickness, section.offset, beam, wrong)
+            yield Declared(*common, axes=about)
 
 
-def _turned(C: np.ndarray, axes: Axes) -> np.ndarray:
-    """The elasticity in the axes of the mesh of a material with axes of its own. Refuses axes that vary in space, where
-    that matters."""
+def _turned(C: np.ndarray, axes: Axes) -> tuple[np.ndarray, CylindricalAxes | None]:
+    """The elasticity in the axes of the mesh of a material with axes of its own; beside its axes, where these vary in
+    space and that matters."""
     c = elasticity_tensor(C)
-    R = axes.at(axes.a + axes.b)
     if axes.cylindrical:
-        turned = _rotated(c, _turn_about_z(1.0))
-        if np.abs(turned - c).max() > 1e-9 * np.abs(c).max():
-            raise MeshError("cylindrical axes of a material that is not the same in all directions across the axis")
+        turn = np.deg2rad(57.0)
+        R = np.array([[np.cos(turn), np.sin(turn), 0], [-np.sin(turn), np.cos(turn), 0], [0, 0, 1]])
+        if np.abs(turned_elasticity(c, R) - c).max() > 1e-9 * np.abs(c).max():
+            a, b = (tuple(v.tolist()) for v in (axes.a, axes.b - axes.a))
+            return C, CylindricalAxes((a[0], a[1], a[2]), (b[0], b[1], b[2]), axes.turn, axes.turned_about)
         R = axes.at(axes.a + np.linalg.svd((axes.b - axes.a)[None])[2][1])
-    t = _rotated(c, R)
-    return np.array([[t[i, j, k, l] for k, l in VOIGT] for i, j in VOIGT])
-
-
-def _rotated(c: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """A tensor whose components are along the rows of `R`, along the axes of the mesh."""
-    return np.asarray(np.einsum("abcd,ai,bj,ck,dl->ijkl", c, R, R, R, R, optimize=True))
-
-
-def _turn_about_z(angle: float) -> np.ndarray:
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
+    else:
+        R = axes.at(axes.a + axes.b)
+    t = turned_elasticity(c, R)
+    return np.array([[t[i, j, k, l] for k, l in VOIGT] for i, j in VOIGT]), None
 
 
 def _free(deck: Deck, name: str, taken: dict) -> str:

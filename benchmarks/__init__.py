@@ -11,6 +11,7 @@ REGISTRY = {
     "reduction-growth": "benchmarks.reduction_size:growth",
     "reduction-1700k": "benchmarks.reduction_size:out_of_core",
     "reduction-methods-100k": "benchmarks.reduction_methods:run",
+    "threads": "benchmarks.threads:run",
     "whole-road": "benchmarks.whole_road:run",
     "step-exudyn": "benchmarks.step_exudyn:run",
     "slider-crank-exudyn": "benchmarks.slider_crank:run",

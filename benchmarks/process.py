@@ -12,12 +12,14 @@ from typing import Any
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-def in_own_process(module: str, *arguments: str, threads: int = 1) -> dict[str, Any]:
+def in_own_process(module: str, *arguments: str, threads: int | None = 1) -> dict[str, Any]:
     """Run `python -m module arguments...`; the JSON object that it printed last.
 
-    One thread by default: CPU time is then work, and not idle threads that spin.
+    One thread by default: CPU time is then work, and not idle threads that spin. None: no variable says how many.
     """
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
+    environment = {name: value for name, value in os.environ.items() if name not in THREAD_VARIABLES}
+    if threads is not None:
+        environment |= dict.fromkeys(THREAD_VARIABLES, str(threads))
     command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:

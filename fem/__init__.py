@@ -1,8 +1,11 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
 from fem.analysis.steps import StepResult, solve_step
+from fem.axes.cylindrical import CylindricalAxes
+from fem.axes.sides import SideAxes
 from fem.beam import Beam, Section, Truss
 from fem.dof_map import DofMap
+from fem.drawn_sections.draw import drawn_section
 from fem.errors import (
     ConvergenceError,
     FactorisationError,
@@ -19,6 +22,7 @@ from fem.errors import (
 )
 from fem.exchange.matrices import matrices_of, read_matrices, write_matrices
 from fem.files.ansys_matrices import read_ansys
+from fem.files.cad import mesh_cad
 from fem.files.matrix_files import read_abaqus, read_calculix, read_matrix_market
 from fem.files.matrix_record import ImportedMatrices
 from fem.files.mesh_files import read_mesh, read_steps, write_mesh
@@ -48,6 +52,7 @@ __all__ = [
     "BeamTable",
     "CellBlock",
     "ConvergenceError",
+    "CylindricalAxes",
     "DofMap",
     "Equation",
     "FactorisationError",
@@ -72,6 +77,7 @@ __all__ = [
     "RigidLink",
     "Section",
     "Shell",
+    "SideAxes",
     "SlowSolverWarning",
     "SolverOptions",
     "Spring",
@@ -83,6 +89,7 @@ __all__ = [
     "beam_mass",
     "beam_stiffness",
     "check_mesh",
+    "drawn_section",
     "drop_unused_nodes",
     "fix_orientation",
     "gravity",
@@ -90,6 +97,7 @@ __all__ = [
     "join",
     "matrices_of",
     "merge_nodes",
+    "mesh_cad",
     "nearest",
     "on_cylinder",
     "on_plane",

@@ -1,6 +1,6 @@
 """Beams: a material with a cross-section, for line cells."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -25,10 +25,12 @@ class Section:
     - `shear_y`, `shear_z`: shear correction factors of forces along y and z (Timoshenko);
     - `fibres`: places (y, z) where strains are recovered; default: the corners of the rectangle whose radii of gyration
       these are.
-    - `outline`: the convex polygon (y, z) around the section, from y towards z, which pictures show; default: the same
+    - `outline`: the polygon (y, z) around the section, from y towards z, which pictures show; default: the same
       rectangle.
-
-    The shear centre is taken to be the centroid.
+    - `angle`: degrees, by the right-hand rule about x, from the axes of the beam to the principal axes y, z in which
+      all else is given; `shear_centre` (y, z), by default the centroid; `warping`: the constant of Vlasov's torsion
+      about it, which is known and not used: sections may warp freely.
+    - `drawn_centroid` (y, z): place of the centroid in the drawing of `fem.drawn_section`, in the axes of the beam.
 
     Raises `MaterialError` when a number is not positive and finite.
     """
@@ -41,8 +43,16 @@ class Section:
     shear_z: float = 5 / 6
     fibres: tuple[tuple[float, float], ...] = ()
     outline: tuple[tuple[float, float], ...] = ()
+    angle: float = 0.0
+    shear_centre: tuple[float, float] = (0.0, 0.0)
+    warping: float = 0.0
+    drawn_centroid: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
+        for name in ("angle", "shear_centre", "warping", "drawn_centroid"):
+            shape = (2,) if name in ("shear_centre", "drawn_centroid") else ()
+            if np.shape(getattr(self, name)) != shape or not np.isfinite(getattr(self, name)).all():
+                raise MaterialError(f"A section's {name} must be finite; found {getattr(self, name)}.")
         for name in ("area", "Iy", "Iz", "J", "shear_y", "shear_z"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
@@ -55,7 +65,11 @@ class Section:
     def __str__(self) -> str:
         numbers = (f"{name} {getattr(self, name):.6g}" for name in ("area", "Iy", "Iz", "J"))
         factors = f"shear factors {self.shear_y:.4g}, {self.shear_z:.4g}"
-        return f"{', '.join(numbers)}, {factors}, {len(self.fibres)} fibres"
+        y, z = self.shear_centre
+        beside = f", shear centre {y:.4g}, {z:.4g}" if max(abs(y), abs(z)) > 1e-6 * self.area**0.5 else ""
+        turned = f", principal axes at {self.angle:.4g} degrees" if self.angle else ""
+        warping = f", warping constant {self.warping:.4g}" if self.warping else ""
+        return f"{', '.join(numbers)}, {factors}{beside}{turned}{warping}, {len(self.fibres)} fibres"
 
     @staticmethod
     def rectangle(width_y: float, width_z: float) -> "Section":
@@ -204,9 +218,13 @@ class Beam(_OfMaterial):
         compliance = np.linalg.inv(self.material.elasticity)
         return float(1 / compliance[0, 0]), float(1 / compliance[3, 3])
 
-    def without_offset(self) -> "Beam":
-        """The same beam with its centroid on the nodes."""
-        return replace(self, offset=(0.0, 0.0))
+    def principal_axes(self, direction: Float[np.ndarray, "e 3"]) -> Float[np.ndarray, "e 3 3"]:
+        """Axes x, y, z (rows) in which the section is given, along unit vectors `direction`; errors as in `axes`."""
+        axes = self.axes(direction)
+        if not self.section.angle:
+            return axes
+        c, s = float(np.cos(np.deg2rad(self.section.angle))), float(np.sin(np.deg2rad(self.section.angle)))
+        return np.asarray(np.array([[1, 0, 0], [0, c, s], [0, -s, c]]) @ axes)
 
     def axes(self, direction: Float[np.ndarray, "e 3"]) -> Float[np.ndarray, "e 3 3"]:
         """Axes x, y, z of beams (rows) along unit vectors `direction`.

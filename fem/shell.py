@@ -6,6 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from fem.axes.cylindrical import CylindricalAxes
+from fem.axes.sides import SideAxes
 from fem.errors import MaterialError
 from fem.material import Material
 from fem.sections.layup import Layup, Ply
@@ -23,11 +25,16 @@ class Shell:
     - `thickness`; `offset`: distance of the middle surface from the nodes along the normal, which is that of the
       right-hand rule about the nodes of a cell.
     - `x_axis` (3,): direction, projected onto each cell, of the first axis of the material; needed where the material
-      is not isotropic in the plane of the shell.
+      is not isotropic in the plane of the shell. `fem.CylindricalAxes`, whose first axis counts at the middle of each
+      cell, or `fem.SideAxes`, along the first side of each cell, give it cell by cell.
     - `drilling`: stiffness against rotation of the nodes about the normal relative to that of the surface, as a part of
       the shear stiffness G h. It is a number of the discretisation: without it this rotation is free in flat shells;
       from 1e-6 to 1e-3 results hardly depend on it.
     - `plies`: layers of a shell made by `Shell.layup`.
+    - `bending_ratio`, `shear_ratio`: bending and transverse shear stiffness relative to those of the layers (of a
+      sandwich, a corrugated or stiffened sheet), the latter also by two numbers, along the first and the second axis;
+      `added_mass`: mass of a unit area of the middle surface beside that of
+      the material.
 
     Nodes of shells have six dofs. A shell that ends at a node of solid cells is hinged there: connect it by a rigid
     link or an average interface, or let it extend along the solid.
@@ -38,16 +45,22 @@ class Shell:
     material: Material
     thickness: float
     offset: float = 0.0
-    x_axis: tuple[float, float, float] | None = None
+    x_axis: tuple[float, float, float] | CylindricalAxes | SideAxes | None = None
     drilling: float = DRILLING
     plies: tuple[Ply, ...] = ()
+    bending_ratio: float = 1.0
+    shear_ratio: float | tuple[float, float] = 1.0
+    added_mass: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.material, Material):
             raise MaterialError(f"A shell needs a fem.Material; found {type(self.material).__name__}.")
-        for name, value in (("thickness", self.thickness), ("drilling", self.drilling)):
-            if not (np.isfinite(value) and value > 0):
+        for name in ("thickness", "drilling", "bending_ratio", "shear_ratio"):
+            value = getattr(self, name)
+            if not (np.isfinite(value).all() and np.greater(value, 0).all() and np.shape(value) in ((), (2,))):
                 raise MaterialError(f"A shell's {name} must be positive and finite; found {value}.")
+        if not (np.isfinite(self.added_mass) and self.added_mass >= 0):
+            raise MaterialError(f"A shell's added_mass must be finite and not negative; found {self.added_mass}.")
         if not np.isfinite(self.offset):
             raise MaterialError(f"A shell's offset must be finite; found {self.offset}.")
         if self.plies and abs(sum(ply.thickness for ply in self.plies) - self.thickness) > 1e-9 * self.thickness:
@@ -56,7 +69,9 @@ class Shell:
                 f"{sum(ply.thickness for ply in self.plies):.9g}; fem.Shell.layup(plies) adds them."
             )
         isotropic = self._isotropic  # made of plies, which check their materials
-        if self.x_axis is not None:
+        if isinstance(self.x_axis, CylindricalAxes | SideAxes):
+            pass
+        elif self.x_axis is not None:
             x = np.asarray(self.x_axis, dtype=float)
             if x.shape != (3,) or not np.isfinite(x).all() or not np.linalg.norm(x) > 0:
                 raise MaterialError(f"A shell's x_axis needs three finite numbers, not all zero; found {self.x_axis}.")
@@ -75,22 +90,24 @@ class Shell:
     @staticmethod
     def layup(
         plies: Sequence[Ply],
-        x_axis: tuple[float, float, float] | None = None,
+        x_axis: tuple[float, float, float] | CylindricalAxes | SideAxes | None = None,
         offset: float = 0.0,
         drilling: float = DRILLING,
+        added_mass: float = 0.0,
     ) -> "Shell":
         """A shell of `fem.Ply` layers, from the bottom to the top along the normal.
 
             fem.Shell.layup([fem.Ply(carbon, 1e-3, 0), fem.Ply(carbon, 1e-3, 90)], x_axis=(1, 0, 0))
 
-        Angles are from `x_axis`; see `Shell` for `offset` (of the middle of the layup) and `drilling`. Raises
-        `MaterialError` without plies, and when a number or an axis is not usable.
+        Angles are from `x_axis`; see `Shell` for `offset` (of the middle of the layup), `drilling` and `added_mass`.
+        Raises `MaterialError` without plies, and when a number or an axis is not usable.
         """
         plies = tuple(plies)
         wrong = [type(p).__name__ for p in plies if not isinstance(p, Ply)]
         if wrong or not plies:
             raise MaterialError(f"A layup needs fem.Ply records; found {', '.join(wrong) or 'none'}.")
-        return Shell(plies[0].material, sum(ply.thickness for ply in plies), offset, x_axis, drilling, plies)
+        thickness = sum(ply.thickness for ply in plies)
+        return Shell(plies[0].material, thickness, offset, x_axis, drilling, plies, added_mass=added_mass)
 
     @property
     def name(self) -> str:
@@ -100,14 +117,15 @@ class Shell:
     @property
     def density(self) -> float | None:
         """Density of the material, for a layup the mean one."""
-        if any(ply.material.density is None for ply in self.section.plies):
+        if any(ply.material.density is None for ply in self.section.plies) and not self.added_mass:
             return None
         return self.section.inertia[0] / self.thickness
 
     @cached_property
     def section(self) -> Layup:
         """The plies through the thickness, with their stiffness; a shell of one material is a layup of one."""
-        return Layup(self.plies or (Ply(self.material, self.thickness),))
+        plies = self.plies or (Ply(self.material, self.thickness),)
+        return Layup(plies, self.bending_ratio, self.shear_ratio, self.added_mass)
 
     @property
     def _isotropic(self) -> bool:

@@ -16,7 +16,7 @@ from reduction.methods.irka import irka
 from reduction.methods.krylov import krylov
 from reduction.methods.modal import modal
 from reduction.registry import METHODS, reduce
-from reduction.residual import ResidualCompliance, residual_compliance
+from reduction.residual import ResidualCompliance, residual_compliance, residual_displacements
 from reduction.second_order import SecondOrder, second_order
 from reduction.solutions.statics import prepared
 from reduction.solutions.vibration import count_modes
@@ -52,6 +52,7 @@ __all__ = [
     "reanalyse",
     "reduce",
     "residual_compliance",
+    "residual_displacements",
     "response_error",
     "second_order",
     "strain_modes",

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from fem.errors import MatrixError, unknown_name
+from fem.linear_algebra.threads import one_openblas_thread
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.build import ReductionContext, SizeSpec
@@ -102,12 +103,13 @@ def register_reduction(
     name: str, *, coordinates: str, exact_for: Exact, cost: str, family: Family | None = None
 ) -> Callable[[F], F]:
     """Decorator of a function `(model, ...) -> Basis` with options `reference_frame` and `inputs`, at least: it is
-    found by this name from now on. Arguments: see `ReductionMethod`.
+    found by this name from now on. Arguments: see `ReductionMethod`. Its threads: `fem.linear_algebra.threads`.
 
     Raises `MatrixError` for a name that is taken, and for a function without these options.
     """
 
     def keep(make: F) -> F:
+        make = one_openblas_thread()(make)
         known = _REGISTERED.get(name)
         if known is not None and _home(known.make) != _home(make):
             raise MatrixError(f"There is a reduction {name!r} already: {'.'.join(_home(known.make))}.")

@@ -21,10 +21,11 @@ from jaxtyping import Float, Int
 from scipy.linalg.lapack import dpotrf
 
 from fem.errors import MatrixError
+from fem.linear_algebra.threads import one_openblas_thread
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.solutions.free_compliance import free_compliance, nodal_forces
-from reduction.solutions.statics import elastic, statics
+from reduction.solutions.statics import elastic, inertia_relief_solution, statics
 
 ROUND_OFF = 1e-14
 """The smallest compliance added to the diagonal, relative to the largest entry of G_cc."""
@@ -57,6 +58,7 @@ class ResidualCompliance:
         self.nodes.setflags(write=False)
 
 
+@one_openblas_thread()
 def residual_compliance(model: Model, basis: Basis) -> ResidualCompliance:
     """The residual compliance (1) of all surfaces of `model` for `basis`.
 
@@ -93,3 +95,19 @@ def lifted(nodes: np.ndarray, C: np.ndarray, scale: float, name: str) -> Residua
         f"Model {name!r}: the basis is softer than the part by more than {WRONG:.0e} of its compliance at the surfaces "
         "(beyond round-off). It belongs to another model, material or set of interfaces; reduce this model again."
     )
+
+
+def residual_displacements(
+    model: Model, basis: Basis, nodes: Int[np.ndarray, " k"], forces: Float[np.ndarray, "k 3 c"]
+) -> Float[np.ndarray, "ndof c"]:
+    """The static displacements of the whole part under `forces` at `nodes` that the elastic coordinates of `basis`
+    lack, for c cases: (1) with all dofs in the place of the rows. Axes: those of the mesh.
+
+    Cost: one solve a case, with the factor that the reduction kept or a new one.
+    """
+    body = statics(model)
+    F = nodal_forces(model, nodes) @ forces.reshape(3 * len(nodes), -1)
+    Psi = elastic(body, np.asarray(basis.Psi))
+    U = inertia_relief_solution(body, F) - Psi @ ((Psi.T @ F) / basis.eigenvalues[:, None])
+    body.keep()
+    return np.asarray(U)

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from fem.linear_algebra.threads import one_openblas_thread
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.second_order_modes import SecondOrderModes, second_order_modes
@@ -57,6 +58,7 @@ class SecondOrder:
     shapes: SecondOrderModes
 
 
+@one_openblas_thread()
 def second_order(model: Model, basis: Basis) -> SecondOrder:
     """Compute the integrals of the second-order field of `basis`, which any method may have made, on `model`.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
+from fem.linear_algebra.threads import one_openblas_thread
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.solutions.statics import Statics, inertia_relief_solution, statics
@@ -71,6 +72,7 @@ def second_order_modes(model: Model, basis: Basis) -> SecondOrderModes:
     """
     pairs = leading_pairs(basis.eigenvalues)
 
+    @one_openblas_thread()
     def shapes() -> np.ndarray:
         body = statics(model)
         found = _shapes(body, basis, pairs)

@@ -37,6 +37,17 @@ def test_the_reduction_of_the_manual_meets_its_tolerance():
 
 
 @pytest.mark.long
+def test_the_gears_of_the_readme_carry_their_load():
+    """The torque of 5 over the base radius, on two flanks or one; friction takes some of the work."""
+    names = names_of("../README.md")
+    over, teeth = names["over"], names["teeth"]
+    carried = over.normal_force[20:].sum(axis=1)
+    np.testing.assert_allclose(carried, 5.0 / teeth.base_radius, rtol=0.06)
+    assert (over.pressure > 0).any(axis=0).sum() > 20  # the contact runs over the flank
+    assert over.wear_power.max() > 0
+
+
+@pytest.mark.long
 def test_the_study_of_the_manual_gives_three_times_the_weight(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = names_of("studies.md")

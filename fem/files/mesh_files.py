@@ -17,6 +17,7 @@ from fem.elements import ELEMENTS, file_cell
 from fem.errors import FlexmbError, MeshError, MeshWarning
 from fem.files.abaqus.sets import read_abaqus_mesh
 from fem.files.ansys_mesh import read_ansys_mesh
+from fem.files.cad import read_step
 from fem.files.gmsh_reader import read_gmsh
 from fem.files.gmsh_writer import write_gmsh
 from fem.files.nastran.mesh import read_nastran_mesh
@@ -86,6 +87,8 @@ def read_mesh(
     expand: bool = False,
 ) -> Mesh:
     """Read the mesh in a file, with its named sets. Coordinates keep the units of the file.
+
+    CAD parts in STEP files (.step, .stp) are meshed by Gmsh where it is installed; `fem.mesh_cad` has options.
 
     Formats: Gmsh .msh, Abaqus/CalculiX .inp, Nastran .bdf/.nas/.fem, Ansys .cdb (blocked archives), VTK .vtu and .vtk,
     those of `register_reader`, and by meshio .med, .mesh, .xdmf, .cgns, .e and more. Groups of solid cells become cell
@@ -432,6 +435,7 @@ register_reader([".bdf", ".nas", ".fem"], read_nastran_mesh)
 register_reader([".vtu", ".vtk", ".vtp", ".stl"], lambda path: _raw_from_vtk(read_vtk(path)))
 register_reader([".cdb"], read_ansys_mesh)
 register_reader([".op2"], _refuse_op2)
+register_reader([".step", ".stp"], read_step)
 register_reader([".med"], _read_med)
 register_reader([".ele", ".node"], _read_tetgen)
 register_writer([".msh"], write_gmsh, keeps_sets=True)

@@ -86,7 +86,7 @@ class Beams:
         x, length = directions(points)
         E, G = beam.moduli
         s = beam.section
-        axes = beam.axes(x)
+        given, axes = beam.axes(x), beam.principal_axes(x)
         flexible = beam.theory == "timoshenko"
         phi_y, phi_z = (
             12 * E * inertia / (k * G * s.area * length**2) if flexible else np.zeros(len(length))
@@ -108,15 +108,21 @@ class Beams:
                 sign * A * signs for A in (T, dT, ddT)
             )
             shear[:, k, dofs] = gamma * signs
+        ys, zs = s.shear_centre  # the sections turn about it; u is the motion of the centroid
+        for motion, turned in ((u, theta), (du, dtheta)):
+            motion[:, :, 1] += zs * turned[:, :, 0]
+            motion[:, :, 2] -= ys * turned[:, :, 0]
         to_local = np.zeros((e, 12, 12))
         oy, oz = beam.offset
-        arm = oy * axes[:, 1] + oz * axes[:, 2]  # from node to centroid
+        arm = oy * given[:, 1] + oz * given[:, 2]  # from node to centroid
         places = points[:, None, 0] + xi[:, None] * (points[:, 1] - points[:, 0])[:, None] + arm[:, None]
-        lever = np.einsum("kab,ek->eab", SPIN, arm)  # arm x
+        beside = arm + ys * axes[:, 1] + zs * axes[:, 2]  # from node to shear centre
+        lever, of_shear = (np.einsum("kab,ek->eab", SPIN, a) for a in (arm, beside))  # arm x
         for node in range(2):
             b = 6 * node
             to_local[:, b : b + 3, b : b + 3] = axes
-            to_local[:, b : b + 3, b + 3 : b + 6] = -axes @ lever  # theta x arm
+            to_local[:, b, b + 3 : b + 6] = -(axes @ lever)[:, 0]  # theta x arm
+            to_local[:, b + 1 : b + 3, b + 3 : b + 6] = -(axes @ of_shear)[:, 1:]
             to_local[:, b + 3 : b + 6, b + 3 : b + 6] = axes
         u, theta, du, dtheta, ddtheta = (A @ to_local[:, None] for A in (u, theta, du, dtheta, ddtheta))
         return Beams(beam, u, theta, du, dtheta, ddtheta, shear @ to_local, weights * length[:, None], axes, places)
@@ -220,7 +226,25 @@ class Beams:
         zero = np.zeros_like(N)
         m = np.stack([zero, -E * s.Iz * curve[..., 2], E * s.Iy * curve[..., 1]], axis=-1)  # int sigma_xx y dA
         V = np.stack([zero, -E * s.Iz * change[..., 2], E * s.Iy * change[..., 1]], axis=-1)
-        return stress_work(self, N, T, m, V, N[..., None, None] / s.area * np.diag([0.0, s.Iz, s.Iy]))
+        ys, zs = s.shear_centre
+        T = T + ys * V[..., 2] - zs * V[..., 1]  # about the centroid
+        K = stress_work(self, N, T, m, V, N[..., None, None] / s.area * np.diag([0.0, s.Iz, s.Iy]))
+        return self._with_arms(K, v) if any(self.beam.offset) else K
+
+    def _with_arms(self, K: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """`K` plus the work of the forces at the ends on the second-order motion of arms from the nodes to the
+        centroid, `theta x (theta x arm) / 2`."""
+        turn = np.deg2rad(self.beam.section.angle)
+        c, s = float(np.cos(turn)), float(np.sin(turn))
+        y, z = np.array([[c, s], [-s, c]]) @ self.beam.offset
+        arm = y * self.axes[:, 1] + z * self.axes[:, 2]
+        forces = np.einsum("eab,eb->ea", self.stiffness(), v)
+        for b in (0, 6):
+            f = forces[:, b : b + 3]
+            both = f[:, :, None] * arm[:, None]
+            K[:, b + 3 : b + 6, b + 3 : b + 6] += (both + both.swapaxes(1, 2)) / 2
+            K[:, b + 3 : b + 6, b + 3 : b + 6] -= np.einsum("ex,ex->e", f, arm)[:, None, None] * np.eye(3)
+        return K
 
 
 @dataclass(frozen=True, eq=False)

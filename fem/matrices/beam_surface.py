@@ -45,7 +45,7 @@ def beam_surface(
     beams: Beams, ends: Float[np.ndarray, "e 2 3"], nodes: Int[np.ndarray, "e 2"], fields: Float[np.ndarray, "e 12 k"]
 ) -> BeamSurface:
     """The surface of `beams` between the points `ends` of their `nodes`, for the values of `fields` at their dofs."""
-    outline = _refined(beams.beam.section)
+    outline, cap = _refined(beams.beam.section), _cap(np.array(beams.beam.section.outline))
     places = np.linspace(0.0, 1.0, max(2, 1 + -(-RINGS // len(ends))))
     at_places = [
         _group(beams, outline, places, ends[first : first + CHUNK], fields[first : first + CHUNK])
@@ -53,7 +53,7 @@ def beam_surface(
     ]
     x, u, stress = (np.concatenate(parts) for parts in zip(*at_places, strict=True))
     e, q, p = x.shape[:3]
-    sides, caps = _tube(p - 1, q)
+    sides, caps = _tube(p - 1, q, cap)
     first = (np.arange(e) * q * p)[:, None, None]
     open_ends = [cap + first[chosen] for cap, chosen in zip(caps, _ends_seen(ends, nodes), strict=True)]
     triangles = np.concatenate([part.reshape(-1, 3) for part in (sides + first, *open_ends)])
@@ -101,14 +101,44 @@ def _ends_seen(ends: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndar
     return ~continued[place[:, 0]], ~continued[place[:, 1]]
 
 
-def _tube(p: int, q: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+def _cap(corners: np.ndarray) -> np.ndarray | None:
+    """Triangles (t, 3) of the corners of a section that is not convex, by cutting ears off; None for convex ones."""
+
+    def turns(a: int, b: int, c: int) -> float:
+        (ay, az), (by, bz), (cy, cz) = corners[[a, b, c]].tolist()
+        return float((by - ay) * (cz - az) - (bz - az) * (cy - ay))
+
+    n = len(corners)
+    small = 1e-9 * float(np.ptp(corners, axis=0).max()) ** 2
+    if all(turns(k, (k + 1) % n, (k + 2) % n) > -small for k in range(n)):
+        return None
+    left, found = list(range(n)), []
+    while len(left) > 3:
+        for k in range(len(left)):
+            a, b, c = left[k - 1], left[k], left[(k + 1) % len(left)]
+            others = [v for v in left if v not in (a, b, c)]
+            if turns(a, b, c) > small and not any(
+                turns(a, b, v) > -small and turns(b, c, v) > -small and turns(c, a, v) > -small for v in others
+            ):
+                break
+        else:
+            k = 0  # a section that crosses itself: its picture is as good as can be
+        found.append((left[k - 1], left[k], left[(k + 1) % len(left)]))
+        del left[k]
+    return np.array([*found, tuple(left)])
+
+
+def _tube(p: int, q: int, cap: np.ndarray | None) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """The triangles of a tube of q rings of p points, each with its centre after it: sides, and the caps at both
-    ends."""
+    ends, of the corners of the section by `cap`, or around the centre."""
     k, after, size = np.arange(p), (np.arange(p) + 1) % p, p + 1
     sides = []
     for ring in range(q - 1):
         a, b = ring * size, (ring + 1) * size
         sides += [np.column_stack([a + k, a + after, b + after]), np.column_stack([a + k, b + after, b + k])]
     last = (q - 1) * size
+    if cap is not None:
+        end = cap * (p // (int(cap.max()) + 1))
+        return np.concatenate(sides), (end[:, ::-1], end + last)
     start = np.column_stack([np.full(p, p), after, k])
     return np.concatenate(sides), (start, np.column_stack([np.full(p, last + p), last + k, last + after]))

@@ -7,6 +7,8 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
+from fem.axes.cylindrical import CylindricalAxes
+from fem.axes.sides import SideAxes
 from fem.errors import MeshError
 from fem.matrices.assumed_strains import CENTRE, PAIRS, Point, Tables, distortion, plane_rule, shapes, tables
 from fem.shell import Shell
@@ -68,9 +70,17 @@ class ShellCells:
 
     def first_axis(self, chunk: slice) -> np.ndarray:
         """Directions (e, 3) close to which the first local axis of cells is."""
-        if self.shell.x_axis is not None:
-            return np.broadcast_to(np.asarray(self.shell.x_axis, dtype=float), (len(self.x[chunk]), 3))
-        return np.asarray(self.bases(chunk, (CENTRE[self.n],))[:, 0, 0])
+        given = self.shell.x_axis
+        if isinstance(given, CylindricalAxes):
+            return given.at(np.einsum("i,eix->ex", shapes(self.n, *CENTRE[self.n])[0], self.x[chunk]))[:, 0]
+        g = self.bases(chunk, (CENTRE[self.n],))[:, 0]
+        if isinstance(given, SideAxes):
+            normals = np.cross(g[:, 0], g[:, 1])
+            sides = self.x[chunk][:, 1] - self.x[chunk][:, 0]
+            return given.along(sides, normals / np.linalg.norm(normals, axis=1, keepdims=True))
+        if given is not None:
+            return np.broadcast_to(np.asarray(given, dtype=float), (len(self.x[chunk]), 3))
+        return np.asarray(g[:, 0])
 
     def insist_on_area(self, chunk: slice) -> None:
         """Refuse cells that are collapsed or folded over, and an `x_axis` along the normal."""

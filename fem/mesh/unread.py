@@ -60,7 +60,8 @@ class Declared:
     - `elasticity` (6, 6), in the axes of the mesh, and `density`; None where the file has no usable constants, with the
       reason in `wrong`.
     - `cells`: numbers of cells (k,), or (block, row) while a file is read.
-    - `thickness` and `offset` of shells, whose thickness is None elsewhere; `beam`: section of beams and direction of
+    - `thickness` and `offset` of shells, whose thickness is None elsewhere; `shell`: the whole shell where it is more
+      than a layer of the material; `beam`: section of beams and direction of
       their y axis, None elsewhere; `theory` of beams; `area` of trusses, None elsewhere.
     """
 
@@ -75,6 +76,7 @@ class Declared:
     wrong: str = ""
     theory: str = "timoshenko"
     area: float | None = None
+    shell: Shell | None = None
 
     def contradiction(self, section: Any) -> str | None:
         """How the constants differ from those of a material, or of the material of a beam or shell, and the section
@@ -86,6 +88,11 @@ class Declared:
             theirs, ours = np.array([self.thickness, self.offset]), np.array([section.thickness, section.offset])
             if np.abs(theirs - ours).max() > SAME * self.thickness:
                 return f"{self} is not the shell of the model, of thickness {ours[0]:g} and offset {ours[1]:g}"
+            if self.shell is not None:
+                theirs, ours = (np.asarray(s.section.stiffness) for s in (self.shell, section))
+                if np.abs(theirs - ours).max() > SAME * np.abs(theirs).max() or self.shell.x_axis != section.x_axis:
+                    return f"{self} is not the shell of the model: {section}"
+                return None
         if isinstance(section, Truss) and self.area is not None and abs(section.area - self.area) > SAME * self.area:
             return f"{self} is not the truss of the model, of area {section.area:g}"
         if isinstance(section, Beam) and self.beam is not None:
@@ -112,6 +119,8 @@ class Declared:
 
     def made(self) -> Material | Shell | Beam | Truss:
         """What the file makes of the cells. Raises `MaterialError` where it does not say enough."""
+        if self.shell is not None:
+            return self.shell
         if self.elasticity is None:
             reason = self.wrong or "has no elastic constants that flexmb reads"
             raise MaterialError(f"{self} ({self.source.label}) {reason}. Give materials: fem.Model(mesh, material).")
@@ -129,12 +138,15 @@ class Declared:
             return f"{self.name}, {self.beam[0]}, y axis {self.beam[1]}"
         if self.area is not None:
             return f"{self.name}, area {self.area:g}"
+        if self.shell is not None:
+            return f"{self.name}, {self.shell}, {self.shell.x_axis}"
         shell = f", thickness {self.thickness:g}, offset {self.offset:g}" if self.thickness is not None else ""
         return self.name + shell
 
     def __str__(self) -> str:
         values = _constants(self.elasticity) | {"density": self.density}
         values |= {} if self.thickness is None else {"thickness": self.thickness, "offset": self.offset}
+        values |= {} if self.shell is None else {"plies": len(self.shell.plies) or None}
         values |= {} if self.beam is None else {"area": self.beam[0].area}
         values |= {} if self.area is None else {"area": self.area}
         told = ", ".join(f"{key} = {value:g}" for key, value in values.items() if value is not None)

@@ -72,9 +72,13 @@ def turn_of_strains(angle: float) -> tuple[Float[np.ndarray, "3 3"], Float[np.nd
 
 @dataclass(frozen=True, eq=False)
 class Layup:
-    """The section of a shell of `plies`, from the bottom to the top, about its middle."""
+    """The section of a shell of `plies`, from the bottom to the top, about its middle; with bending and shear stiffness
+    relative to theirs, and a mass added to a unit area of the middle."""
 
     plies: tuple[Ply, ...]
+    bending_ratio: float = 1.0
+    shear_ratio: float | tuple[float, float] = 1.0
+    added_mass: float = 0.0
 
     @cached_property
     def heights(self) -> Float[np.ndarray, " faces"]:
@@ -123,15 +127,25 @@ class Layup:
             for xi, w in zip(_XI, _W, strict=True):
                 F = self.shear_stress(k, (a + b) / 2 + xi * (b - a) / 2)
                 flexible += w * (b - a) / 2 * F.T @ compliance @ F
-        return np.linalg.inv(flexible)
+        ratio = np.sqrt(np.broadcast_to(self.shear_ratio, 2))
+        return np.outer(ratio, ratio) * np.linalg.inv(flexible)
 
     @cached_property
     def stiffness(self) -> Float[np.ndarray, "8 8"]:
-        """Forces xx, yy, xy, moments xx, yy, xy and shear forces x, y per strain, curvature and shear strain."""
+        """Forces xx, yy, xy, moments xx, yy, xy and shear forces x, y per strain, curvature and shear strain.
+
+        Raises `MaterialError` when a bending stiffness that is reduced leaves some motion without energy.
+        """
         A, B, D = self._ABD
         C = np.zeros((8, 8))
-        C[:3, :3], C[:3, 3:6], C[3:6, :3], C[3:6, 3:6], C[6:, 6:] = A, B, B, D, self.shear_stiffness
+        C[:3, :3], C[:3, 3:6], C[3:6, :3], C[3:6, 3:6] = A, B, B, self.bending_ratio * D
+        C[6:, 6:] = self.shear_stiffness
         C = (C + C.T) / 2
+        if self.bending_ratio < 1 and not np.linalg.eigvalsh(C)[0] > 0:
+            raise MaterialError(
+                f"The bending_ratio {self.bending_ratio} leaves a layup that couples stretch and bending without "
+                "stiffness in some motion. Take a larger one, or a symmetric layup."
+            )
         C.setflags(write=False)
         return C
 
@@ -139,14 +153,14 @@ class Layup:
     def inertia(self) -> tuple[float, float, float]:
         """Mass of a unit area, and its first and second moment about the middle.
 
-        Raises `MaterialError` when a material has no density.
+        Raises `MaterialError` when a material has no density, unless there is an added mass.
         """
         z = self.heights
         for ply in self.plies:
-            if ply.material.density is None:
+            if ply.material.density is None and not self.added_mass:
                 raise MaterialError(
                     f"Shell material {ply.material.name!r} has no density, and a mass matrix needs one."
                 )
         rho = np.array([float(ply.material.density or 0.0) for ply in self.plies])
         first, second, third = (float(rho @ (np.diff(z**k) / k)) for k in (1, 2, 3))
-        return first, second if len(self.plies) > 1 else 0.0, third
+        return first + self.added_mass, second if len(self.plies) > 1 else 0.0, third

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.linear_algebra.threads import one_openblas_thread
 from fem.mesh.mesh import Mesh
 from fem.model import Model
 from fem.renamed import renamed
@@ -342,6 +343,7 @@ def uniform_rod(name: str, *, mass: float, length: float, radius: float | None =
     )
 
 
+@one_openblas_thread()
 def flexible_body(
     model: Model,
     basis: Basis,

@@ -3,6 +3,7 @@
 from flexmb.forces.frame import (
     LIBRARY,
     drag,
+    flexible_ring_bearing,
     hydraulic_cylinder,
     journal_bearing,
     linear_tyre,
@@ -12,12 +13,20 @@ from flexmb.forces.frame import (
     rolling_bearing,
     servo_actuator,
 )
+from flexmb.forces.frame.ring_compliance import (
+    RingCompliance,
+    raceway_sectors,
+    ring_compliance,
+    ring_compliance_from_csv,
+)
 from flexmb.forces.scalar.one_sided import cable, gap_spring, preloaded_spring
 
 __all__ = [
     "LIBRARY",
+    "RingCompliance",
     "cable",
     "drag",
+    "flexible_ring_bearing",
     "gap_spring",
     "hydraulic_cylinder",
     "journal_bearing",
@@ -26,6 +35,9 @@ __all__ = [
     "pacejka_89",
     "plastic_hinge",
     "preloaded_spring",
+    "raceway_sectors",
+    "ring_compliance",
+    "ring_compliance_from_csv",
     "rolling_bearing",
     "servo_actuator",
 ]

@@ -261,7 +261,13 @@ def emit(module: bytes, names: list[str], processor: str, suffix: str) -> bytes:
     return machine.emit_object(whole)
 
 
-def header(rows: list[tuple[str, str, str, str]], layouts: list[str], processors: tuple[str, ...], digest: str) -> str:
+def header(
+    rows: list[tuple[str, str, str, str]],
+    unlocked: set[str],
+    layouts: list[str],
+    processors: tuple[str, ...],
+    digest: str,
+) -> str:
     """The table of library.c."""
     quoted = json.dumps
     lines = [f"static const char *const LAYOUTS[] = {{{', '.join(map(quoted, layouts))}}};"]
@@ -272,7 +278,11 @@ def header(rows: list[tuple[str, str, str, str]], layouts: list[str], processors
     for k, (name, text, given, result) in enumerate(rows):
         symbols = [f"flexmb_{name}_{i}" for i in range(len(processors))]
         lines += [f"extern int {symbol}(const int64_t *, int64_t *);" for symbol in symbols]
-        fields = [*map(quoted, (name, text, given, result)), f"{{{symbols[0]}, {symbols[-1]}}}"]
+        fields = [
+            *map(quoted, (name, text, given, result)),
+            f"{{{symbols[0]}, {symbols[-1]}}}",
+            str(int(name in unlocked)),
+        ]
         lines += [f"static const Row row_{k} = {{{', '.join(fields)}}};"]
         lines += [f"static PyObject *python_{k}(PyObject *m, PyObject *const *a, Py_ssize_t n) {{"]
         lines += [f"    (void)m; return call(&row_{k}, a, n);", "}"]
@@ -305,7 +315,9 @@ def main(folder: Path) -> None:
     for suffix, made in zip(suffixes, objects, strict=True):
         (folder / f"kernels{suffix}.o").write_bytes(made)
     digest = sources_digest()
-    (folder / "table.h").write_text(header(rows, signatures.layouts, processors, digest), encoding="utf-8")
+    (folder / "table.h").write_text(
+        header(rows, calls.UNLOCKED, signatures.layouts, processors, digest), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ one version of each function, for the arguments of its text:
     Scheme          a record that is passed by value: VALUES
     (d d d)         a tuple
 
-Arrays that are not contiguous, or read-only, are copied; other arguments raise a `TypeError`. After a change of this
-file or of a kernel, `pip install .` builds the library again; until then numba is used.
+Arrays that are not contiguous, or read-only, are copied; other arguments raise a `TypeError`. Functions that work for
+long, on arrays that belong to one integration, are entered with `_long_entry`: other threads of Python run meanwhile.
+After a change of this file or of a kernel, `pip install .` builds the library again; until then numba is used.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 
 from flexmb.kernels.base import algebra, exponential
 from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
-from flexmb.kernels.base.library import called
+from flexmb.kernels.base.library import called, release_lock
 from flexmb.kernels.contact import cone, features, forces, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.derivatives import elements as derivatives_of_elements
@@ -57,6 +58,8 @@ VALUES = {"Scheme": (step.Scheme, "d d d d d d i")}
 """Records of numbers that are passed by value, by name."""
 ENTRIES: dict[str, tuple[Any, str]] = {}
 """The functions that numba compiles, and the text of their arguments, by name."""
+UNLOCKED: set[str] = set()
+"""Names of the functions during which the interpreter is not locked."""
 
 
 def _record(record: Any, **fields: str) -> None:
@@ -71,6 +74,16 @@ def _entry(function: Any, text: str) -> Callable[..., Any]:
     """Enter a function; the function to call."""
     ENTRIES[function.__name__] = (function, text)
     return called(function)
+
+
+def _long_entry(function: Any, text: str) -> Callable[..., Any]:
+    """Enter a function during which other threads run; the function to call.
+
+    A short function must not be one: its thread would wait for the interpreter at every return.
+    """
+    UNLOCKED.add(function.__name__)
+    release_lock(function)
+    return _entry(function, text)
 
 
 _record(
@@ -206,8 +219,8 @@ keep_features = _entry(tracking.keep_features, "CompiledModel Workspace d1")
 touch = _entry(touching.touch, "CompiledModel MarkerKinematics Workspace")
 
 # steps
-advance = _entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")
-advance_stored = _entry(
+advance = _long_entry(step.advance, "CompiledModel Tree d1 Scheme d i d d3 IntegratorState MarkerKinematics Workspace")
+advance_stored = _long_entry(
     stored.advance_stored,
     "CompiledModel Tree d1 Scheme d1 d4 IntegratorState MarkerKinematics Workspace d2 d2 d2 d2 d2 d2 d2 d2",
 )
@@ -215,8 +228,8 @@ _CONSERVING = "ConservingState MarkerKinematics MarkerKinematics Workspace"
 begin_step = _entry(conserving.begin_step, "CompiledModel d ConservingState MarkerKinematics Workspace")
 balance_step = _entry(conserving.balance_step, f"CompiledModel d d2 d2 d2 {_CONSERVING}")
 accept_step = _entry(conserving.accept_step, "CompiledModel d ConservingState Workspace")
-conserve = _entry(conserving.conserve, f"CompiledModel d d3 {_CONSERVING}")
-advance_touching = _entry(
+conserve = _long_entry(conserving.conserve, f"CompiledModel d d3 {_CONSERVING}")
+advance_touching = _long_entry(
     contact_step.advance_touching,
     "CompiledModel Tree d1 Scheme Scheme d i i d3 IntegratorState MarkerKinematics Workspace",
 )
@@ -225,9 +238,9 @@ advance_touching = _entry(
 _WITH = "MarkerKinematics Workspace"
 accelerate = _entry(motion.accelerate, f"CompiledModel d2 d1 d1 d1 d1 {_WITH} d1 d1 d1")
 take_along = _entry(radau.take_along, "CompiledModel RadauState")
-radau_steps = _entry(radau.radau_steps, f"CompiledModel RadauState Saddle Factors Factors b b d d d {_WITH}")
+radau_steps = _long_entry(radau.radau_steps, f"CompiledModel RadauState Saddle Factors Factors b b d d d {_WITH}")
 radau_between = _entry(radau.radau_between, f"CompiledModel RadauState Saddle Factors b d d2 {_WITH} d1 d1 d1 d1")
-bdf_steps = _entry(bdf.bdf_steps, f"CompiledModel BDFState Saddle Factors Factors b b b d d d {_WITH}")
+bdf_steps = _long_entry(bdf.bdf_steps, f"CompiledModel BDFState Saddle Factors Factors b b b d d d {_WITH}")
 bdf_between = _entry(bdf.bdf_between, f"CompiledModel BDFState Saddle Factors b d d2 {_WITH} d1 d1 d1")
 bdf_keep = _entry(bdf.bdf_keep, f"CompiledModel BDFState Saddle Factors b b d d1 d1 d1 d1 d1 d1 {_WITH}")
 bdf_rate = _entry(bdf.bdf_rate, "CompiledModel BDFState d1")
@@ -235,24 +248,24 @@ bdf_relative = _entry(bdf.bdf_relative, "CompiledModel BDFState")
 integral = _entry(bdf.integral, "d d d d2 d1")
 
 # stored motions
-marker_paths = _entry(postprocess.marker_paths, "CompiledModel i d2 MarkerKinematics d2 d3")
-angles_along = _entry(postprocess.angles_along, "CompiledModel d2 MarkerKinematics b d2")
-marker_velocities = _entry(postprocess.marker_velocities, "CompiledModel i d2 d2 MarkerKinematics d2 d2")
-momenta_along = _entry(postprocess.momenta_along, "CompiledModel i d2 d2 MarkerKinematics d1 d2 d2 d2 d2")
-row_wrenches = _entry(postprocess.row_wrenches, "CompiledModel i1 d2 d3 d2 MarkerKinematics d2")
-largest_violations = _entry(postprocess.largest_violations, "CompiledModel d2 d3 d2 b2 MarkerKinematics d1 i1")
+marker_paths = _long_entry(postprocess.marker_paths, "CompiledModel i d2 MarkerKinematics d2 d3")
+angles_along = _long_entry(postprocess.angles_along, "CompiledModel d2 MarkerKinematics b d2")
+marker_velocities = _long_entry(postprocess.marker_velocities, "CompiledModel i d2 d2 MarkerKinematics d2 d2")
+momenta_along = _long_entry(postprocess.momenta_along, "CompiledModel i d2 d2 MarkerKinematics d1 d2 d2 d2 d2")
+row_wrenches = _long_entry(postprocess.row_wrenches, "CompiledModel i1 d2 d3 d2 MarkerKinematics d2")
+largest_violations = _long_entry(postprocess.largest_violations, "CompiledModel d2 d3 d2 b2 MarkerKinematics d1 i1")
 
 place_skins = _entry(skins.place_skins, "CompiledModel d1 MarkerKinematics Workspace b")
 skin_rows = _entry(skins.skin_rows, "CompiledModel d1 MarkerKinematics Workspace i i")
-skins_along = _entry(skins.skins_along, "CompiledModel d2 d2 d2 MarkerKinematics Workspace d2 d3 d4 d3 d2 d3 d2")
+skins_along = _long_entry(skins.skins_along, "CompiledModel d2 d2 d2 MarkerKinematics Workspace d2 d3 d4 d3 d2 d3 d2")
 
 # derivatives
 keep = _entry(adjoint.keep, "IntegratorState Track i")
-advance_recorded = _entry(
+advance_recorded = _long_entry(
     adjoint.advance_recorded,
     "CompiledModel Tree d1 Scheme d d3 IntegratorState MarkerKinematics Workspace Track i",
 )
-backward_pass = _entry(
+backward_pass = _long_entry(
     adjoint.backward_pass,
     "CompiledModel Tree Scheme d d3 Track i1 d2 d2 d2 d2 d2 MarkerKinematics Workspace Scratch MarkerKinematics "
     "BackwardPass Costates",
@@ -261,12 +274,12 @@ element_forces = _entry(
     derivatives_of_elements.element_forces, "CompiledModel Track d d3 MarkerKinematics Workspace d2 d2 d2"
 )
 rigid_slopes = _entry(adjoint.rigid_slopes, "CompiledModel i Track d2 d1")
-difference_of_work = _entry(
+difference_of_work = _long_entry(
     adjoint.difference_of_work,
     "CompiledModel CompiledModel b i1 d3 d3 Track d2 d2 MarkerKinematics MarkerKinematics Workspace d1",
 )
 _FIVE = "({0} {0} {0} {0} {0})".format
-vary = _entry(
+vary = _long_entry(
     variation.vary,
     f"{_FIVE('CompiledModel')} Tree d b d Scheme d {_FIVE('d3')} d2 d2 d2 Track i i Variation "
     f"{_FIVE('MarkerKinematics')} Workspace Workspace",

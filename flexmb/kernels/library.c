@@ -10,8 +10,8 @@ arguments and results. Forms:
     ( ... )    a tuple
     N          None
 
-Stable ABI of Python 3.11; the library needs the C library and libm. Calls keep the lock of the interpreter, as calls of
-functions compiled by numba do. */
+Stable ABI of Python 3.11; the library needs the C library and libm. Calls keep the lock of the interpreter, except those
+of functions that work for long (`unlocked`): the caller holds the records, and the views hold the arrays. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
@@ -27,6 +27,7 @@ typedef struct {
     const char *name, *text; /* of the function, and its arguments as in calls.py */
     const char *in, *out;
     Entry entries[2]; /* for the baseline of the processor, and for x86-64-v3 */
+    int unlocked;     /* whether other threads of Python run during a call */
 } Row;
 
 static PyObject *call(const Row *row, PyObject *const *arguments, Py_ssize_t count);
@@ -263,7 +264,11 @@ static PyObject *call(const Row *row, PyObject *const *arguments, Py_ssize_t cou
     p.numbers = p.arrays = 0;
     for (; k < count && good == 1; k++) good = *form ? take(&form, arguments[k], &p) : 0;
     if (good == 1 && *form) good = 0, k++;
-    if (good == 1) status = row->entries[variant](p.in, out);
+    if (good == 1) {
+        PyThreadState *paused = row->unlocked ? PyEval_SaveThread() : NULL;
+        status = row->entries[variant](p.in, out);
+        if (paused) PyEval_RestoreThread(paused);
+    }
     if (release(row, &p, good == 1) || good < 0) return NULL;
     if (!good) {
         PyObject *found = k <= count ? describe(arguments[k - 1]) : PyUnicode_FromString("no argument");

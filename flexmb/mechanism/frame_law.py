@@ -19,6 +19,9 @@ from flexmb.errors import LawError
 from flexmb.kernels.base.law_call import LawCall, compiled_law, read_only, repeated_law
 from flexmb.kernels.base.memory import stored
 
+MOST_NAMES = 20
+"""Number of parameters that the text of a law names."""
+
 
 class Relative(NamedTuple):
     """The motion of frame `b` relative to frame `a`, in axes of `a`.
@@ -124,9 +127,10 @@ class FrameLaw:
         return FrameLaw, tuple(getattr(self, f.name) for f in fields(self))
 
     def __str__(self) -> str:
-        return f"law {self.name!r} of {', '.join(self.parameters) or 'no parameters'}" + (
-            f" with states {', '.join(self.states)}" if self.states else ""
-        )
+        named = ", ".join(self.parameters[:MOST_NAMES]) or "no parameters"
+        if (more := len(self.parameters) - MOST_NAMES) > 0:
+            named += f" and {more} more"
+        return f"law {self.name!r} of {named}" + (f" with states {', '.join(self.states)}" if self.states else "")
 
 
 def _law_named(module: str, name: str) -> Any:
@@ -290,7 +294,15 @@ class FrameLawCall(LawCall):
     ) -> Float[np.ndarray, "n 6"]:
         """Force and moment at `times`, at one relative motion and with fixed states. Raises `LawError` on failure."""
         found = np.zeros((len(times), 7 + len(states)))
+        compiled = None if self.law.entry is None else self.law.entry.ctypes
+        given = [np.ascontiguousarray(x, dtype=float) for x in (seen, states, parameters)]
+        pointer, record = ctypes.POINTER(ctypes.c_double), np.zeros(2 + 18 + len(states) + len(parameters))
+        arguments = [x.ctypes.data_as(pointer) for x in given]
         for k, t in enumerate(times):
+            if compiled is not None:
+                compiled(record.ctypes.data, float(t), *arguments, found[k].ctypes.data_as(pointer))
+                if np.isfinite(found[k, :6]).all():
+                    continue
             self.forget()
             self.evaluate(float(t), seen, states, parameters, found[k])
             if error := self.stopped or self._failure:

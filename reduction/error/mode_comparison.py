@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import MatrixError
+from fem.linear_algebra.threads import one_openblas_thread
 from fem.model import Model
 from fem.renamed import refuse_old_names
 from reduction.basis import Basis
@@ -69,6 +70,7 @@ class ModeComparison:
         return "\n".join(lines)
 
 
+@one_openblas_thread()
 def compare_modes(model: Model, basis: Basis, count: int | None = None) -> ModeComparison:
     """Compare `basis` with the free full `model` at its `count` lowest natural modes (default: 10, or m if fewer).
 

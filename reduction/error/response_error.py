@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from fem.errors import MatrixError
+from fem.linear_algebra.threads import one_openblas_thread
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.error.contact_loads import require_surfaces
@@ -62,6 +63,7 @@ class ResponseError:
         )
 
 
+@one_openblas_thread()
 def response_error(
     model: Model,
     basis: Basis,

@@ -175,6 +175,21 @@ def test_reference_points_of_an_assembly_are_its_own_nodes(tmp_path):
     link = mesh.constraints[0]
     np.testing.assert_allclose(mesh.points[link.reference], [9, 0.5, 0.5])
     assert mesh.points[link.nodes, 0].tolist() == [7.0] * 4
+    with pytest.warns(MeshWarning, match=r"both have a node 101; write INSTANCE.101"):
+        both = fem.read_mesh(deck(tmp_path, text.replace("REF NODE=point", "REF NODE=101")))
+    assert not both.constraints
+    assert "RIGID BODY" in {u.keyword for u in both.unread}
+    own = (
+        text.replace("101, 9.", "900, 9.")
+        .replace("\n101\n*NSET", "\n900\n*NSET")
+        .replace("REF NODE=point", "REF NODE=900")
+    )
+    (link,) = fem.read_mesh(deck(tmp_path, own)).constraints
+    np.testing.assert_allclose(mesh.points[link.reference], [9, 0.5, 0.5])
+    (link,) = fem.read_mesh(deck(tmp_path, own.replace("REF NODE=900", "REF NODE=c1.101"))).constraints
+    np.testing.assert_allclose(mesh.points[link.reference], [5, 0, 0])
+    with pytest.warns(MeshWarning, match=r"RIGID BODY, line \d+ .*the deck has no node 901"):
+        fem.read_mesh(deck(tmp_path, own.replace("REF NODE=900", "REF NODE=901")))
 
 
 def test_a_surface_may_have_the_name_of_its_elements(tmp_path):

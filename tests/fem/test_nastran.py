@@ -65,10 +65,10 @@ def test_bars_and_beams_have_their_section(name, tmp_path):
     assert fem.Model(mesh).unread == ()
     turned = bar(tmp_path, section=section, card=kind + ",{},5,{},{},0.,0.,1.\n")
     assert abs(values(fem.Model(turned))[6] / values(model)[6] - 1) < 1e-6  # the same motions, about other axes
-    pinned = bar(tmp_path, section=section, card=kind + ",{},5,{},{},0.,1.,0.,,+\n+,56\n", loud=False)
-    assert {u.keyword for u in pinned.unread} == {kind}
-    with pytest.raises(MeshError, match="released"):
-        reduction.modal(fem.Model(pinned, same), 2)
+    warped = bar(tmp_path, section=section, card=kind + ",{},5,{},{},0.,1.,0.,,+\n+,,,,,,,,,+\n+,91\n", loud=False)
+    assert {u.keyword for u in warped.unread} == {kind}
+    with pytest.raises(MeshError, match="warping"):
+        reduction.modal(fem.Model(warped, same), 2)
 
 
 def test_a_bar_without_shear_factors_does_not_shear(tmp_path):
@@ -111,8 +111,9 @@ def test_shells_have_their_thickness_and_offset(tmp_path):
 @pytest.mark.parametrize(
     ("section", "tail", "words"),
     [
-        ("PSHELL,5,1,.05\n", "", "bending of its own"), ("PSHELL,5,1,.05,1,2.0,1\n", "", "bending of its own"), ("PSHELL,5,1,.05,1,,1,.7\n", "", "shear of its own"),
-        ("PSHELL,5,1,.05,1,,1,,2.-9\n", "", "not structural"), ("PCOMP,5\n,1,.05,0.\n", "", "PCOMP, layers"), ("PSHELL,5,1,.05,1,,1\n", ",,,,,.05,.05,.05,.06", "thicknesses of its own"),
+        ("PSHELL,5,1,.05\n", "", "no bending"), ("PSHELL,5,1,.05,2,,1\nMAT1,2,2.1+5,,.2\n", "", "material of its own for bending"), ("PSHELL,5,1,.05,9,,1\n", "", "material 9, which is neither"),
+        ("PSHELL,5,1,.05,1,,1\n,,,1\n", "", "MID4"), ("PCOMP,5,,,,,,,MEM\n,1,.05,0.\n", "", "LAM = MEM"), ("PCOMP,5\n", "", "without plies"), ("PSHELL,5,1,.05,1,,1\n", ",,,,,.05,.05,.05,.06", "thicknesses of its own"),
+        ("PCOMP,5\n,1,0.,0.\n", "", "thickness must be positive"), ("PSHELL,5,1,.05,1,,1\n", ",3\nCORD2C,3,,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.", "not rectangular"),
     ],
 )  # fmt: skip
 def test_sections_that_say_more_are_named_by_line(section, tail, words, tmp_path):
@@ -234,3 +235,206 @@ def test_ranges_of_nodes_may_be_long(tmp_path):
     texts = [u.text for u in plate(tmp_path, wrong, loud=False).unread]
     assert any("the deck has no node" in text for text in texts)
     assert any("5 THRU 1 has no numbers" in text for text in texts)
+
+
+CARBON = "MAT8,2,1.35+5,9.+3,.3,5.+3,4.5+3,3.5+3,1.6-9\n"
+PLY = fem.Material.orthotropic((1.35e5, 9e3, 9e3), (0.3, 0, 0), (5e3, 3.5e3, 4.5e3), 1.6e-9)
+
+
+def test_layups_of_pcomp(tmp_path):
+    """Angles from the first side, and from a coordinate system; symmetric layups; a bottom and a mass of its own."""
+    angles = (30.0, -45.0, 90.0)
+    cards = {
+        "PCOMP,5,-.03,4.-11\n,2,.01,30.,,2,.02,-45.\n,2,.01,90.\n": (0.01, 0.02, 0.01),
+        "PCOMP,5,-.03,4.-11\n,2,.01,30.,,,.02,-45.\n,,.01,90.\n": (0.01, 0.02, 0.01),
+        "PCOMPG,5,-.03,4.-11\n,1,2,.01,30.\n,2,2,.02,-45.\n,3,2,.01,90.\n": (0.01, 0.02, 0.01),
+    }
+    for section, thicknesses in cards.items():
+        plies = [fem.Ply(PLY, t, a) for t, a in zip(thicknesses, angles, strict=True)]
+        for tail, x in (("", (1, 0, 0)), (",20.", (np.cos(np.pi / 9), np.sin(np.pi / 9), 0)), (",3", (0, 1, 0))):
+            system = "CORD2R,3,,0.,0.,0.,0.,0.,1.,+\n+,0.,1.,0.\n"
+            model = fem.Model(plate(tmp_path, CARBON + system, section=section, tail=tail))
+            same = fem.Model(PLATE, fem.Shell.layup(plies, x, offset=-0.01, added_mass=4e-11))
+            np.testing.assert_allclose(values(model)[6:14], values(same)[6:14], rtol=1e-6)
+            assert model.mass == pytest.approx(0.6 * (0.04 * 1.6e-9 + 4e-11))
+            assert fem.Model(model.mesh).unread == ()
+            assert len(model.ply_stresses(np.zeros((model.ndof, 1)))[0].ply) == 6
+    half = fem.Model(plate(tmp_path, CARBON, section="PCOMP,5,,,,,,,SYM\n,2,.01,30.,,2,.02,-45.\n"))
+    whole = fem.Model(plate(tmp_path, CARBON, section="PCOMP,5\n,2,.01,30.,,2,.04,-45.\n,2,.01,30.\n"))
+    np.testing.assert_allclose(values(half)[6:14], values(whole)[6:14], rtol=1e-6)
+    other = fem.Model(half.mesh, fem.Shell.layup([fem.Ply(PLY, 0.06)], (1, 0, 0)))
+    assert "is not the shell of the model" in other.unread[0].text
+    solid = "GRID,91,,9.,0.,0.\nGRID,92,,9.,1.,0.\nGRID,93,,9.,0.,1.\nGRID,94,,8.,0.,0.\nCTETRA,99,7,91,92,93,94\nPSOLID,7,2\n"
+    with pytest.raises(fem.MaterialError, match="a material of shells"):
+        fem.Model(plate(tmp_path, CARBON + solid, loud=False))
+
+
+def test_shells_whose_bending_shear_and_mass_are_others(tmp_path):
+    """12 I / T**3, MID2, MID3, TS/T and NSM; a shell without MID3 does not shear."""
+    soft = "MAT1,2,7.+4,,.3\n"
+    cases = (
+        ("PSHELL,5,1,.05,1,3.0,1\n", {"bending_ratio": 3.0}), ("PSHELL,5,1,.05,2,3.0,1\n", {"bending_ratio": 1.0}),
+        ("PSHELL,5,1,.05,1,,2,.5\n", {"shear_ratio": 0.2}), ("PSHELL,5,1,.05,1,,1,,4.-10\n", {"added_mass": 4e-10}),
+    )  # fmt: skip
+    for section, own in cases:
+        model = fem.Model(plate(tmp_path, soft, section=section))
+        same = fem.Model(PLATE, fem.Shell(STEEL, 0.05, **own))
+        np.testing.assert_allclose(values(model)[6:14], values(same)[6:14], rtol=1e-6)
+        assert model.mass == pytest.approx(0.6 * (0.05 * 7.85e-9 + own.get("added_mass", 0.0)))
+    core = "MAT8,2,1.,1.,,1.,7.+3,3.5+3\n"
+    sandwich = fem.Model(plate(tmp_path, core, section="PSHELL,5,1,.05,1,,2\n", tail=",90."))
+    G = 2.1e5 / 2.6
+    same = fem.Model(PLATE, fem.Shell(STEEL, 0.05, x_axis=(0, 1, 0), shear_ratio=(7e3 / G, 3.5e3 / G)))
+    np.testing.assert_allclose(values(sandwich)[6:14], values(same)[6:14], rtol=1e-6)
+    stiff, plain = (fem.Model(plate(tmp_path, section=f"PSHELL,5,1,.2,1{tail}\n")) for tail in ("", ",,1"))
+    thick, same = (values(fem.Model(PLATE, fem.Shell(STEEL, 0.2, shear_ratio=r)))[6:12] for r in (1e6, 1.0))
+    np.testing.assert_allclose(values(stiff)[6:12], thick, rtol=1e-3)
+    np.testing.assert_allclose(values(plain)[6:12], same, rtol=1e-6)
+    assert (thick > 1.02 * same).any()
+    with pytest.raises(fem.MaterialError, match="without stiffness"):
+        fem.Shell.layup([fem.Ply(STEEL, 0.01), fem.Ply(fem.Material.isotropic(2e3, 0.3), 0.01)]).__class__(
+            STEEL,
+            0.02,
+            plies=(fem.Ply(STEEL, 0.01), fem.Ply(fem.Material.isotropic(2e3, 0.3), 0.01)),
+            bending_ratio=0.1,
+        )
+    for name in ("bending_ratio", "shear_ratio"):
+        with pytest.raises(fem.MaterialError, match=name):
+            fem.Shell(STEEL, 0.1, **{name: 0.0})
+    with pytest.raises(fem.MaterialError, match="added_mass"):
+        fem.Shell(STEEL, 0.1, added_mass=-1.0)
+
+
+@pytest.mark.parametrize(("kind", "card", "angle"), [("quad8", "CQUAD8", 15), ("triangle6", "CTRIA6", 9)])
+def test_quadratic_shells(kind, card, angle, tmp_path):
+    sheet = fem.structured_meshes.sheet(kind, (1.0, 0.6), (2, 2))
+    for offset in (0.0, 0.01):
+        cells = ""
+        for k, nodes in enumerate(sheet.cells[0].connectivity + 1, 1):
+            words = [card, str(k), "5", *map(str, nodes)]
+            words += [""] * (angle - len(words)) + ["0.", f"{offset}"]
+            cells += (
+                ",".join(words[:9])
+                + "\n,"
+                + ",".join(words[9:17])
+                + "\n"
+                + (f",{words[17]}\n" if len(words) > 17 else "")
+            )
+        model = fem.Model(read(tmp_path, grids(sheet.points) + cells + "PSHELL,5,1,.05,1,,1\n" + MAT))
+        same = fem.Model(sheet, fem.Shell(STEEL, 0.05, offset))
+        np.testing.assert_allclose(values(model)[6:12], values(same)[6:12], rtol=1e-6)
+
+
+def test_ends_of_beams_beside_their_nodes(tmp_path):
+    """Offsets are arms; with equal ones across the beam it is that of fem.Beam. In the axes of the nodes, too."""
+    card = "CBAR,{},5,{},{},0.,1.,0.,,+\n+,,,0.,.1,.2,0.,.1,.2\n"
+    mesh = bar(tmp_path, card=card)
+    section = fem.Section.rectangle(0.4, 0.2)
+    points = np.array([(2.5 * k, 0, 0) for k in range(5)])
+    lines = fem.Mesh(points, (fem.CellBlock("line", np.column_stack([np.arange(4), np.arange(1, 5)])),))
+    same = fem.Model(lines, fem.Beam(STEEL, section, (0, 1, 0), offset=(0.1, 0.2)))
+    np.testing.assert_allclose(values(fem.Model(mesh))[6:16], values(same)[6:16], rtol=3e-4)
+    assert fem.Model(mesh).unread == ()
+    system = "CORD2R,3,,0.,0.,0.,0.,1.,0.,+\n+,1.,0.,0.\n"  # its y is -z, its z is y
+    text = (
+        (tmp_path / "part.bdf")
+        .read_text()
+        .replace(",0.,.1,.2,0.,.1,.2", ",0.,-.2,.1,0.,-.2,.1")
+        .replace("0.,1.,0.,,+", "0.,0.,1.,,+")
+    )
+    for k in range(1, 6):
+        text = text.replace(f"GRID,{k},,{2.5 * (k - 1)!r},0.0,0.0", f"GRID,{k},,{2.5 * (k - 1)!r},0.0,0.0,3")
+    turned = fem.Model(read(tmp_path, text + system))
+    np.testing.assert_allclose(values(turned)[6:16], values(fem.Model(mesh))[6:16], rtol=1e-9)
+
+
+def test_released_ends_are_hinges(tmp_path):
+    """A beam clamped at both ends with a hinge in the middle: its symmetric modes are those of a cantilever of half
+    its length, the antisymmetric ones those of one that is clamped and supported."""
+    n, length, area, inertia = 16, 1.0, 1e-4, 1e-9
+    points = [(length * k / n, 0, 0) for k in range(n + 1)]
+    cells = "".join(f"CBAR,{k},5,{k},{k + 1},0.,1.,0.,,+\n+,,{6 if k == n // 2 else ''}\n" for k in range(1, n + 1))
+    section = f"PBAR,5,1,{area!r},{inertia!r},1.e-6,1.e-6\n"
+    held = f"SPC1,4,123456,1,{n + 1}\nSPC1,4,1345,2,THRU,{n}\n"
+    mesh = read(tmp_path, grids(points) + cells + section + MAT + held, loud=False, supports="keep")
+    found = np.sqrt(values(fem.Model(mesh)))[:3]
+    half = length / 2
+    unit = np.sqrt(2.1e5 * inertia / (7.85e-9 * area)) / half**2
+    np.testing.assert_allclose(found, np.array([3.5160, 15.4182, 22.0345]) * unit, rtol=2e-3)
+
+
+def test_rods_stretch_and_twist(tmp_path):
+    """CROD, CONROD and CTUBE are trusses, which twist between nodes that turn, and have a mass beside their own."""
+    rods = "CROD,90,8,5,1\nPROD,8,1,.01,2.-5,,3.-9\nCONROD,91,5,2,1,.02,,,1.-9\nCTUBE,92,9,5,3\nPTUBE,9,1,.2,.02\n"
+    mesh = plate(tmp_path, "GRID,5000,,9.,9.,9.\n" + rods)
+    model, bare = fem.Model(mesh), fem.Model(PLATE, fem.Shell(STEEL, 0.05))
+    assert mesh.kinds["truss"] == 3
+    tube = np.pi / 4 * (0.2**2 - 0.16**2)
+    lengths = [np.linalg.norm(PLATE.points[4] - PLATE.points[k]) for k in range(3)]
+    own = 7.85e-9 * np.dot(lengths, [0.01, 0.02, tube]) + 3e-9 * lengths[0] + 1e-9 * lengths[1]
+    assert model.mass == pytest.approx(bare.mass + own, rel=1e-9)
+    twist, ring = sorted(s.stiffness for s in mesh.springs)
+    G = 2.1e5 / 2.6
+    assert twist == pytest.approx(G * 2e-5 / lengths[0])
+    assert ring == pytest.approx(G * np.pi / 32 * (0.2**4 - 0.16**4) / lengths[2])
+    assert model.unread == ()
+    bad = plate(tmp_path, "CROD,90,8,5,1\nPROD,8,1,0.\n", loud=False)
+    assert "without an area" in bad.unread[0].text
+
+
+def test_masses_per_length_of_bars(tmp_path):
+    section = "PBAR,5,1,.08,1.066666667e-03,2.666666667e-04,7.317813831e-04,2.-9\n"
+    assert fem.Model(bar(tmp_path, section=section)).mass == pytest.approx(10 * (0.08 * 7.85e-9 + 2e-9), rel=1e-9)
+    assert fem.Model(bar(tmp_path, section="PBARL,5,1,,BAR,,,,,+\n+,.2,.4,2.-9\n")).mass == pytest.approx(
+        10 * (0.08 * 7.85e-9 + 2e-9), rel=1e-9
+    )
+
+
+def test_sets_that_are_added_and_defaults_of_nodes(tmp_path):
+    """SPCADD of selected sets; GRDSET gives coordinate systems and supports where a GRID has none."""
+    held = "SPC1,4,123456,1,THRU,5\nSPC1,6,3,16\nSPC1,7,3,18\nSPCADD,10,4,6\n"
+    plate(tmp_path)
+    body = (tmp_path / "part.bdf").read_text()
+    control = "SOL 103\nCEND\nSPC = 10\nBEGIN BULK\n"
+    kept = fem.Model(read(tmp_path, control + body + held + "ENDDATA\n", supports="keep"))
+    assert 6 * 20 - kept.ndof == 31
+    defaults = "CORD2R,3,,0.,0.,5.,0.,0.,6.,+\n+,1.,0.,5.\nGRDSET,,3,,,,,126\n"
+    moved = read(tmp_path, body + defaults, supports="keep")
+    np.testing.assert_allclose(moved.points[:, 2], 5.0)
+    assert fem.Model(moved).ndof == 6 * 20 - 60
+
+
+def test_loads_are_accepted_together(tmp_path):
+    mesh = plate(tmp_path, "FORCE,3,1,,1.,0.,0.,1.\nPLOAD4,3,1,2.\nGRAV,3,,9.8,0.,0.,-1.\n", loud=False)
+    assert {u.keyword for u in mesh.unread} == {"FORCE", "PLOAD4", "GRAV"}
+    assert read(tmp_path, (tmp_path / "part.bdf").read_text(), ignore=["LOAD"]).unread == ()
+
+
+SHAPES = {  # dimensions; area, moments of inertia about y and z
+    "I": ("1.,.5,.4,.05,.1,.08", 0.5 * 0.1 + 0.4 * 0.08 + 0.82 * 0.05, (0.1 * 0.5**3 + 0.08 * 0.4**3 + 0.82 * 0.05**3) / 12),
+    "I1": (".4,.1,.8,1.", 0.1 * 0.8 + 0.2 * 0.5, (0.2 * 0.5**3 + 0.8 * 0.1**3) / 12),
+    "CHAN": (".5,1.,.05,.1", 2 * 0.5 * 0.1 + 0.8 * 0.05, None), "CHAN1": (".45,.05,.8,1.", 2 * 0.5 * 0.1 + 0.8 * 0.05, None),
+    "CHAN2": (".1,.1,.5,1.", 2 * 0.05 + 0.8 * 0.1, None), "T": (".6,.8,.1,.05", 0.06 + 0.7 * 0.05, (0.1 * 0.6**3 + 0.7 * 0.05**3) / 12),
+    "T1": (".6,.5,.1,.05", 0.06 + 0.5 * 0.05, None), "T2": (".6,.8,.1,.05", 0.06 + 0.7 * 0.05, (0.1 * 0.6**3 + 0.7 * 0.05**3) / 12),
+    "CROSS": (".6,.1,.8,.05", 0.08 + 0.6 * 0.05, (0.75 * 0.1**3 + 0.05 * 0.7**3) / 12), "H": (".5,.2,.8,.1", 0.16 + 0.05, None),
+    "BOX": (".6,.8,.1,.05", 0.48 - 0.5 * 0.6, (0.8 * 0.6**3 - 0.6 * 0.5**3) / 12), "BOX1": (".6,.8,.1,.1,.05,.05", 0.48 - 0.5 * 0.6, (0.8 * 0.6**3 - 0.6 * 0.5**3) / 12),
+    "HAT": (".5,.05,.4,.2", 0.4 * 0.05 + 2 * 0.4 * 0.05 + 2 * 0.25 * 0.05, None), "TUBE2": (".5,.1", np.pi * (0.25 - 0.16), np.pi * (0.5**4 - 0.4**4) / 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_of_sections(shape, tmp_path):
+    """PBARL: area, and the moment of inertia about y where it has a plain formula; unsymmetric PBEAML is refused."""
+    sizes, area, inertia = SHAPES[shape]
+    words = sizes.split(",")
+    first, rest = ",".join(words[:8]), ",".join(words[8:])
+    section = f"PBARL,5,1,,{shape},,,,,+\n+,{first}\n" + (f",{rest}\n" if rest else "")
+    model = fem.Model(bar(tmp_path, section=section))
+    found = model.materials[0].section
+    assert found.area == pytest.approx(area, rel=1e-9)
+    if inertia is not None:
+        assert found.Iy == pytest.approx(inertia, rel=1e-9)
+    assert found.shear_centre == (0.0, 0.0)
+    beams = bar(tmp_path, section=section.replace("PBARL", "PBEAML"), card="CBEAM,{},5,{},{},0.,1.,0.\n", loud=False)
+    beside = shape in ("CHAN", "CHAN1", "CHAN2", "T", "T1", "T2", "HAT", "I")
+    assert (fem.Model(beams, fem.Beam(STEEL, found)).unread != ()) == beside

@@ -25,6 +25,7 @@ from fem.errors import FlexmbError
 from fem.files.nastran.op4 import read_op4
 from fem.mesh.structured_meshes import block
 from flexmb.bodies.solids import shape_of
+from flexmb.contact import Plane, hull, mesh, power_law
 from flexmb.files import load_body, load_model, load_result, save_body, save_result
 from flexmb.files.storage.tree import read_tree, write_tree
 from flexmb.forces.scalar.points import read_columns
@@ -179,8 +180,38 @@ def _mesh_target(name: str, *writers: Callable[[Path], Any], text: bool = True) 
 
 
 def _meshed(path: Path) -> None:
-    mesh = fem.read_mesh(path)
-    fem.check_mesh(mesh)
+    fem.check_mesh(fem.read_mesh(path))
+
+
+def _assembled(path: Path) -> None:
+    """Read a deck and make the matrices of its part, with the sections, constraints and masses of the deck."""
+    read = fem.read_mesh(path)
+    fem.check_mesh(read)
+    part = fem.Model(read)
+    part.K, part.M  # noqa: B018
+
+
+def _solved(path: Path) -> None:
+    """Solve the analysis steps of a deck."""
+    part, steps = fem.read_steps(path)
+    model, before = fem.Model(part), None
+    for step in steps:
+        before = fem.solve_step(model, step, before)
+
+
+def _brick(path: Path, binary: bool) -> None:
+    shape = flexmb.solids.box((300.0, 200.0, 100.0))
+    meshio.write(path, meshio.Mesh(shape.points, [("triangle", shape.triangles)]), binary=binary)
+
+
+def _touching(path: Path) -> None:
+    """The solid of a file, and its hull, on a plane."""
+    for solid in (mesh, hull):
+        system = flexmb.System(gravity=(0, 0, -9.81))
+        body = system.add(flexmb.rigid_body("brick", mass=2.0, inertia=(1, 1, 1)), position=(0, 0, 49.0))
+        floor = Plane().on(system.ground.at((0, 0, 0)))
+        system.contact("floor", floor, solid(path).on(body.at((0, 0, 0))), law=power_law(1e4))
+        flexmb.evaluate(mechanism := system.build(), mechanism.initial)
 
 
 def _triangle(path: Path, binary: bool) -> None:
@@ -396,7 +427,8 @@ def _saved_body() -> bytes:
 
 def _files_of_models() -> dict[str, bytes]:
     return {
-        "block.inp": (MODELS / "block.inp").read_bytes(),
+        **_beside("block.inp", "plate.inp")(),
+        "brick.stl": _bytes_of("brick.stl", lambda path: _brick(path, binary=False)),
         "body.h5": _saved_body(),
         "turn.csv": b"# time, angle\n0, 0\n1, 0.1  # comment\n\n2, 0.5\n3, 0.2\n",
     }
@@ -430,8 +462,10 @@ def _moved(path: Path) -> None:
 
 
 TARGETS: dict[str, Target | Callable[[np.random.Generator, Path], None]] = {
-    "deck": Target("part.inp", _given("block.inp", "constraints.inp"), _meshed, True, beside=_beside("rest.inc")),
-    "nastran": Target("part.bdf", _given("part.bdf"), _meshed, True),
+    "deck": Target("part.inp", _given("block.inp", "constraints.inp", "assembly.inp", "frame.inp", "loads.inp"), _meshed, True, beside=_beside("rest.inc")),
+    "steps": Target("steps.inp", _given("assembly.inp", "loads.inp"), _solved, True),
+    "nastran": Target("part.bdf", _given("part.bdf", "shells.bdf"), _assembled, True),
+    "cdb": Target("part.cdb", _given("part.cdb", "shells.cdb"), _assembled, True),
     "msh": _mesh_target("part.msh", _ours, _by_meshio("gmsh", binary=True), _by_meshio("gmsh", binary=False), _by_meshio("gmsh22", binary=True), _by_meshio("gmsh22", binary=False)),
     "vtk": _mesh_target("part.vtk", _ours, _by_meshio("vtk", binary=True), _by_meshio("vtk", binary=False), _by_meshio("vtk42", binary=True), _by_meshio("vtk42", binary=False)),
     "vtu": _mesh_target("part.vtu", _ours, _by_meshio("vtu", binary=False), _by_meshio("vtu", binary=True)),
@@ -439,6 +473,7 @@ TARGETS: dict[str, Target | Callable[[np.random.Generator, Path], None]] = {
     "mesh": _mesh_target("part.mesh", _by_meshio("medit")),
     "xdmf": _mesh_target("part.xdmf", _by_meshio("xdmf", data_format="XML")),
     "stl": Target("part.stl", _written("part.stl", lambda path: _triangle(path, binary=False), lambda path: _triangle(path, binary=True)), shape_of, True),
+    "contact mesh": Target("brick.stl", _written("brick.stl", lambda path: _brick(path, binary=False), lambda path: _brick(path, binary=True)), _touching, True),
     "op4": Target("part.op4", cache(lambda: _op4(_matrices()[0])), read_op4, True),
     "market": Target("part.mtx", cache(lambda: (_market(_matrices()[0]), _dense_market(_matrices()[1]))), fem.read_matrix_market, True),
     "punch": Target("part.pch", cache(lambda: (_punch(),)), fem.read_nastran, True),

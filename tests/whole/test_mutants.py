@@ -1,11 +1,14 @@
 """The edits of the mutation campaign fit the code, and a sample of them is caught (`python -m tests.mutants` runs all)."""
 
+import ast
 import random
+import shutil
 
 import pytest
 
+from tests import switches
 from tests.edits import EDITS
-from tests.mutants import campaign, problem
+from tests.mutants import ROOT, campaign, copied, problem
 
 
 def test_every_edit_fits_the_code_once():
@@ -14,8 +17,107 @@ def test_every_edit_fits_the_code_once():
     assert all(edit.old != edit.new for edit in EDITS)
 
 
+class Resolved(ast.NodeTransformer):
+    """A switched source in which an edit holds."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def _holds(self, test):
+        """None for a condition that is no switch."""
+        if not (isinstance(test, ast.Compare) and ast.unparse(test.left) == "edited()"):
+            return None
+        return test.comparators[0].value == self.number
+
+    def _chosen(self, node):
+        holds = self._holds(node.test)
+        if holds is None:
+            return self.generic_visit(node)
+        chosen = node.body if holds else node.orelse
+        if isinstance(chosen, list):
+            made = [self.visit(x) for x in chosen if not (holds and isinstance(x, ast.Pass))]
+            return [x for found in made for x in (found if isinstance(found, list) else [found])]
+        return self.visit(chosen)
+
+    visit_If = visit_IfExp = _chosen
+
+    def visit_ImportFrom(self, node):
+        return None if node.names[0].name == "edited" else node
+
+
+def resolved(text, number):
+    return ast.dump(Resolved(number).visit(ast.parse(text)))
+
+
+SOURCE = '''"""A module."""
+
+from math import sqrt
+
+SCALE = 2.0
+
+
+def energy(x, y, n):
+    """Of a spring."""
+    total = 0.0
+    for k in range(n):
+        total += 0.5 * x[k] ** 2 - y
+        if total > 10.0:
+            total = -total
+            break
+    last = x[n - 1]
+    return total * sqrt(last), SCALE
+'''
+TEXTS = [
+    ("0.5 * x[k]", "x[k]"), ("x[k] ** 2 - y", "x[k] ** 3 - y"), ("x[k] ** 2 - y", "x[k] ** 2 + y"), ("total += 0.5", "total -= 0.5"),
+    ("range(n)", "range(1, n)"), ("            total = -total\n", ""), ("total > 10.0", "total >= 10.0 and y"), ("x[n - 1]", "x[n - 2]"),
+    ("    last = x[n - 1]\n", "    last = x[0]\n    last += 1.0\n"), ("            break\n    last", "            break\n        y = 0.0\n    last"),
+    ("total * sqrt(last), SCALE", "total, SCALE"), ("sqrt(last)", "-sqrt(last)"),
+]  # fmt: skip
+
+
+def test_many_edits_of_a_source_hold_one_at_a_time():
+    """Also inside each other and on the same line."""
+    edited = {k: SOURCE.replace(*text) for k, text in enumerate(TEXTS, 1)}
+    assert len({SOURCE, *edited.values()}) == len(TEXTS) + 1
+    made = switches.switched(SOURCE, edited, "switch")
+    assert resolved(made, 0) == ast.dump(ast.parse(SOURCE))
+    for number, text in edited.items():
+        assert resolved(made, number) == ast.dump(ast.parse(text)), text
+
+
+@pytest.mark.parametrize("texts", [("SCALE = 2.0", "SCALE = 3.0"), ("def energy(x, y, n)", "def energy(x, n, y)")])
+def test_edits_of_what_numba_reads_when_it_compiles_are_not_switched(texts):
+    with pytest.raises(switches.NotSwitchableError, match="edit 7"):
+        switches.switched(SOURCE, {7: SOURCE.replace(*texts)}, "switch")
+
+
+def test_all_edits_of_kernels_are_switched():
+    """Each source with its switches is the edited one under the number of the edit, and the present one under none."""
+    files = sorted({edit.file for edit in EDITS if edit.file.startswith("flexmb/kernels/")})
+    assert len(files) > 10
+    for file in files:
+        source = (ROOT / file).read_text()
+        edited = {k: source.replace(e.old, e.new) for k, e in enumerate(EDITS, 1) if e.file == file}
+        made = switches.switched(source, edited, "switch")
+        assert resolved(made, 0) == ast.dump(ast.parse(source))
+        for number, text in edited.items():
+            assert resolved(made, number) == ast.dump(ast.parse(text)), EDITS[number - 1].what
+
+
 @pytest.mark.long
 def test_a_sample_of_edits_is_caught():
     """`python -m tests.mutants --sample` takes others."""
     runs = [edit for edit in EDITS if not edit.equivalent and not edit.file.startswith("flexmb/kernels/")]
     assert not campaign(random.Random(1).sample(runs, 4))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("cc") is None, reason="the library of edits needs a compiler of C")
+def test_one_library_holds_edits_of_kernels(tmp_path):
+    """Tests pass in a copy with the library of edits, and each edit is caught."""
+    runs = [edit for edit in EDITS if edit.what in ("the torque of gravity", "curvature of curves")]
+    copy = copied(tmp_path, runs)
+    assert list(copy.switched.values()) == [1, 2]
+    words = ["tests/flexmb/equations/test_evaluate.py", "tests/flexmb/mechanism/test_curves.py"]
+    assert copy.run(words, FLEXMB_KERNELS="library").returncode == 0
+    assert not campaign(runs)

@@ -6,6 +6,7 @@ full is not obeyed at all, with the reason.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from fem.elements import LINE
 from fem.errors import MeshError
-from fem.files.abaqus.deck import Statement
+from fem.files.abaqus.deck import ASSEMBLY_NODES, Statement
 from fem.files.abaqus.lines import fields, member, number
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.ties import TOLERANCE, closest_points
@@ -92,7 +93,9 @@ class Constraints:
         turning = {*solids.turning, *(int(n) for rows in lines for n in rows.ravel())}
         found = Constraints(numbers, points.copy(), turning, [], [], [], solids)
         statements = numbers.deck.statements
-        found.turning |= {found._node(s.options["REFNODE"]) for s in statements if s.options.get("REFNODE")}
+        for s in statements:
+            with suppress(MeshError):  # a statement without its node is named when it is taken
+                found.turning |= {found._node(s.options["REFNODE"])} if s.options.get("REFNODE") else set()
         for kind in ("RIGIDBODY", "TIE", "COUPLING", "MPC", "EQUATION", "BOUNDARY"):
             for statement in statements:
                 if statement.keyword == kind:
@@ -114,7 +117,7 @@ class Constraints:
     def nodes(self, text: str) -> list[int]:
         """Rows of a node or of a set of nodes."""
         who = member(text)
-        if isinstance(who, int):
+        if isinstance(who, int) or _in_instance(text):
             return [self._node(text)]
         for level in ("assembly", "part"):
             if who in getattr(self.numbers.deck, level).nodes:
@@ -123,11 +126,20 @@ class Constraints:
         raise MeshError(f"the deck has no set of nodes {text!r}")
 
     def _node(self, text: str) -> int:
+        """The row of one node. A number is that of a node of the part or of the assembly, which must not be both;
+        INSTANCE.NUMBER is one of the part."""
         who = member(text)
-        if isinstance(who, int):
-            if who not in self.numbers.node_of:
-                raise MeshError(f"the deck has no node {who}")
-            return self.numbers.node_of[who]
+        if isinstance(who, int) or _in_instance(text):
+            numbers = [int(who)] if _in_instance(text) else [int(who), int(who) + ASSEMBLY_NODES]
+            rows = [self.numbers.node_of[n] for n in numbers if n in self.numbers.node_of]
+            if len(rows) == 2:
+                raise MeshError(
+                    f"the part and the assembly both have a node {who}; write INSTANCE.{who} for that of the part, and "
+                    "a set for that of the assembly"
+                )
+            if not rows:
+                raise MeshError(f"the deck has no node {text}")
+            return rows[0]
         rows = self.nodes(text)
         if len(rows) != 1:
             raise MeshError(f"one node is needed, and the set {text!r} has {len(rows)}")
@@ -223,6 +235,12 @@ def _axes(s: Statement, kind: str) -> Axes:
             f"*{s.keyword} of type {kind!r} with {len(values)} numbers; rectangular and cylindrical axes of 6"
         )
     return Axes(kind[:1].upper() == "C", np.array(values[:3]), np.array(values[3:]))
+
+
+def _in_instance(text: str) -> bool:
+    """Whether a text is INSTANCE.NUMBER, a node of the part."""
+    before, point, last = text.strip('"').rpartition(".")
+    return bool(before and point and last.isdigit() and not before.lstrip("+-").isdigit())
 
 
 # one keyword each

@@ -1,42 +1,43 @@
 """Reader of Nastran bulk data (.bdf, .nas, .fem): nodes, solids, shells, beams, their sections, constraints.
 
 Read: GRID in any coordinate system, CTETRA, CPYRAM, CPYRA, CPENTA, CHEXA in every format and continuation of cards;
-CQUAD4, CTRIA3 with PSHELL, CBAR, CBEAM with PBAR, PBARL, PBEAM, PBEAML (`fem.files.nastran.sections`); constraints,
-supports, masses and springs (`fem.files.nastran.constraints`). Case control selects the sets of SPC and MPC. Elements
-of one property are the group "property N". MAT1 gives the materials. Surfaces and lines without a section mark places.
-Every other card that changes the part is kept with its line as not obeyed, and so is one that is not understood in
-full.
+shells with PSHELL, PCOMP, PCOMPG (`shells`); CBAR, CBEAM with PBAR, PBARL, PBEAM, PBEAML, and rods (`lines`,
+`sections`); constraints, supports, masses and springs (`constraints`). Case control selects the sets of SPC and MPC.
+Elements of one property are the group "property N". MAT1 and MAT8 give the materials. Surfaces and lines without a
+section mark places. Every other card that changes the part is kept with its line as not obeyed, and so is one that is
+not understood in full.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from fem.elements import ELEMENTS, LINE
+from fem.elements import ELEMENTS, LINE, TRUSS
 from fem.errors import MeshError
+from fem.files.nastran import lines
 from fem.files.nastran.cards import Card, cards, selections
 from fem.files.nastran.constraints import Connections
-from fem.files.nastran.sections import BEAM_PROPERTIES, Constants, beam, constants, shell, vector
+from fem.files.nastran.deck import NEW_NODES, Deck, material_of, not_obeyed
+from fem.files.nastran.sections import BEAM_PROPERTIES
+from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES
+from fem.files.nastran.structure import Beams, sectioned, split_rods
 from fem.files.nastran.systems import KINDS, Systems
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
 from fem.user_files import IncludedFiles
 
-SURFACES = {"CTRIA3": ("triangle", 3), "CTRIAR": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4),
-"CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8)}  # fmt: skip
-SHELLS = {"CTRIA3": 7, "CTRIAR": 7, "CQUAD4": 8, "CQUADR": 8}
-"""Surfaces that are shells where their property is a PSHELL, and the field of the offset."""
-LINES = {"CBAR", "CBEAM", "CROD"}
-_SHELL_PROPERTIES = ("PSHELL", "PCOMP", "PCOMPG")
 _WITHOUT_EFFECT = """
 PARAM MDLPRM NASTRAN EIGR EIGRL EIGB EIGC EIGP FREQ FREQ1 FREQ2 FREQ3 FREQ4 FREQ5 TSTEP TSTEPNL NLPARM NLSTEP
 TABLED1 TABLED2 TABLED3 TABLED4 TABDMP1 PLOTEL PLOTEL3 PLOTEL4 SET SET1 SET3 TITLE SUBTITLE LABEL ECHO MATT1 SPOINT
+TABLEM1 TABLEM2 TABLEM3 TABLEM4 TABRND1 TABRNDG RANDPS RANDT1 TSTEP1 USET USET1 SUPORT SUPORT1 CBARAO ECHOON ECHOOFF
+MAT4 MAT5 MATT4 MATT5 PSHEAR PDAMP PVISC PBEND PELAST PBUSH1D PBUSHT PWELD PFAST PGAP PMASS DRESP1 DRESP2 DCONSTR
+DOPTPRM DESVAR
 """
-HARMLESS = {*_WITHOUT_EFFECT.split(), *_SHELL_PROPERTIES, *BEAM_PROPERTIES, "PELAS"}
+HARMLESS = {*_WITHOUT_EFFECT.split(), *SHELL_PROPERTIES, *BEAM_PROPERTIES, "PELAS"}
 """Cards that do not change a free, linear elastic part by themselves; any other that is not read counts as
-not obeyed."""
+not obeyed. Properties do nothing without their elements."""
 CONNECTING = ("RBE2", "RBE3", "RBAR", "CONM2", "CELAS1", "CELAS2", "CBUSH")
 SELECTED = {"MPC": "MPC", "SPC": "SPC", "SPC1": "SPC"}
 """Cards that act if case control selects their number."""
@@ -44,32 +45,6 @@ _NEUTRAL = {"G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
 """Parameters that change the part, and the value at which they do not."""
 CONSISTENT = 0.01
 """Relative difference of E and 2 G (1 + nu) beyond which Nastran too says that a material is not isotropic."""
-NEW_NODES = 10**9
-"""Number of the first node that this reader adds."""
-
-
-@dataclass
-class _Deck:
-    """What the cards say, in the numbers of the file."""
-
-    nodes: dict[int, Card] = field(default_factory=dict)
-    cells: dict[str, tuple[list[list[int]], list[int], list[Card]]] = field(default_factory=dict)
-    properties: dict[int, Card] = field(default_factory=dict)
-    materials: dict[int, Card] = field(default_factory=dict)
-    systems: dict[int, Card] = field(default_factory=dict)
-    used_systems: set[int] = field(default_factory=set)
-    springs: dict[int, Card] = field(default_factory=dict)
-    bushes: dict[int, Card] = field(default_factory=dict)
-    connecting: list[Card] = field(default_factory=list)
-    numbers: set[int] = field(default_factory=set)  # of solid elements
-    unread: list[Unread] = field(default_factory=list)
-    mass_factor: float = 1.0
-
-    def add(self, kind: str, nodes: list[int], card: Card, group: int) -> None:
-        rows, groups, sources = self.cells.setdefault(kind, ([], [], []))
-        rows.append(nodes)
-        groups.append(group)
-        sources.append(card)
 
 
 def read_nastran_mesh(path: Path) -> RawMesh:
@@ -82,18 +57,13 @@ def read_nastran_mesh(path: Path) -> RawMesh:
 
 
 def _read(path: Path, included: IncludedFiles) -> RawMesh:
-    deck = _Deck()
+    deck = Deck()
     for card in cards(path, included):
         _take(deck, card)
     return _raw(deck, path)
 
 
-def _not_obeyed(card: Card, keyword: str = "", reason: str = "") -> Unread:
-    text = f"{card.text} (not obeyed: {reason})" if reason else card.text
-    return Unread(keyword or card.name, card.file, card.line, text)
-
-
-def _take(deck: _Deck, card: Card) -> None:
+def _take(deck: Deck, card: Card) -> None:
     """Add one card to the deck."""
     if card.name == "GRID":
         known = deck.nodes.setdefault(card.whole(1), card)
@@ -106,22 +76,32 @@ def _take(deck: _Deck, card: Card) -> None:
     elif card.name in SURFACES:
         kind, count = SURFACES[card.name]
         if not all(card.text_at(k).isdigit() for k in range(3, 3 + count)):
-            deck.unread.append(_not_obeyed(card, reason="nodes on its sides are left out"))
+            deck.unread.append(not_obeyed(card, reason="nodes on its sides are left out"))
             return
         deck.add(kind, [card.whole(k) for k in range(3, 3 + count)], card, card.whole(2, 0))
-    elif card.name in LINES:
+    elif card.name in (*lines.BEAMS, "CROD", "CTUBE"):
         deck.add(LINE, [card.whole(3), card.whole(4)], card, card.whole(2, 0))
-    elif card.name in ("PSOLID", *_SHELL_PROPERTIES, *BEAM_PROPERTIES):
+    elif card.name == "CONROD":
+        deck.add(TRUSS, [card.whole(2), card.whole(3)], card, 0)
+    elif card.name == "GRDSET":
+        deck.defaults = card
+    elif card.name in ("SPCADD", "MPCADD"):
+        deck.together[card.name[:3], card.whole(1)] = {int(w) for w in card.fields[1:] if w.isdigit()}
+    elif card.name in ("PSOLID", "PROD", "PTUBE", *SHELL_PROPERTIES, *BEAM_PROPERTIES):
         deck.properties[card.whole(1)] = card
         if card.name == "PSOLID":
             deck.used_systems.add(_system(card, 3))
     elif card.name == "MAT1":
         deck.materials[card.whole(1)] = card
         if card.real(8, 0.0):
-            deck.unread.append(_not_obeyed(card, "MAT1 GE"))
+            deck.unread.append(not_obeyed(card, "MAT1 GE"))
         E, G, nu = (card.real(k, np.nan) for k in (2, 3, 4))
         if abs(E - 2 * G * (1 + nu)) > CONSISTENT * E:  # never of a number that is left out
-            deck.unread.append(_not_obeyed(card, "MAT1 G"))
+            deck.unread.append(not_obeyed(card, "MAT1 G"))
+    elif card.name == "MAT8":
+        deck.materials[card.whole(1)] = card
+        if card.real(17, 0.0):
+            deck.unread.append(not_obeyed(card, "MAT8 GE"))
     elif card.name in KINDS:
         deck.systems[card.whole(1)] = card
         if card.name.startswith("CORD1") and card.text_at(5):
@@ -136,11 +116,11 @@ def _take(deck: _Deck, card: Card) -> None:
         deck.mass_factor = card.real(2)
     elif card.name == "PARAM" and card.text_at(1).upper() in _NEUTRAL:
         if card.real(2) != _NEUTRAL[card.text_at(1).upper()]:
-            deck.unread.append(_not_obeyed(card, f"PARAM {card.text_at(1).upper()}"))
+            deck.unread.append(not_obeyed(card, f"PARAM {card.text_at(1).upper()}"))
     elif card.name in CONNECTING or card.name in SELECTED:
         deck.connecting.append(card)
     elif card.name not in HARMLESS:
-        deck.unread.append(_not_obeyed(card))
+        deck.unread.append(not_obeyed(card))
 
 
 def _system(card: Card, number: int) -> int:
@@ -148,7 +128,7 @@ def _system(card: Card, number: int) -> int:
     return int(text) if text.lstrip("-").isdigit() else 0
 
 
-def _take_cell(deck: _Deck, card: Card) -> None:
+def _take_cell(deck: Deck, card: Card) -> None:
     found = [card.text_at(k) for k in range(3, len(card.fields) + 1)]
     while found and found[-1] in ("", "0"):
         found.pop()
@@ -169,7 +149,15 @@ def _take_cell(deck: _Deck, card: Card) -> None:
     deck.add(shape.kind, [nodes[k] for k in shape.nastran_order or range(shape.nodes)], card, group)
 
 
-def _placed(deck: _Deck) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
+def _with_defaults(card: Card, defaults: Card | None) -> Card:
+    """A GRID with the coordinate systems and supports of GRDSET where it says none."""
+    if defaults is None:
+        return card
+    fields = [card.text_at(k) or (defaults.text_at(k) if k in (2, 6, 7) else "") for k in range(1, 9)]
+    return replace(card, fields=fields)
+
+
+def _placed(deck: Deck) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
     """Places of the nodes in basic coordinates, and the axes of those whose components are turned."""
     points: dict[int, np.ndarray] = {}
     systems = Systems(deck.systems, points)
@@ -186,12 +174,17 @@ def _placed(deck: _Deck) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
             axes[number] = systems.axes_at(_system(card, 6), points[number], card.place)
     for number in deck.used_systems - {0}:
         if number in deck.systems:
-            deck.unread.append(_not_obeyed(deck.systems[number]))
+            deck.unread.append(not_obeyed(deck.systems[number]))
     return points, axes
 
 
-def _raw(deck: _Deck, path: Path) -> RawMesh:
+def _raw(deck: Deck, path: Path) -> RawMesh:
+    deck.nodes = {number: _with_defaults(card, deck.defaults) for number, card in deck.nodes.items()}
+    split_rods(deck)
     points, axes = _placed(deck)
+    beams = Beams(points, axes)
+    unread_lines: list[Unread] = []
+    sections = list(sectioned(deck, beams, unread_lines))
     ids = sorted(points)
     row = {number: k for k, number in enumerate(ids)}
     blocks, groups = [], []
@@ -206,12 +199,19 @@ def _raw(deck: _Deck, path: Path) -> RawMesh:
         groups.append(np.array(properties, dtype=np.int64))
     every = sorted({int(p) for values in groups for p in np.unique(values)} - {0})
     named = {f"property {p}": [np.flatnonzero(values == p) for values in groups] for p in every}
-    unread_lines: list[Unread] = []
-    declared = [*_solids(deck, named), *_sectioned(deck, points, axes, unread_lines)]
+    declared = [*_solids(deck, named), *sections]
     structure = _structure(deck, declared)
     turning = {int(n) for block, (rows, _) in structure.items() for n in blocks[block][1][rows].ravel()}
+    turning -= {int(n) for kind, rows in blocks if kind == TRUSS for n in rows.ravel()} - {
+        int(n)
+        for block, (rows, _) in structure.items()
+        if blocks[block][0] != TRUSS
+        for n in blocks[block][1][rows].ravel()
+    }
+    turning |= {row[n] for _, n, _, _, _ in beams.arms}
     connections = _connections(deck, path, [points[n] for n in ids], row, axes, turning)
-    new = NEW_NODES + np.arange(len(connections.points) - len(ids))
+    new = max(NEW_NODES, ids[-1] + 1 if ids else 0) + np.arange(len(connections.points) - len(ids))
+    beams.state(connections, row)
     return RawMesh(
         np.array(connections.points).reshape(-1, 3),
         np.concatenate([np.array(ids, dtype=np.int64), new]),
@@ -230,7 +230,7 @@ def _raw(deck: _Deck, path: Path) -> RawMesh:
 
 
 def _connections(
-    deck: _Deck,
+    deck: Deck,
     path: Path,
     points: list[np.ndarray],
     row: dict[int, int],
@@ -249,10 +249,11 @@ def _connections(
     for card in deck.connecting:
         kind = SELECTED.get(card.name, "")
         mine = {c.whole(1) for c in deck.connecting if SELECTED.get(c.name) == kind} if kind else set()
-        active = chosen.get(kind, mine)
-        if kind and len(active) > 1:
+        selected = chosen.get(kind)
+        active = mine if selected is None else _together(deck, kind, selected)
+        if kind and len(mine if selected is None else selected) > 1:
             reason = f"the deck has the sets {sorted(active)}, and one must be selected"
-            found.unread.append(_not_obeyed(card, reason=reason))
+            found.unread.append(not_obeyed(card, reason=reason))
         elif not kind or card.whole(1) in active:
             found.take(card)
     for card in deck.nodes.values():
@@ -261,87 +262,33 @@ def _connections(
     return found
 
 
-def _structure(deck: _Deck, declared: list[Declared]) -> dict[int, tuple[np.ndarray, Unread]]:
+def _together(deck: Deck, kind: str, selected: set[int]) -> set[int]:
+    """The sets that selected numbers stand for: themselves, and those of SPCADD or MPCADD."""
+    found = set(selected)
+    for number in selected:
+        found |= deck.together.get((kind, number), set())
+    return found
+
+
+def _structure(deck: Deck, declared: list[Declared]) -> dict[int, tuple[np.ndarray, Unread]]:
     """Rows of the blocks of surfaces and lines that have a section."""
     found: dict[int, tuple[np.ndarray, Unread]] = {}
     cards_of = [sources for _, _, sources in deck.cells.values()]
     for d in declared:
-        if d.thickness is not None or d.beam is not None:
+        if d.thickness is not None or d.beam is not None or d.area is not None:
             for block in np.unique(d.cells[:, 0]).tolist():
                 rows = d.cells[d.cells[:, 0] == block, 1]
                 known = found[block][0] if block in found else np.zeros(0, dtype=np.int64)
-                found[block] = np.union1d(known, rows), _not_obeyed(cards_of[block][int(rows[0])])
+                found[block] = np.union1d(known, rows), not_obeyed(cards_of[block][int(rows[0])])
     return found
 
 
-def _material(deck: _Deck, number: int, source: Card, beam: bool = False) -> tuple[str, Constants, Unread]:
-    card = deck.materials.get(number)
-    if card is None:
-        return f"material {number}", Constants(None, None), _not_obeyed(source)
-    return f"MAT1 {number}", constants(card, deck.mass_factor, beam), _not_obeyed(card)
-
-
-def _solids(deck: _Deck, named: dict[str, list[np.ndarray]]) -> Iterator[Declared]:
+def _solids(deck: Deck, named: dict[str, list[np.ndarray]]) -> Iterator[Declared]:
     for number, card in deck.properties.items():
         if card.name == "PSOLID":
             members = named.get(f"property {number}", [])
             cells = [np.column_stack([np.full(len(rows), block), rows]) for block, rows in enumerate(members)]
             places = np.vstack([np.zeros((0, 2), dtype=np.int64), *cells])
-            name, known, source = _material(deck, card.whole(2), card)
-            yield Declared(name, known.elasticity, known.density, source, places, wrong=known.wrong)
-
-
-def _sectioned(
-    deck: _Deck, points: dict[int, np.ndarray], axes: dict[int, np.ndarray], unread_lines: list[Unread]
-) -> Iterator[Declared]:
-    """The sections of shells and beams, cells of the same section together; cells whose section is not understood are
-    not obeyed."""
-    groups: dict[tuple, list[tuple[int, int]]] = {}
-    first: dict[tuple, Card] = {}
-    for block, (kind, (_, numbers, sources)) in enumerate(deck.cells.items()):
-        for place, (number, card) in enumerate(zip(numbers, sources, strict=True)):
-            made = deck.properties.get(number)
-            try:
-                if kind == LINE:
-                    if made is None or made.name not in BEAM_PROPERTIES or card.name == "CROD":
-                        raise MeshError(f"a property that is read ({', '.join(BEAM_PROPERTIES)}) is missing")
-                    key: tuple = (number, vector(card, points, axes))
-                elif card.name in SHELLS and made is not None:
-                    key = (number, _offset(card))
-                elif made is not None and made.name in _SHELL_PROPERTIES:
-                    raise MeshError("its shape functions")
-                else:
-                    continue  # it marks a place
-                if key not in first:
-                    (beam if kind == LINE else _shell)(made)
-            except MeshError as error:
-                bare = kind == LINE and (made is None or made.name not in BEAM_PROPERTIES)
-                (unread_lines if bare else deck.unread).append(_not_obeyed(card, reason=str(error)))
-                continue
-            first.setdefault(key, made)
-            groups.setdefault(key, []).append((block, place))
-    for key, places in groups.items():
-        card, cells = first[key], np.array(places, dtype=np.int64)
-        if card.name in BEAM_PROPERTIES:
-            number, section, theory = beam(card)
-            name, known, source = _material(deck, number, card, beam=True)
-            common = (name, known.elasticity, known.density, source, cells)
-            yield Declared(*common, beam=(section, key[1]), wrong=known.wrong, theory=theory)
-        else:
-            number, thickness = _shell(card)
-            name, known, source = _material(deck, number, card)
-            yield Declared(name, known.elasticity, known.density, source, cells, thickness, key[1], wrong=known.wrong)
-
-
-def _shell(card: Card) -> tuple[int, float]:
-    if card.name != "PSHELL":
-        raise MeshError(f"{card.name}, layers")
-    return shell(card)
-
-
-def _offset(card: Card) -> float:
-    """Distance of the middle surface from the nodes of a shell. Refuses thicknesses that vary."""
-    offset = SHELLS[card.name]
-    if any(text not in ("", "0") for text in card.fields[offset:]):
-        raise MeshError("thicknesses of its own (T1 to T4)")
-    return card.real(offset, 0.0)
+            name, known, source = material_of(deck, card.whole(2), card)
+            wrong = "MAT8 is a material of shells" if name.startswith("MAT8") else known.wrong
+            yield Declared(name, None if wrong else known.elasticity, known.density, source, places, wrong=wrong)

@@ -1,11 +1,13 @@
-"""Materials and sections of a Nastran deck: MAT1; PSHELL; PBAR, PBARL, PBEAM, PBEAML; the vectors of CBAR and CBEAM."""
+"""Materials and sections of beams of a Nastran deck: MAT1; PBAR, PBARL, PBEAM, PBEAML."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from fem.beam import Section
+from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MeshError
 from fem.files.nastran.cards import Card
 from fem.material import Material
@@ -42,25 +44,12 @@ def constants(card: Card, mass_factor: float, beam: bool = False) -> Constants:
         return Constants(None, density, str(error))
 
 
-def shell(card: Card) -> tuple[int, float]:
-    """Number of the material and thickness of a PSHELL. Raises `MeshError` for sections that are not one layer of one
-    material."""
-    material, thickness = card.whole(2, 0), card.real(3, 0.0)
-    if not material or not thickness > 0:
-        raise MeshError("a thickness and a material for the membrane are needed")
-    if card.whole(4, 0) != material or card.real(5, 1.0) != 1.0:
-        raise MeshError("bending of its own (MID2, 12I/T**3), or none; one material for membrane and bending is read")
-    if card.whole(6, material) != material or abs(card.real(7, 5 / 6) - 5 / 6) > 1e-3:
-        raise MeshError("shear of its own (MID3, TS/T)")
-    if card.real(8, 0.0) or card.whole(11, 0):
-        raise MeshError("a mass that is not structural, or MID4")
-    return material, thickness
-
-
-def beam(card: Card) -> tuple[int, Section, str]:
-    """Number of the material, section and theory of a beam property. Raises `MeshError` for what is not read."""
+def beam(card: Card) -> tuple[int, Section, str, float]:
+    """Number of the material, section, theory and mass per length beside that of the material of a beam property.
+    Raises `MeshError` for what is not read."""
     if card.name in ("PBARL", "PBEAML"):
-        return card.whole(2), _shaped(card), "timoshenko"
+        section, mass = _shaped(card)
+        return card.whole(2), section, "timoshenko", mass
     if card.name == "PBAR":
         area, I1, I2, J, mass = (card.real(k, 0.0) for k in (3, 4, 5, 6, 7))
         K1, K2, I12, rest = card.real(17, 0.0), card.real(18, 0.0), card.real(19, 0.0), card.fields[19:]
@@ -73,8 +62,8 @@ def beam(card: Card) -> tuple[int, Section, str]:
                 raise MeshError("a beam whose section varies")
             first = 33 if card.text_at(17).upper() == "YES" else 25
         K1, K2, rest = card.real(first, 1.0), card.real(first + 1, 1.0), card.fields[first + 1 :]
-    if I12 or mass:
-        raise MeshError("a product of inertia, or a mass that is not structural")
+    if I12:
+        raise MeshError("a product of inertia")
     if any(text and _is_set(text) for text in rest):
         raise MeshError("warping, a shear centre or a neutral axis aside, or shear relief")
     if bool(K1) != bool(K2):
@@ -86,58 +75,93 @@ def beam(card: Card) -> tuple[int, Section, str]:
         )
     except MaterialError as error:
         raise MeshError(str(error)) from None
-    return card.whole(2), section, "timoshenko" if K1 else "euler-bernoulli"
+    return card.whole(2), section, "timoshenko" if K1 else "euler-bernoulli", mass
 
 
 def _is_set(text: str) -> bool:
     return Card("", [text], "", 0, "").real(1) != 0
 
 
-def _shaped(card: Card) -> Section:
-    """PBARL and PBEAML: group, type and dimensions; DIM1 is along z of the beam, DIM2 along y."""
+Box = tuple[float, float, float, float]
+
+
+def _i(height: float, low: float, high: float, web: float, low_wall: float, high_wall: float) -> list[Box]:
+    walls = [(0.0, -low / 2, low_wall, low / 2), (height - high_wall, -high / 2, height, high / 2)]
+    return [*walls, (0.0, -web / 2, height, web / 2)]
+
+
+def _channel(width: float, height: float, web: float, flange: float) -> list[Box]:
+    return [(0.0, 0.0, height, web), (0.0, 0.0, flange, width), (height - flange, 0.0, height, width)]
+
+
+def _hollow(width: float, height: float, top: float, bottom: float, left: float, right: float) -> list[Box]:
+    sides = [(0.0, 0.0, height, left), (0.0, width - right, height, width)]
+    return [*sides, (0.0, 0.0, bottom, width), (height - top, 0.0, height, width)]
+
+
+_SHAPES: dict[str, tuple[int, Callable[..., list[Box]]]] = {
+    "I": (6, _i),
+    "I1": (4, lambda a, web, d, h: _i(h, a + web, a + web, web, (h - d) / 2, (h - d) / 2)),
+    "CHAN": (4, _channel),
+    "CHAN1": (4, lambda a, web, d, h: _channel(a + web, h, web, (h - d) / 2)),
+    "CHAN2": (4, lambda t, low, h, w: [(0.0, 0.0, h, t), (0.0, w - t, h, w), (0.0, 0.0, low, w)]),
+    "T": (4, lambda w, h, f, web: [(h - f, -w / 2, h, w / 2), (0.0, -web / 2, h, web / 2)]),
+    "T1": (4, lambda h, w, f, web: [(-h / 2, 0.0, h / 2, f), (-web / 2, -w, web / 2, f)]),
+    "T2": (4, lambda w, h, f, web: [(0.0, -w / 2, f, w / 2), (0.0, -web / 2, h, web / 2)]),
+    "CROSS": (4, lambda a, w, h, t: [(-h / 2, -w / 2, h / 2, w / 2), (-t / 2, -(a + w) / 2, t / 2, (a + w) / 2)]),
+    "H": (4, lambda d, w, h, t: [
+        (-h / 2, d / 2, h / 2, (d + w) / 2), (-h / 2, -(d + w) / 2, h / 2, -d / 2),
+        (-t / 2, -(d + w) / 2, t / 2, (d + w) / 2),
+    ]),
+    "BOX": (4, lambda w, h, level, upright: _hollow(w, h, level, level, upright, upright)),
+    "BOX1": (6, _hollow),
+    "HAT": (4, lambda h, t, w, brim: [
+        (h - t, -w / 2, h, w / 2), (0.0, -w / 2, h, t - w / 2), (0.0, w / 2 - t, h, w / 2),
+        (0.0, -w / 2 - brim, t, t - w / 2), (0.0, w / 2 - t, t, w / 2 + brim),
+    ]),
+}  # fmt: skip
+"""For each type the number of its dimensions, and the rectangles (y, z of two corners) of which it consists."""
+_ROUND = {"ROD": 1, "TUBE": 2, "TUBE2": 2, "BAR": 2}
+
+
+def _shaped(card: Card) -> tuple[Section, float]:
+    """Section and mass per length of PBARL and PBEAML: group, type and dimensions; z of the beam is level, y upright.
+
+    The line of a CBAR is that of the centroids, and the shear centre is on it; a CBEAM follows the shear centres.
+    """
     kind = card.text_at(4).upper()
-    count = {"BAR": 2, "ROD": 1, "TUBE": 2, "BOX": 4}.get(kind, 0)
+    count = _ROUND.get(kind) or _SHAPES.get(kind, (0,))[0]
     if not count:
-        raise MeshError(f"a section of the type {kind!r}; BAR, ROD, TUBE and BOX are read")
+        raise MeshError(f"a section of the type {kind!r}; {', '.join([*_ROUND, *_SHAPES])} are read")
     size = [card.real(9 + k) for k in range(count)]
     first = 9 + count
+    mass = card.real(first, 0.0)
     while first <= len(card.fields):  # mass, then whether stresses are wanted, place and dimensions of the next station
-        if card.real(first, 0.0):
-            raise MeshError("a mass that is not structural")
+        if card.real(first, mass) != mass:
+            raise MeshError("a mass beside that of the material that varies")
         if card.real(first + 2, 1.0) and any(card.real(first + 3 + k, size[k]) != size[k] for k in range(count)):
             raise MeshError("a beam whose section varies")
         first += 3 + count
     try:
-        if kind == "BAR":
-            return Section.rectangle(size[1], size[0])
-        if kind == "BOX":
-            if size[2] != size[3]:
-                raise MeshError("walls that differ")
-            return Section.box(size[1], size[0], size[2])
-        return Section.tube(2 * size[0], 2 * size[1] if kind == "TUBE" else 0.0)
+        section = _made(kind, size)
     except MaterialError as error:
         raise MeshError(str(error)) from None
+    if card.name == "PBEAML" and max(map(abs, section.shear_centre)) > 1e-6 * section.area**0.5:
+        raise MeshError(f"a section ({kind}) whose shear centre is not its centroid")
+    return replace(section, shear_centre=(0.0, 0.0), drawn_centroid=(0.0, 0.0)), mass
 
 
-def vector(card: Card, points: Mapping[int, np.ndarray], axes: Mapping[int, np.ndarray]) -> tuple[float, float, float]:
-    """Direction of the plane x-y of a CBAR or CBEAM: a vector in the axes of its first node, or a node. Raises
-    `MeshError` for pins, offsets and cards without a vector."""
-    first = card.whole(3)
-    if any(text not in ("", "0") for text in card.fields[8:10]):
-        raise MeshError("ends that are released (PA, PB)")
-    if any(card.real(k, 0.0) for k in range(11, 17)) or any(card.fields[16:]):
-        raise MeshError("offsets or warping of its ends")
-    if card.text_at(8).upper() not in ("", "GGG"):
-        raise MeshError(f"offset axes {card.text_at(8)}")
-    text = card.text_at(5)
-    if text.isdigit() and not card.text_at(6) and not card.text_at(7):
-        if int(text) not in points:
-            raise MeshError(f"its vector is given by node {text}, which the deck does not define")
-        v = points[int(text)] - points[first]
-    else:
-        v = np.array([card.real(k, 0.0) for k in (5, 6, 7)])
-        v = v @ axes[first] if first in axes else v
-    if not np.linalg.norm(v) > 0:
-        raise MeshError("the vector of its first plane is missing")
-    v = v / np.linalg.norm(v)
-    return float(v[0]), float(v[1]), float(v[2])
+@cache
+def _drawn(kind: str, size: tuple[float, ...]) -> Section:
+    return section_of_rectangles(_SHAPES[kind][1](*size))
+
+
+def _made(kind: str, size: list[float]) -> Section:
+    if kind == "BAR":
+        return Section.rectangle(size[1], size[0])
+    if kind == "BOX" and size[2] == size[3]:
+        return Section.box(size[1], size[0], size[2])
+    if kind in _ROUND:
+        inner = {"ROD": 0.0, "TUBE": size[-1], "TUBE2": size[0] - size[-1]}[kind]
+        return Section.tube(2 * size[0], 2 * inner)
+    return _drawn(kind, tuple(size))

@@ -29,6 +29,10 @@ class Systems:
         """
         return self._frame(number, user, ())
 
+    def kind(self, number: int) -> str:
+        """R, C or S: rectangular, cylindrical or spherical; R for systems that are not defined."""
+        return self._cards[number].name[-1] if number in self._cards else "R"
+
     def _frame(self, number: int, user: str, inside: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         if number in self._frames:
             return self._frames[number]

@@ -20,10 +20,14 @@ import numpy as np
 from jaxtyping import Int, Shaped
 
 from fem.errors import FactorisationError
+from fem.linear_algebra.threads import threads_for
 
 ANALYSE, FACTORISE, SOLVE, RELEASE = 11, 22, 33, -1
 TOO_LITTLE_CORE = -9
 OUT_OF_CORE_PLACES = ("MKL_PARDISO_OOC_PATH", "MKL_PARDISO_OOC_CFG_PATH", "MKL_PARDISO_OOC_CFG_FILE_NAME")
+
+IDLE = "KMP_BLOCKTIME"
+"""Environment variable: milliseconds for which an idle thread spins."""
 
 # what PARDISO's error code means, and what to do about it
 ERRORS = {
@@ -68,6 +72,7 @@ def library() -> ctypes.CDLL | None:
         try:
             mkl = ctypes.CDLL(name)
             pardiso, pardisoinit = mkl.pardiso, mkl.pardisoinit
+            _start_threads(mkl)
         except (OSError, AttributeError):
             continue
         integer = ctypes.POINTER(ctypes.c_int32)
@@ -77,6 +82,30 @@ def library() -> ctypes.CDLL | None:
         pardiso.restype = pardisoinit.restype = None
         return mkl
     return None
+
+
+def _start_threads(mkl: ctypes.CDLL) -> None:
+    """Let MKL's idle threads sleep at once: they would spin for 0.2 s, on cores that others need, after every call.
+
+    The OpenMP library of MKL reads this from the environment when it starts.
+    """
+    given = os.environ.get(IDLE)
+    os.environ.setdefault(IDLE, "0")
+    mkl.MKL_Get_Max_Threads()
+    if given is None:
+        del os.environ[IDLE]
+
+
+@contextmanager
+def _threads(equations: int) -> Iterator[None]:
+    """Within a `with`, MKL uses the threads that are worth it for a system of equations, in this thread of Python."""
+    mkl = library()
+    assert mkl is not None
+    before = mkl.MKL_Set_Num_Threads_Local(threads_for(equations, mkl.MKL_Get_Max_Threads()))
+    try:
+        yield
+    finally:
+        mkl.MKL_Set_Num_Threads_Local(before)
 
 
 def version() -> str:
@@ -143,25 +172,26 @@ def pardiso(
 
     `matrix` is (values, row pointers, columns) of the compressed rows. The blocks are in Fortran order and
     of the matrix type's number type. `marked` (32 bits): 1 for the equations of a Schur complement, which PARDISO
-    overwrites. The interpreter lock is released during the call.
+    overwrites. The interpreter lock is released during the call. Threads: `fem.linear_algebra.threads`.
     """
     mkl = library()
     assert mkl is not None  # a handle exists only where default_parameters() succeeded
     error = ctypes.c_int32(0)
     columns = 1 if right_hand_sides is None else right_hand_sides.shape[1]
     values, pointers, indices = (None, None, None) if matrix is None else (x.ctypes.data for x in matrix)
-    mkl.pardiso(
-        handle.ctypes.data,
-        *(ctypes.byref(ctypes.c_int32(value)) for value in (1, 1, mtype, phase, n)),
-        values,
-        pointers,
-        indices,
-        None if marked is None else marked.ctypes.data,
-        ctypes.byref(ctypes.c_int32(columns)),
-        iparm.ctypes.data,
-        ctypes.byref(ctypes.c_int32(0)),  # no printing
-        None if right_hand_sides is None else right_hand_sides.ctypes.data,
-        None if solution is None else solution.ctypes.data,
-        ctypes.byref(error),
-    )
+    with _threads(n):
+        mkl.pardiso(
+            handle.ctypes.data,
+            *(ctypes.byref(ctypes.c_int32(value)) for value in (1, 1, mtype, phase, n)),
+            values,
+            pointers,
+            indices,
+            None if marked is None else marked.ctypes.data,
+            ctypes.byref(ctypes.c_int32(columns)),
+            iparm.ctypes.data,
+            ctypes.byref(ctypes.c_int32(0)),  # no printing
+            None if right_hand_sides is None else right_hand_sides.ctypes.data,
+            None if solution is None else solution.ctypes.data,
+            ctypes.byref(error),
+        )
     return error.value

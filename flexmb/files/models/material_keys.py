@@ -27,13 +27,19 @@ class OrthotropicKeys(Keys):
     density: Positive
 
 
+Corner = Annotated[list[float], Field(min_length=2, max_length=2)]
+
+
 class SectionKeys(Keys):
-    """A cross-section of beams: one of the shapes of `fem.Section`, or its constants."""
+    """A cross-section of beams: one of the shapes of `fem.Section`, a polygon with holes (`fem.drawn_section`), or its
+    constants."""
 
     rectangle: Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = None
     circle: Positive | None = None
     tube: Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = None
     box: Annotated[list[Positive], Field(min_length=3, max_length=3)] | None = None
+    polygon: Annotated[list[Corner], Field(min_length=3)] | None = None
+    holes: Annotated[list[Annotated[list[Corner], Field(min_length=3)]], Field(default_factory=list)]
     area: Positive | None = None
     Iy: Positive | None = None
     Iz: Positive | None = None
@@ -41,16 +47,21 @@ class SectionKeys(Keys):
 
     @model_validator(mode="after")
     def _one_shape(self) -> Self:
-        given = {key for key in SectionKeys.model_fields if getattr(self, key) is not None}
+        given = {key for key in SectionKeys.model_fields if getattr(self, key) is not None} - {"holes"}
         constants = {"area", "Iy", "Iz", "J"} & given
         shapes = given - constants
         if len(shapes) + bool(constants) != 1 or len(constants) not in (0, 4):
             found = ", ".join(sorted(given)) or "nothing"
-            raise refusal(f"a section is one of rectangle, circle, tube, box, or area, Iy, Iz and J; found {found}")
+            raise refusal(
+                f"a section is one of rectangle, circle, tube, box, polygon, or area, Iy, Iz and J; found {found}"
+            )
+        if self.holes and self.polygon is None:
+            raise refusal("holes are those of a polygon, which is missing")
         return self
 
     def made(self) -> fem.Section:
-        """The section. Raises `MaterialError` for sizes that do not fit together."""
+        """The section. Raises `MaterialError` for sizes that do not fit together, and `MeshError` for a polygon that
+        cannot be meshed."""
         if self.rectangle is not None:
             return fem.Section.rectangle(*self.rectangle)
         if self.circle is not None:
@@ -59,6 +70,8 @@ class SectionKeys(Keys):
             return fem.Section.tube(*self.tube)
         if self.box is not None:
             return fem.Section.box(*self.box)
+        if self.polygon is not None:
+            return fem.drawn_section(self.polygon, self.holes)
         return fem.Section(self.area or 0.0, self.Iy or 0.0, self.Iz or 0.0, self.J or 0.0)
 
 

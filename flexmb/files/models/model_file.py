@@ -349,7 +349,7 @@ def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
         place, origin = site.place(text), (0.0, 0.0, 0.0) if keys.at is None or text != "ground" else keys.at
         return place.at(origin) if isinstance(place, BodyHandle) else place
 
-    site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(), axis=keys.axis)
+    site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(site.folder), axis=keys.axis)
 
 
 def _touching(site: _Site, keys: SurfaceKeys) -> Sequence[Surface | FlexibleSurface]:

@@ -1,13 +1,16 @@
 """The keys of a model file (TOML): bodies, joints, forces, settings. Unknown keys are refused by name."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_type_hints
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from fem.errors import MatrixError, unknown_name
-from flexmb.errors import IntegratorError, LawError, UnitError
+from fem.user_files import quotes_inside
+from flexmb.errors import IntegratorError, LawError, TableError, UnitError
 from flexmb.files.models.contact_keys import ContactGroupKeys, ContactKeys
 from flexmb.files.models.control_keys import ControllerKeys
 from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelationKeys, OnCurveKeys
@@ -15,6 +18,7 @@ from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Po
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
 from flexmb.files.models.material_keys import Materials
 from flexmb.files.models.motion_keys import MotionKeys
+from flexmb.forces.frame.ring_compliance import ring_compliance_from_csv
 from flexmb.integrators.method import Method, method_of, methods
 from flexmb.mechanism.frame_law import BoundLaw
 from flexmb.mechanism.joints import JOINTS
@@ -390,25 +394,46 @@ class BushingKeys(_Between):
     free: Vector | Literal["drawn"] | None = None
 
 
+RING_LAW = "flexible-ring-bearing"
+"""The law of a rolling bearing with the compliance of its ring."""
+
+
 class ForceKeys(_Between):
-    """A law between two frames: one of the library, or a registered one, with its parameters and initial states."""
+    """A law between two frames: one of the library, or a registered one, with its parameters and initial states.
+
+    `compliance`: a text file with the compliance of the ring of a bearing (`flexmb.forces.RingCompliance.write_csv`).
+    """
 
     law: FrameLawName
     parameters: dict[str, float] = Field({})
     initial: dict[str, float] = Field({})
+    compliance: str | None = None
     axis: Direction = Field([0.0, 0.0, 1.0])
 
     @model_validator(mode="after")
     def _sound_law(self) -> Self:
+        if self.compliance is not None:
+            if self.law != RING_LAW:
+                raise refusal(f"compliance is that of the ring of a bearing, law = {RING_LAW!r}; found {self.law!r}")
+            return self
+        if self.law == RING_LAW and "sectors" not in self.parameters:
+            raise refusal(f"law = {RING_LAW!r} needs compliance = (a file of RingCompliance.write_csv)")
         try:
-            self.bound()
+            self.bound(Path())
         except LawError as error:
             raise refusal(str(error).rstrip(".")) from None
         return self
 
-    def bound(self) -> BoundLaw:
-        """The law with its parameters."""
-        return frame_law(self.law)(initial=self.initial, **self.parameters)
+    def bound(self, folder: Path) -> BoundLaw:
+        """The law with its parameters; files are relative to `folder`.
+
+        Raises `LawError` when they do not suit the law, and `TableError` when a file cannot be read.
+        """
+        ring: Mapping[str, float] = {}
+        if self.compliance is not None:
+            with quotes_inside(folder / self.compliance, folder, TableError):
+                ring = ring_compliance_from_csv(folder / self.compliance).parameters
+        return frame_law(self.law)(initial=self.initial, **{**ring, **self.parameters})
 
 
 class JointSpringKeys(WithLaw):

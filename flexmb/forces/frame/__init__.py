@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from flexmb.forces.frame.aerodynamics import drag
 from flexmb.forces.frame.bushing import nonlinear_bushing
+from flexmb.forces.frame.flexible_ring import flexible_ring_bearing
 from flexmb.forces.frame.hydraulics import hydraulic_cylinder, servo_actuator
 from flexmb.forces.frame.journal import journal_bearing
 from flexmb.forces.frame.plasticity import plastic_hinge
@@ -15,6 +16,7 @@ from flexmb.mechanism.frame_law import FrameLaw
 LIBRARY: Mapping[str, FrameLaw] = MappingProxyType(
     {
         "drag": drag,
+        "flexible-ring-bearing": flexible_ring_bearing,
         "hydraulic-cylinder": hydraulic_cylinder,
         "journal-bearing": journal_bearing,
         "linear-tyre": linear_tyre,

@@ -81,3 +81,9 @@ def called(function: Any) -> Callable[..., Any]:
     """The function that Python calls in place of a function compiled by numba: that of the library if it is used."""
     library = choice().library
     return function if library is None else getattr(library, function.py_func.__name__)
+
+
+def release_lock(function: Any) -> None:
+    """Let a function compiled by numba release the lock of the interpreter, as the library does."""
+    if not config.DISABLE_JIT:  # type: ignore[attr-defined]
+        function.targetoptions["nogil"] = True

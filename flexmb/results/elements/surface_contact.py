@@ -15,7 +15,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.surface import SurfaceContact, node_forces
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import marker_motion
-from flexmb.results.motion import Motion
+from flexmb.results.motion import Motion, attitudes
 from flexmb.results.table import Column
 
 
@@ -174,6 +174,20 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
         every.stored[:, s],
         _other(contact, mechanism, every, slice(flat.mate_node[s], flat.mate_node[s + 1])),
     )
+
+
+def surface_forces(motion: Motion, body: int) -> tuple[Int[np.ndarray, " k"], Float[np.ndarray, "nt k 3"]]:
+    """The nodes of body number `body` that are in contacts of its flexible surfaces, and the forces on them in its
+    axes; a node in several contacts appears for each of them."""
+    states = np.asarray(getattr(motion, "element_states", np.zeros((len(motion.t), 0))))
+    mechanism, flat = motion.mechanism, compiled(motion.mechanism)
+    own = np.flatnonzero(flat.node_body == body)
+    found = [contact.surface_of(mechanism.bodies).nodes for contact in mechanism.surface_contacts]
+    found += [x.nodes for contact in mechanism.surface_contacts if (x := contact.other_of(mechanism.bodies))]
+    nodes = np.concatenate([np.zeros(0, dtype=np.int64), *found])[own]
+    if not len(own) or not states.size:
+        return nodes[:0], np.zeros((len(motion.t), 0, 3))
+    return nodes, np.einsum("tji,tkj->tki", attitudes(motion, body), _nodes(motion, states).force[:, own])
 
 
 def _other(contact: SurfaceContact, mechanism: Mechanism, every: _Nodes, own: slice) -> OtherSurfaceMotion | None:

@@ -1,0 +1,1 @@
+"""Axes of materials that turn from place to place."""

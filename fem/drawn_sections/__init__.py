@@ -1,0 +1,1 @@
+"""Cross-sections of beams of any drawn shape."""

@@ -1,0 +1,59 @@
+"""What the cards of a Nastran deck say, in the numbers of the file."""
+
+from dataclasses import dataclass, field
+
+from fem.files.nastran.cards import Card
+from fem.files.nastran.sections import Constants, constants
+from fem.files.nastran.shells import orthotropic
+from fem.mesh.unread import Unread
+
+_LOADS = """
+FORCE FORCE1 FORCE2 MOMENT MOMENT1 MOMENT2 PLOAD PLOAD1 PLOAD2 PLOAD4 GRAV RFORCE SLOAD SPCD LOAD DLOAD LSEQ DAREA
+RLOAD1 RLOAD2 TLOAD1 TLOAD2 TEMP TEMPD TEMPP1 TEMPRB DEFORM ACCEL ACCEL1
+"""
+LOADS = set(_LOADS.split())
+"""Cards of loads, which are omitted together by the name LOAD."""
+NEW_NODES = 10**9
+"""Number of the first node that this reader adds."""
+
+
+@dataclass
+class Deck:
+    """The cards of a deck, sorted by what they are."""
+
+    nodes: dict[int, Card] = field(default_factory=dict)
+    cells: dict[str, tuple[list[list[int]], list[int], list[Card]]] = field(default_factory=dict)
+    properties: dict[int, Card] = field(default_factory=dict)
+    materials: dict[int, Card] = field(default_factory=dict)
+    systems: dict[int, Card] = field(default_factory=dict)
+    used_systems: set[int] = field(default_factory=set)
+    springs: dict[int, Card] = field(default_factory=dict)
+    bushes: dict[int, Card] = field(default_factory=dict)
+    connecting: list[Card] = field(default_factory=list)
+    together: dict[tuple[str, int], set[int]] = field(default_factory=dict)  # SPCADD, MPCADD
+    defaults: Card | None = None  # GRDSET
+    numbers: set[int] = field(default_factory=set)  # of solid elements
+    unread: list[Unread] = field(default_factory=list)
+    mass_factor: float = 1.0
+
+    def add(self, kind: str, nodes: list[int], card: Card, group: int) -> None:
+        rows, groups, sources = self.cells.setdefault(kind, ([], [], []))
+        rows.append(nodes)
+        groups.append(group)
+        sources.append(card)
+
+
+def not_obeyed(card: Card, keyword: str = "", reason: str = "") -> Unread:
+    """The record of a card that is not obeyed."""
+    text = f"{card.text} (not obeyed: {reason})" if reason else card.text
+    return Unread(keyword or card.name, card.file, card.line, text, "LOAD" if card.name in LOADS else "")
+
+
+def material_of(deck: Deck, number: int, source: Card, beam: bool = False) -> tuple[str, Constants, Unread]:
+    """Name and constants of a material, and the card that gives them, or the one that asks for them."""
+    card = deck.materials.get(number)
+    if card is None:
+        return f"material {number}", Constants(None, None), not_obeyed(source)
+    if card.name == "MAT8":
+        return f"MAT8 {number}", orthotropic(card, deck.mass_factor), not_obeyed(card)
+    return f"MAT1 {number}", constants(card, deck.mass_factor, beam), not_obeyed(card)

@@ -1,0 +1,170 @@
+"""Shells of a Nastran deck: PSHELL, PCOMP, PCOMPG with materials MAT1 and MAT8, and what their elements say."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fem.axes.sides import SideAxes
+from fem.errors import MaterialError, MeshError
+from fem.files.nastran.cards import Card
+from fem.files.nastran.sections import Constants, constants
+from fem.files.nastran.systems import Systems
+from fem.material import Material
+from fem.sections.layup import Ply
+from fem.shell import Shell
+
+SURFACES = {"CTRIA3": ("triangle", 3), "CTRIAR": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4),
+"CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8)}  # fmt: skip
+SHELL_PROPERTIES = ("PSHELL", "PCOMP", "PCOMPG")
+RIGID = 1e3
+"""Ratio by which shells without shear strain (MID3 blank, G1Z and G2Z zero) are stiffer in transverse shear than the
+material in their plane makes them."""
+_FIRST_THICKNESS = 11
+_PLACES = {3: (6, 7, 10), 4: (7, 8, 10), 6: (9, 10, 14), 8: (15, 16, 17)}
+"""For each number of nodes the fields of the angle, the offset and TFLAG."""
+
+
+def card_of_element(card: Card) -> tuple[float, float, str]:
+    """Offset, thickness at the corners (0: that of the property) and angle or coordinate system (a text) of a shell
+    element. Raises `MeshError` for thicknesses that vary."""
+    count = SURFACES[card.name][1]
+    angle, offset, flag = _PLACES[count]
+    first = _FIRST_THICKNESS
+    corners = 3 if count in (3, 6) else 4
+    own = [card.text_at(k) for k in range(first, first + corners)]
+    given = [card.real(first + k, 0.0) for k, text in enumerate(own) if text not in ("", "0", "0.0", "0.")]
+    if given and (len(given) < corners or max(given) > min(given) * (1 + 1e-9)):
+        raise MeshError("thicknesses of its own (T1 to T4) that vary")
+    if card.text_at(flag) not in ("", "0"):
+        raise MeshError("thicknesses at its corners relative to that of the property (TFLAG)")
+    return card.real(offset, 0.0), given[0] if given else 0.0, card.text_at(angle)
+
+
+def shell(
+    card: Card,
+    element: tuple[float, float, str],
+    materials: Mapping[int, Card],
+    systems: Systems,
+    mass_factor: float,
+    user: str,
+) -> tuple[int, Shell]:
+    """Number of the first material and the shell of a property, for what its element says. Raises `MeshError` for what
+    is not read, `MaterialError` for materials that cannot be."""
+    offset, thickness, angle = element
+    axis = _x_axis(angle, systems, user)
+    if card.name == "PSHELL":
+        return _homogeneous(card, offset, thickness or card.real(3, 0.0), axis, materials, mass_factor)
+    if thickness:
+        raise MeshError(f"thicknesses of its own (T1 to T4) with {card.name}")
+    numbers, plies, bottom = _plies(card, materials, mass_factor)
+    total = sum(ply.thickness for ply in plies)
+    offset += (-total / 2 if bottom is None else bottom) + total / 2
+    return numbers[0], Shell.layup(plies, axis, offset, added_mass=card.real(3, 0.0) * mass_factor)
+
+
+def _x_axis(angle: str, systems: Systems, user: str) -> tuple[float, float, float] | SideAxes:
+    """An angle from the first side, or a coordinate system whose first axis is projected."""
+    if not angle.lstrip("+-").isdigit():
+        return SideAxes(Card("", [angle], "", 0, "").real(1, 0.0))
+    if systems.kind(int(angle)) != "R":
+        raise MeshError(f"a coordinate system of its material, {angle}, that is not rectangular")
+    x, y, z = systems.frame(int(angle), user)[1][0].tolist()
+    return x, y, z
+
+
+def material(number: int, materials: Mapping[int, Card], mass_factor: float) -> Material:
+    """The material of a number. Raises `MeshError` where the deck has none that is read."""
+    card = materials.get(number)
+    if card is None:
+        raise MeshError(f"material {number}, which is neither MAT1 nor MAT8")
+    known = orthotropic(card, mass_factor) if card.name == "MAT8" else constants(card, mass_factor)
+    if known.elasticity is None:
+        raise MeshError(f"{card.name} {number}: {known.wrong or 'constants are missing'}")
+    return Material(f"{card.name} {number}", known.elasticity, known.density)
+
+
+def orthotropic(card: Card, mass_factor: float) -> Constants:
+    """What a MAT8 says. Without moduli of transverse shear (G1Z, G2Z) it hardly shears; the modulus across the shell
+    plays no part, and is the second one."""
+    E1, E2, nu, G12, G1, G2 = (card.real(k, 0.0) for k in (2, 3, 4, 5, 6, 7))
+    try:
+        rigid = RIGID * max(E1, E2)
+        made = Material.orthotropic((E1, E2, E2), (nu, 0.0, 0.0), (G12, G2 or rigid, G1 or rigid))
+    except MaterialError as error:
+        return Constants(None, None, str(error))
+    return Constants(made.elasticity, card.real(8, 0.0) * mass_factor or None)
+
+
+def _homogeneous(
+    card: Card,
+    offset: float,
+    thickness: float,
+    axis: tuple[float, float, float] | SideAxes,
+    materials: Mapping[int, Card],
+    mass_factor: float,
+) -> tuple[int, Shell]:
+    """A PSHELL: one layer, whose bending, shear and mass may be others than those of its material."""
+    number, of_bending, of_shear = card.whole(2, 0), card.whole(4, 0), card.whole(6, 0)
+    if not number or not thickness > 0:
+        raise MeshError("a thickness and a material for the membrane (MID1) are needed")
+    if of_bending <= 0:
+        raise MeshError("no bending (MID2), or plane strain")
+    if card.whole(11, 0):
+        raise MeshError("coupling of membrane and bending (MID4)")
+    made = material(number, materials, mass_factor)
+    bending, shear = card.real(5, 1.0) or 1.0, (card.real(7, 5 / 6) or 5 / 6) / (5 / 6)
+    if of_bending != number:
+        bending *= _ratio(made, material(of_bending, materials, mass_factor), "bending (MID2)")
+    shears = np.full(2, shear if of_shear else RIGID)
+    if of_shear not in (0, number):
+        other = material(of_shear, materials, mass_factor)
+        shears = shear * np.diag(other.elasticity)[[5, 4]] / np.diag(made.elasticity)[[5, 4]]
+    both = (1.0, 1.0) if np.abs(shears - 1).max() < 1e-3 else (float(shears[0]), float(shears[1]))
+    C = made.elasticity
+    same = max(abs(C[0, 0] - C[1, 1]), abs(C[4, 4] * both[1] - C[5, 5] * both[0])) < 1e-9 * C[0, 0]
+    return number, Shell(
+        made,
+        thickness,
+        offset,
+        None if same else axis,
+        bending_ratio=bending,
+        shear_ratio=both,
+        added_mass=card.real(8, 0.0) * mass_factor,
+    )
+
+
+def _ratio(one: Material, other: Material, of: str) -> float:
+    """Ratio of the stiffness of two materials whose plane stress is alike."""
+    A, B = (Ply(m, 1.0).own[0] for m in (one, other))
+    ratio = float(B[0, 0] / A[0, 0])
+    if np.abs(B - ratio * A).max() > 1e-6 * np.abs(B).max():
+        raise MeshError(f"a material of its own for {of}, which is not that of the membrane times a number")
+    return ratio
+
+
+def _plies(card: Card, materials: Mapping[int, Card], mass_factor: float) -> tuple[list[int], list[Ply], float | None]:
+    """Materials, plies from the bottom to the top, and height of the bottom (None: the layup lies about its nodes).
+
+    Thicknesses and materials that are left out are those of the ply before.
+    """
+    kind = card.text_at(8).upper()
+    if kind not in ("", "SYM"):
+        raise MeshError(f"the option LAM = {kind} of {card.name}")
+    if card.real(7, 0.0):
+        raise MeshError(f"structural damping (GE) of {card.name}")
+    width, at = (8, 1) if card.name == "PCOMPG" else (4, 0)
+    numbers: list[int] = []
+    made: list[Ply] = []
+    number, thickness = 0, 0.0
+    for k in range(9, len(card.fields) + 1, width):
+        if not any(card.text_at(k + at + j) for j in range(4)):
+            continue
+        number = card.whole(k + at, number)
+        thickness = card.real(k + at + 1, thickness)
+        numbers.append(number)
+        made.append(Ply(material(number, materials, mass_factor), thickness, card.real(k + at + 2, 0.0)))
+    if not made:
+        raise MeshError(f"{card.name} without plies")
+    if kind == "SYM":
+        made = [*made, *reversed(made)]
+    return numbers, made, card.real(2) if card.text_at(2) else None

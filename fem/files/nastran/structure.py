@@ -1,0 +1,178 @@
+"""Shells, beams and rods of a Nastran deck with their sections, and the nodes at the ends of beams beside theirs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fem.elements import LINE, TRUSS
+from fem.errors import MaterialError, MeshError
+from fem.files.nastran import lines
+from fem.files.nastran.cards import Card
+from fem.files.nastran.constraints import Connections
+from fem.files.nastran.deck import NEW_NODES, Deck, material_of, not_obeyed
+from fem.files.nastran.sections import BEAM_PROPERTIES, beam
+from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES, card_of_element, shell
+from fem.files.nastran.systems import Systems
+from fem.mesh.constraints import NodeMass, NodeSpring
+from fem.mesh.unread import Declared, Stated, Unread
+from fem.shell import Shell
+
+
+def split_rods(deck: Deck) -> None:
+    """Make trusses of the CROD and CTUBE whose property is read; others mark places."""
+    rows, numbers, sources = deck.cells.pop(LINE, ([], [], []))
+    for nodes, number, card in zip(rows, numbers, sources, strict=True):
+        made = deck.properties.get(number)
+        is_rod = card.name in lines.RODS and made is not None and made.name in ("PROD", "PTUBE")
+        deck.add(TRUSS if is_rod else LINE, nodes, card, number)
+
+
+@dataclass
+class Beams:
+    """Nodes that stand for the ends of beams beside their nodes, and what lines add to nodes.
+
+    - `arms`: card, node, end, the node of the end and that between both, and the beam;
+    - `masses`: card, node and mass; `twisted`: card, two nodes and torsional stiffness of rods.
+    """
+
+    points: dict[int, np.ndarray]
+    axes: dict[int, np.ndarray]
+    arms: list[tuple[Card, int, int, tuple[int, int | None], lines.Ends]] = field(default_factory=list)
+    masses: list[tuple[Card, int, float]] = field(default_factory=list)
+    twisted: list[tuple[Card, tuple[int, int], float]] = field(default_factory=list)
+    added: int = 0
+
+    def add(self, place: np.ndarray) -> int:
+        """A new node."""
+        number = NEW_NODES + self.added
+        self.added += 1
+        self.points[number] = place
+        return number
+
+    def place(self, card: Card, nodes: list[int], made: lines.Ends) -> None:
+        """Put new nodes in the place of the ends of a beam that are offset or released."""
+        for end in (0, 1):
+            if made.offset[end] or made.released[end]:
+                place = (made.a, made.b)[end]
+                middle = self.add(place) if made.offset[end] and made.released[end] else None
+                number, nodes[end] = nodes[end], self.add(place)
+                self.arms.append((card, number, end, (nodes[end], middle), made))
+
+    def lump(self, card: Card, nodes: list[int], mass: float) -> None:
+        """Add a mass per length, half of it at each end."""
+        if mass:
+            length = float(np.linalg.norm(self.points[nodes[1]] - self.points[nodes[0]]))
+            self.masses += [(card, n, mass * length / 2) for n in nodes]
+
+    def state(self, to: Connections, row: dict[int, int]) -> None:
+        """Add constraints, masses and springs to the others of the deck."""
+        for card, node, end, (beside, middle), made in self.arms:
+            source = not_obeyed(card)
+            for c in lines.connections(row[node], row[beside], end, made, None if middle is None else row[middle]):
+                to.constraints.append(Stated(replace(c, source=source.label), source))
+        for card, node, mass in self.masses:
+            source = not_obeyed(card)
+            to.masses.append((NodeMass(row[node], mass, source.label), source))
+        for card, (a, b), stiffness in self.twisted:
+            if row[a] in to.turning and row[b] in to.turning:  # elsewhere nothing else resists or loads the twist
+                source, x = not_obeyed(card), self.points[b] - self.points[a]
+                x = x / np.linalg.norm(x)
+                ends = np.repeat([row[a], row[b]], 3)
+                turns = np.tile([3, 4, 5], 2)
+                to.springs.append((NodeSpring(ends, turns, np.concatenate([-x, x]), stiffness, source.label), source))
+
+
+def sectioned(deck: Deck, beams: Beams, unread_lines: list[Unread]) -> Iterator[Declared]:
+    """The sections of shells, beams and rods, cells of the same section together; cells whose section is not understood
+    are not obeyed."""
+    groups: dict[tuple, list[tuple[int, int]]] = {}
+    made_of: dict[tuple, Declared] = {}
+    shells: dict[tuple, tuple[int, Shell]] = {}
+    systems = Systems(deck.systems, beams.points)
+    for block, (kind, (rows, numbers, sources)) in enumerate(deck.cells.items()):
+        for place, (nodes, number, card) in enumerate(zip(rows, numbers, sources, strict=True)):
+            owner = card if card.name == "CONROD" else deck.properties.get(number)
+            try:
+                if any(n not in beams.points for n in nodes):
+                    continue  # refused with all others
+                if kind == LINE:
+                    key = _beam_key(deck, beams, owner, card, nodes, made_of)
+                elif kind == TRUSS:
+                    key = _rod_key(deck, beams, owner, card, nodes, made_of)
+                elif card.name in SURFACES and owner is not None and owner.name in SHELL_PROPERTIES:
+                    key = _shell_key(deck, owner, card, systems, shells, made_of)
+                else:
+                    continue  # it marks a place, or is a solid
+            except (MeshError, MaterialError) as error:
+                bare = kind == LINE and (owner is None or owner.name not in BEAM_PROPERTIES)
+                (unread_lines if bare else deck.unread).append(not_obeyed(card, reason=str(error)))
+                continue
+            groups.setdefault(key, []).append((block, place))
+    for key, places in groups.items():
+        yield replace(made_of[key], cells=np.array(places, dtype=np.int64))
+
+
+_NONE = np.zeros((0, 2), dtype=np.int64)
+
+
+def _beam_key(
+    deck: Deck, beams: Beams, owner: Card | None, card: Card, nodes: list[int], made_of: dict[tuple, Declared]
+) -> tuple:
+    """The section of a CBAR or CBEAM, whose ends get nodes of their own where they are beside their nodes."""
+    if owner is None or owner.name not in BEAM_PROPERTIES or card.name not in lines.BEAMS:
+        raise MeshError(f"a property that is read ({', '.join(BEAM_PROPERTIES)}) is missing")
+    ends = lines.ends(card, beams.points, beams.axes)
+    number, section, theory, mass = beam(owner)
+    key = (owner.whole(1), ends.y)
+    if key not in made_of:
+        name, known, source = material_of(deck, number, owner, beam=True)
+        common = (name, known.elasticity, known.density, source, _NONE)
+        made_of[key] = Declared(*common, beam=(section, ends.y), wrong=known.wrong, theory=theory)
+    beams.place(card, nodes, ends)
+    beams.lump(card, nodes, mass * deck.mass_factor)
+    return key
+
+
+def _rod_key(
+    deck: Deck, beams: Beams, owner: Card | None, card: Card, nodes: list[int], made_of: dict[tuple, Declared]
+) -> tuple:
+    """The section of a CROD, CTUBE or CONROD, which also twists where its nodes have rotations."""
+    if owner is None:
+        raise MeshError("its property is missing")
+    number, area, J, mass = lines.rod(owner)
+    key = (number, area)
+    name, known, source = material_of(deck, number, owner, beam=True)
+    if key not in made_of:
+        made_of[key] = Declared(name, known.elasticity, known.density, source, _NONE, wrong=known.wrong, area=area)
+    length = float(np.linalg.norm(beams.points[nodes[1]] - beams.points[nodes[0]]))
+    if J and known.elasticity is not None and length > 0:
+        G = float(1 / np.linalg.inv(known.elasticity)[3, 3])
+        beams.twisted.append((card, (nodes[0], nodes[1]), G * J / length))
+    beams.lump(card, nodes, mass * deck.mass_factor)
+    return key
+
+
+def _shell_key(
+    deck: Deck,
+    owner: Card,
+    card: Card,
+    systems: Systems,
+    shells: dict[tuple, tuple[int, Shell]],
+    made_of: dict[tuple, Declared],
+) -> tuple:
+    """The section of a shell element; the direction of its material counts only where the shell has one."""
+    element = card_of_element(card)
+    known = (owner.whole(1), element)
+    if known not in shells:
+        shells[known] = shell(owner, element, deck.materials, systems, deck.mass_factor, card.place)
+    number, made = shells[known]
+    key = (owner.whole(1), element[:2], made.x_axis)
+    if key not in made_of:
+        name, own, source = material_of(deck, number, owner)
+        plain = not made.plies and (made.bending_ratio, made.shear_ratio, made.added_mass) == (1.0, 1.0, 0.0)
+        plain = plain and made.x_axis is None
+        name = name if plain else f"{name}, {owner.name} {owner.whole(1)}"
+        common = (name, own.elasticity, own.density, source, _NONE, made.thickness, made.offset)
+        made_of[key] = Declared(*common, wrong=own.wrong, shell=None if plain else made)
+    return key

@@ -1,0 +1,113 @@
+"""Decks of Nastran that others wrote: those of pyNastran in nastran_decks (licence beside them), against what Nastran
+printed for them, and against sums by hand."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+import scipy.sparse.linalg as ssl
+
+import fem
+
+DECKS = Path(__file__).parent / "nastran_decks"
+
+
+def read(name, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fem.Model(fem.read_mesh(DECKS / name, **options))
+
+
+def lumped_frequencies(model):
+    """Frequencies with the mass of Nastran's default, which has no rotary inertia: half of a bar at each of its ends,
+    a quarter of a plate at each of its corners."""
+    n, M = len(model.points), model.mass_of_all
+    masses = np.zeros(M.shape[0])
+    for c in range(3):
+        one = np.zeros(M.shape[0])
+        one[c : 3 * n : 3] = 1.0
+        masses[c : 3 * n : 3] = (M @ one)[c : 3 * n : 3]
+    T = model.dof_map.T.toarray()
+    M, K = T.T @ (masses[:, None] * T), model.K.toarray()
+    shift = 1e-6 * np.trace(K) / np.trace(M)
+    inverse = sl.eigvalsh(M, K + shift * M)
+    return np.sqrt(1 / inverse[inverse > 1e-12 * inverse[-1]][::-1] - shift) / (2 * np.pi)
+
+
+AREAS = {
+    "pbarl_box.bdf": 10 * 20 - (10 - 2 * 2.5) * (20 - 2 * 5),
+    "pbarl_chan.bdf": 2 * 10 * 6 + (30 - 2 * 6) * 2,
+    "pbarl_hat.bdf": 15 * 2 + 2 * (5 + 2) * 2 + 2 * (20 - 2 * 2) * 2,
+    "pbarl_i1.bdf": (25 - 20) * (10 + 1) + 20 * 1,
+    "pbarl_t.bdf": 10 * 0.24 + (24 - 0.24) * 1,
+    "pbarl_tube.bdf": np.pi * (10**2 - 4**2),
+}
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_shapes_of_bars(name):
+    model = read(name)
+    assert [b.section.area for b in model.materials] == pytest.approx([AREAS[name]] * len(model.materials), rel=1e-9)
+    assert model.unread == ()
+    assert np.isfinite(model.K.data).all()
+
+
+def test_a_plate_of_84_cells_has_the_frequencies_of_nastran():
+    """0012_flutter: 2.667090 and 10.62820 Hz, included files, aerodynamics named."""
+    model = read("flutter.bdf", supports="keep")
+    np.testing.assert_allclose(lumped_frequencies(model)[:2], [2.667090, 10.62820], rtol=1e-6)
+    assert model.mass == pytest.approx(1.0 * 10.0 * 0.01 * 2800.0, rel=1e-9)
+    assert {"CAERO1", "SPLINE1", "FLUTTER"} <= {u.keyword for u in model.unread}
+    assert "SPC1" not in {u.keyword for u in model.unread}
+
+
+def test_ten_bars_along_a_diagonal_have_the_mass_and_frequencies_of_nastran():
+    """beam_modes: its weight table has 2.610514e-2; bending 456.6603 and 2674.588 Hz, extension 4507.487 Hz."""
+    model = read("beam_modes.bdf", supports="keep")
+    assert model.mass == pytest.approx(2.610514e-2, rel=1e-6)
+    found = lumped_frequencies(model)
+    assert np.abs(found / 4507.487 - 1).min() < 1e-6
+    np.testing.assert_allclose(found[[0, 2]], [456.6603, 2674.588], rtol=5e-3)  # Nastran's bars have rotary masses
+    assert model.unread == ()
+
+
+def test_a_plate_stretches_as_in_nastran():
+    """plate: 100 on each node of its end in the plane, clamped at the other; mean of the displacements printed."""
+    model = read("plate.bdf", supports="keep", ignore=["LOAD"])
+    assert model.unread == ()
+    mesh = model.mesh
+    ends = np.flatnonzero(mesh.points[:, 0] > 9.9)
+    loads = np.zeros(model.dof_map.size_of_all)
+    loads[3 * ends] = 100.0
+    f = model.dof_map.gather(loads[:, None])[:, 0] if model.dof_map.T is not None else loads
+    u = model.displacements(ssl.spsolve(model.K.tocsc(), f))
+    middle = {int(n): u[k, 0] for k, n in enumerate(mesh.node_ids)}
+    for node, printed in ((3, 1.174299e-5), (4, 1.791377e-5), (9, 1.111987e-5), (10, 1.696037e-5)):
+        assert middle[node] == pytest.approx(printed, rel=0.01)
+
+
+def test_solids_and_layups():
+    bent = read("solid_bending.bdf", ignore=["LOAD", "SPC1"])
+    assert bent.mass == pytest.approx(1 * 2 * 3 * 1.0, rel=1e-9)
+    assert bent.unread == ()
+    triangle = read("pcomp_ctria3.bdf", ignore=["LOAD", "SPC1"])
+    assert triangle.mass == pytest.approx(100 * 50 / 2 * 3 * 0.33 * 1.6e-9, rel=1e-9)
+    assert triangle.materials[0].plies[0].angle == 90.0
+    assert triangle.unread == ()
+    square = read("pcomp_cquad4.bdf", ignore=["LOAD", "SPC1"])
+    assert [ply.thickness for ply in square.materials[0].plies] == [0.1] * 4
+    assert square.unread == ()
+
+
+def test_what_is_not_obeyed_is_named():
+    """A CBEAM that tapers, and bushings between nodes that are apart."""
+    mixed = read("mixed/mode_solid_shell_bar.bdf", supports="keep", ignore=["LOAD"])
+    assert {u.keyword: u.text.partition("(")[2] for u in mixed.unread} == {
+        "CBEAM": "not obeyed: a beam whose section varies)"
+    }
+    sine = read("good_sine.bdf", ignore=["LOAD"])
+    assert {u.keyword for u in sine.unread} == {"CBUSH"}
+    with pytest.raises(fem.MeshError, match="CBUSH"):
+        sine.require_obeyed()

@@ -155,6 +155,13 @@ class Layup:
         return C
 
     @property
+    def mean_shear_stiffness(self) -> float:
+        """Stiffness against shear in the plane, averaged over all directions in it: it does not depend on the axes of
+        the shell, and is G h for an isotropic material."""
+        A = self.stiffness[:3, :3]
+        return float(A[0, 0] + A[1, 1] - 2 * A[0, 1] + 4 * A[2, 2]) / 8
+
+    @property
     def inertia(self) -> tuple[float, float, float]:
         """Mass of a unit area, and its first and second moment about the middle.
 

@@ -76,6 +76,7 @@ from validation import (
     two_link_beam,
     vehicle,
     wall_climber,
+    wire_in_tube,
 )
 from validation.plot import Plot, rows_of
 from validation.row import Row
@@ -139,6 +140,7 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "stacked-boxes": stacked_boxes.run,
     "impact-with-friction": impact_with_friction.run,
     "wall-climber": wall_climber.run,
+    "wire-in-tube": wire_in_tube.run,
     "contact-laws": contact_laws.run,
     "permanent-indentation": permanent_indentation.run,
     "piled-bodies": piled_bodies.run,

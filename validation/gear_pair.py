@@ -48,10 +48,14 @@ STIFFNESS, CONTACT = 14e3, 1e8
 """Of the teeth in mesh, for the damping of the shaft; of the contact in CalculiX."""
 REFERENCE = {
     -0.4: (1.268250e-02, 176.8411),
+    -0.3: (1.477119e-02, 223.8000),
+    -0.2: (1.755326e-02, 288.6472),
     -0.1: (1.792182e-02, 312.5989),
     0.0: (1.781097e-02, 326.1963),
+    0.12: (1.796014e-02, 346.1600),
     0.2: (1.682360e-02, 331.7468),
     0.3: (1.423300e-02, 283.7077),
+    0.4: (1.242934e-02, 247.4933),
 }
 """Angle of the pinion from the middle, in pitches; transmission error (mm) and root stress (MPa) of CalculiX 2.20."""
 

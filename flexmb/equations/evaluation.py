@@ -389,6 +389,12 @@ class Equations:
                 f"{self.mechanism.name!r} have no value at the end of a step of {h:.3g}: their laws jump, or are too "
                 "fast for it. Make them continuous, give them a sample_time, or take smaller steps."
             )
+        if escaping := self._escaping():
+            return ConvergenceError(
+                f"At t = {t:.6g} the states of {', '.join(map(repr, escaping))} of {self.mechanism.name!r} have no "
+                f"value at the end of a step of {h:.3g}: their rates grow too fast with the states, or jump. See that "
+                "the law has a solution for all time, or take smaller steps."
+            )
         if over := self._turned_over():
             return TiltError(
                 f"At t = {t:.6g} the two ends of {', '.join(map(repr, over))} of {self.mechanism.name!r} are tilted by "
@@ -403,6 +409,17 @@ class Equations:
             "driver jumps, "
             "or the mechanism passes a singular position in which its joints lock."
         )
+
+    def _escaping(self) -> list[str]:
+        """Elements with states that were not found at the last evaluated motion, at which their wrench is therefore not
+        a number."""
+        efforts, values = self.workspace.efforts, self.workspace.values
+        found = []
+        for e, force in enumerate(self.mechanism.frame_forces):
+            rows = slice(self.flat.element_row[e], self.flat.element_row[e] + 6)
+            if force.initial and np.isnan(efforts[rows]).any() and np.isfinite(values[rows]).all():
+                found.append(force.name)
+        return found
 
     def _beyond_end(self) -> list[str]:
         """Joints on open curves that have no foot on their curve at the last evaluated state."""

@@ -40,12 +40,11 @@ def _settle(flat, workspace, e, t, seen, states, out):
     half, base, n = workspace.half[0], workspace.state_base, last - first
     for k in range(first, last):
         states[k] = base[k]
-    answer(flat, e, t, seen, states, out)
-    if n == 0 or half == 0.0:
-        return
-    if flat.element_updates[e] == 1:
-        for k in range(n):
-            states[first + k] = out[7 + k]
+    if n == 0 or half == 0.0 or flat.element_updates[e] == 1:
+        answer(flat, e, t, seen, states, out)
+        if half != 0.0:
+            for k in range(n):
+                states[first + k] = out[7 + k]
         return
     for k in range(n):
         states[first + k] = base[first + k] + half * workspace.state_rates[first + k]

@@ -14,6 +14,7 @@ from flexmb.kernels.equations.residual import law_slopes, powers_of, residual
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, row_rates
 from flexmb.kernels.joint_coordinates.pivots import unwind
 from flexmb.kernels.joint_coordinates.tree import joint_velocities, place_bodies
+from flexmb.kernels.steps.carried import carry_lines
 from flexmb.kernels.steps.commanded import follow_commands, respond_to_commands
 from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.pressing import begin_skins, press_skins, skin_heat
@@ -259,6 +260,8 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
         )
         if outcome < 0:
             return NO_MASS, iteration, rate, later, X
+        if len(flat.line_kind) > 0:
+            carry_lines(flat, q, w, functions, kinematics, workspace, null_rows, beta, gamma, compliance, x, change)
         if len(flat.friction_row) > 0:
             if slow:
                 respond(flat, workspace, null_rows, beta, compliance)

@@ -456,3 +456,16 @@ def test_elements_of_one_law_share_its_compiled_code():
     assert len({force.call.address for force in mechanism.frame_forces}) == 1
     with pytest.raises(LawError, match=r"'bond 7' failed at t = 0\.06.*broken"):
         flexmb.simulate(mechanism, 0.2, step=1e-2)
+
+
+def test_states_that_grow_without_bound_are_named():
+    @flexmb.law(states=("z",), parameters=("k",))
+    def escaping(t, relative, states, parameters, wrench, rates):
+        wrench[0] = -parameters[0] * relative.d[0]
+        rates[0] = 1e3 * states[0] ** 3 + 1.0
+
+    system = flexmb.System(name="escape")
+    body = system.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)), position=(0.1, 0, 0))
+    system.force("memory", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), escaping(k=1.0))
+    with pytest.raises(flexmb.ConvergenceError, match=r"At t = 0\.1 the states of 'memory' of 'escape' have no value"):
+        flexmb.simulate(system, 0.5, step=0.01)

@@ -9,8 +9,11 @@ import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import line
+from flexmb.equations.evaluation import Equations
 from flexmb.errors import MechanismError
 from flexmb.files.results.result_file import load_result, save_result
+from flexmb.kernels.calls import line_force
+from flexmb.kernels.loads.line_changes import add_line_changes
 from flexmb.linear import linearise
 
 SIDE, LENGTH, DENSITY = 0.01, 1.0, 7850.0
@@ -139,6 +142,22 @@ def test_a_clamped_pipe_buckles_at_twice_pi():
     assert eigenvalues(2 * np.pi * 1.005).real.max() > 0.1
 
 
+def test_wind_damps_vibrations_along_it_twice_as_much_as_across_it():
+    """`F = c |u| u` per length, with the wind W, changes by 2 c W per velocity along the wind and by c W across it: a
+    uniform beam of the mass m per length, whose modes are all damped alike, decays by c W / m and c W / 2 m."""
+    model = fem.Model(MESH, fem.Beam(MATERIAL, fem.Section.rectangle(SIDE, SIDE))).with_interfaces(root="start")
+    basis = reduction.craig_bampton(model, modes=4, reference_frame="root")
+    system = flexmb.System()
+    beam = system.add(flexmb.flexible_body(model, basis, name="beam", geometric_stiffness="none"))
+    system.fixed("wall", system.ground, beam["root"])
+    factor, wind = 0.5 * 1.2 * 0.05 * 1.1, 10.0
+    system.wind("wind", beam, MESH.points, density=1.2, diameter=0.05, coefficient=1.1, velocity=(0, wind, 0))
+    modes = np.linalg.eigvals(linearise(system.build()).state_matrix())
+    first = np.sort(modes[modes.imag > 0][np.argsort(modes.imag[modes.imag > 0])[:2]].real)
+    rate = factor * wind / (DENSITY * SIDE**2)
+    assert first == pytest.approx([-rate, -rate / 2], rel=0.03)
+
+
 def test_the_steps_of_a_pipe_are_of_second_order_and_its_ledger_closes():
     left, values = [], []
     for step in (1e-3, 5e-4, 2.5e-4):
@@ -222,3 +241,62 @@ def test_what_cannot_be_is_refused_by_name():
         bent.pipe_flow("other", tube, MESH.points + 1e-3, **fine)
     with pytest.raises(MechanismError, match="runs along a body"):
         bent.pipe_flow("other", bent.ground, MESH.points, **fine)
+
+
+def plate_in_a_gust(coefficient):
+    """A light rod in a wind that presses with many times its weight."""
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    rod = system.add(flexmb.uniform_rod("rod", mass=0.02, length=1.5), orientation=(0, 0, -np.pi / 2))
+    system.revolute("pin", system.ground, rod["start"], axis=(0, 0, 1))
+    points = np.linspace(0, 1.5, 13)[:, None] * [1, 0, 0]
+    options = {"density": 1.2, "diameter": 0.1, "coefficient": coefficient, "along": 0.02}
+    system.wind("wind", rod, points, velocity=(6.0, 0, 1.0), **options)
+    return system
+
+
+def shaken_pipe(u, held):
+    """A pipe with fast fluid, pushed at its end."""
+    system, tube = pipe(u, held=held)
+    system.load("blow", tube["outlet"], force=(0, 0.0, 0.3), moment=(0, 0.02, 0.01))
+    return system
+
+
+@pytest.mark.parametrize(
+    ("system", "step", "steps"),
+    [
+        (lambda: plate_in_a_gust(5.0), 2e-2, 20),
+        (lambda: plate_in_a_gust(50.0), 5e-3, 20),
+        (lambda: shaken_pipe(8.0, "cantilever"), 1e-3, 40),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::flexmb.errors.EnergyBalanceWarning")  # the steps do not resolve the motion
+def test_steps_with_stiff_unsymmetric_loads_take_few_corrections(system, step, steps):
+    """Without the derivatives of the loads, the first two do not converge, and the last takes ten corrections."""
+    result = flexmb.simulate(system(), steps * step, step=step, output_step=steps * step)
+    assert result.statistics.iterations <= 4.0 * steps
+
+
+@pytest.mark.parametrize("system", [lambda: plate_in_a_gust(5.0), lambda: shaken_pipe(5.0, "cantilever")])
+def test_the_change_of_the_loads_is_their_derivative(system):
+    """Against central differences of the forces, in random directions."""
+    mechanism, rng = system().build(), np.random.default_rng(3)
+    e = Equations(mechanism, mechanism.initial.q, mechanism.initial.angles, mechanism.initial.element_states)
+    nv, gamma, size = len(mechanism.initial.w), 30.0, 1e-6
+    functions, scale = mechanism.function_values(0.0), np.ones(nv)
+    scale[6:] = 1e-3
+    q, w = e.displaced(mechanism.initial.q, 0.1 * scale * rng.normal(size=nv)), scale * rng.normal(size=nv)
+    moved = scale * rng.normal(size=nv)
+
+    def forces(s):
+        out = np.zeros(nv)
+        at, still = e.displaced(q, s * moved), np.zeros(nv)
+        e.residual(functions, at, w + s * gamma * moved, still, np.zeros(mechanism.joint_rows))
+        for k in range(len(e.flat.line_kind)):
+            line_force(e.flat, k, at, w + s * gamma * moved, functions, e.kinematics, out)
+        return out
+
+    expected = (forces(size) - forces(-size)) / (2 * size)
+    forces(0.0)
+    found = np.zeros(nv)
+    add_line_changes(e.flat, q, w, moved, gamma, functions, e.kinematics, found)
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-7 * np.abs(expected).max())

@@ -31,6 +31,7 @@ REGISTRY = {
     "adjoint": "benchmarks.adjoint:run",
     "chain": "benchmarks.growth:bodies",
     "parameter-study": "benchmarks.variants:run",
+    "study-threads": "benchmarks.variants:in_threads",
     "spin-up": "benchmarks.spin_up:run",
     "viewer-100k": "benchmarks.viewer:run",
     "step-interface-nodes": "benchmarks.step_interface_nodes:run",

@@ -1,8 +1,13 @@
-"""`parameter_study` on a local Dask cluster: 1,000 variants of the demo with one worker and with two."""
+"""`parameter_study` on a local Dask cluster, 1,000 variants of the demo with one worker and with two, and in threads."""
 
+import json
+import sys
 import time
+from statistics import median
+from threading import Event, Thread
 from typing import Any
 
+from benchmarks.process import in_own_process
 from benchmarks.row import Row
 
 VARIANTS = 1000
@@ -24,6 +29,58 @@ def run() -> list[Row]:
     return [Row(name, found[2][0], found[1][0], GOAL, "s wall", "python -m benchmarks parameter-study")]
 
 
+THREADS = ("one thread", "two threads", "two processes")
+PAIRS, FEW = 5, 24
+MEMORY, SPEED = 0.6, 1.1
+
+
+def in_threads() -> list[Row]:
+    """Wall seconds and memory of a study in two threads over those in two processes, medians of alternating runs."""
+    runs = [{how: in_own_process(__name__, how) for how in THREADS} for _ in range(PAIRS)]
+    if any(run[how]["force"] != run["one thread"]["force"] for run in runs for how in THREADS):
+        raise RuntimeError("study-threads: the outcomes differ.")
+    rows = []
+    for quantity, unit, peer, goal in (
+        ("wall", "s", "one thread", 1 / 1.6),
+        ("wall", "s", "two processes", SPEED),
+        ("memory", "GiB", "two processes", MEMORY),
+    ):
+        ratio = median(run["two threads"][quantity] / run[peer][quantity] for run in runs)
+        base = median(run[peer][quantity] for run in runs)
+        name = f"study-threads: {FEW} variants of the demo, two threads / {peer}, {quantity}"
+        rows.append(Row(name, ratio * base, base, goal, unit, "python -m benchmarks study-threads"))
+    return rows
+
+
+def main() -> None:
+    """In a process of its own: `python -m benchmarks.variants HOW` prints one JSON object."""
+    import psutil
+
+    import flexmb
+    from flexmb.demo import DURATION, build, connecting_rod
+
+    how, done, peak = sys.argv[1], Event(), [0]
+    process = psutil.Process()
+
+    def look() -> None:
+        while not done.wait(0.05):
+            own = process.memory_full_info().uss
+            children = process.children(recursive=True)
+            peak[0] = max(peak[0], own + sum(child.memory_full_info().uss for child in children if child.is_running()))
+
+    connecting_rod()
+    watch = Thread(target=look, daemon=True)
+    watch.start()
+    start = time.perf_counter()
+    variants = flexmb.full_factorial(speed=[100.0 + 10 * k for k in range(FEW // 4)], gas_force=[1e4, 2e4, 3e4, 4e4])
+    workers = 1 if how == "one thread" else 2
+    study = flexmb.parameter_study(build, variants, DURATION, step=2e-6, workers=workers, threads="thread" in how)
+    wall = time.perf_counter() - start
+    done.set()
+    watch.join()
+    print(json.dumps({"wall": wall, "memory": peak[0] / 2**30, "force": study.measure("force in crank pin").tolist()}))
+
+
 def _study(workers: int) -> tuple[float, Any]:
     from distributed import Client, LocalCluster
 
@@ -39,3 +96,7 @@ def _study(workers: int) -> tuple[float, Any]:
         start = time.perf_counter()
         study = flexmb.parameter_study(build, variants, DURATION, step=STEP, executor=executor)
         return time.perf_counter() - start, study
+
+
+if __name__ == "__main__":
+    main()

@@ -203,6 +203,8 @@ class Beam(_OfMaterial):
     theory: str = "timoshenko"
 
     def __post_init__(self) -> None:
+        if self.material.axes is not None:
+            raise MaterialError(f"Material {self.material.name!r} of a beam has axes of its own, which are for solids.")
         if self.theory not in THEORIES:
             raise MaterialError(unknown_name("beam theory", self.theory, THEORIES))
         if self.y_axis is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.cylindrical import CylindricalAxes
 from fem.errors import MaterialError, unknown_name
 from fem.shown import shown
 
@@ -18,8 +19,10 @@ class Material:
     """A homogeneous linear elastic material. Units: consistent.
 
     - `elasticity` (6, 6): stress = elasticity @ strain, both in the order xx, yy, zz, xy, yz, zx with
-      engineering shear strains; symmetric, positive definite; in the axes of the mesh.
+      engineering shear strains; symmetric, positive definite; in the axes of the mesh, or in `axes`.
     - `density`: mass per volume, or `None` when no mass matrix will be asked for.
+    - `axes`: `fem.CylindricalAxes` of solids whose material turns around an axis, evaluated at the points of
+      integration. A material with other fixed axes is made by `turned`.
 
     Raises `MaterialError` when the elasticity is not symmetric and positive definite, or the density not positive.
     """
@@ -27,8 +30,14 @@ class Material:
     name: str
     elasticity: Float[np.ndarray, "6 6"]
     density: float | None = None
+    axes: CylindricalAxes | None = None
 
     def __post_init__(self) -> None:
+        if self.axes is not None and not isinstance(self.axes, CylindricalAxes):
+            raise MaterialError(
+                f"Material {self.name!r}: axes are fem.CylindricalAxes; found {type(self.axes).__name__}. "
+                "Material.turned makes a material with other fixed axes."
+            )
         C = np.array(self.elasticity, dtype=float)
         if C.shape != (6, 6) or not np.isfinite(C).all():
             raise MaterialError(
@@ -58,7 +67,26 @@ class Material:
         named = {"Young's modulus": E, "Poisson's ratio": nu, "shear modulus": G}
         values = (f"{name} {', '.join(f'{v:.6g}' for v in (x[:1] if _equal(x) else x))}" for name, x in named.items())
         density = "no density" if self.density is None else f"density {self.density:.6g}"
-        return f"material {self.name!r}: {', '.join(values)}, {density}"
+        along = "" if self.axes is None else f", {self.axes}"
+        return f"material {self.name!r}: {', '.join(values)}, {density}{along}"
+
+    def turned(self, x_axis: tuple[float, float, float], y_axis: tuple[float, float, float]) -> "Material":
+        """The same material with its first axis along `x_axis` and its second in the plane of both.
+
+            fem.Material.orthotropic(...).turned((1, 1, 0), (0, 1, 0))
+
+        Raises `MaterialError` for vectors along each other, and for a material with `axes`.
+        """
+        x, y = (np.asarray(v, dtype=float) for v in (x_axis, y_axis))
+        z = np.cross(x, y)
+        if self.axes is not None or not np.linalg.norm(z) > 1e-9 * np.linalg.norm(x) * np.linalg.norm(y):
+            raise MaterialError(
+                f"Material {self.name!r} is turned by two vectors that span a plane, once; found {x.tolist()} and "
+                f"{y.tolist()}, {'no axes' if self.axes is None else self.axes}."
+            )
+        x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
+        R = np.stack([x, np.cross(z, x), z])
+        return Material(self.name, _along(self.elasticity, R), self.density)
 
     @staticmethod
     def isotropic(
@@ -111,6 +139,21 @@ class Material:
     def aluminium(units: str = "m") -> "Material":
         """Aluminium: 70 GPa, 0.33, 2700 kg/m^3. `units`: "m" (SI) or "mm" (mm, t, s, N)."""
         return _preset("aluminium", 7.0e10, 0.33, 2700.0, units)
+
+
+_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
+
+
+def _along(C: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """The elasticity (6, 6) along the axes of the mesh of one along the rows of R."""
+    T = np.empty((6, 6))  # strains along the rows from those along the axes of the mesh
+    for row, (i, j) in enumerate(_PAIRS):
+        for column, (k, l) in enumerate(_PAIRS):
+            both = R[i, k] * R[j, l] + (R[i, l] * R[j, k] if k != l else 0.0)
+            T[row, column] = both if i != j else both / (2 if k != l else 1)
+            if i != j and k == l:
+                T[row, column] = 2 * R[i, k] * R[j, k]
+    return np.asarray(T.T @ C @ T)
 
 
 def _equal(values: Float[np.ndarray, "3"]) -> bool:

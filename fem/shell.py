@@ -28,8 +28,8 @@ class Shell:
       is not isotropic in the plane of the shell. `fem.CylindricalAxes`, whose first axis counts at the middle of each
       cell, or `fem.SideAxes`, along the first side of each cell, give it cell by cell.
     - `drilling`: stiffness against rotation of the nodes about the normal relative to that of the surface, as a part of
-      the shear stiffness G h. It is a number of the discretisation: without it this rotation is free in flat shells;
-      from 1e-6 to 1e-3 results hardly depend on it.
+      the shear stiffness G h, averaged over the directions in the plane. It is a number of the discretisation: without
+      it this rotation is free in flat shells; from 1e-6 to 1e-3 results hardly depend on it.
     - `plies`: layers of a shell made by `Shell.layup`.
     - `bending_ratio`, `shear_ratio`: bending and transverse shear stiffness relative to those of the layers (of a
       sandwich, a corrugated or stiffened sheet), the latter also by two numbers, along the first and the second axis;

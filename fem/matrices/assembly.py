@@ -18,7 +18,7 @@ from fem.errors import MaterialError, MeshError, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
 from fem.material import Material
 from fem.matrices.beam_matrices import Beams, Trusses
-from fem.matrices.cell_matrices import VOIGT, Cells, elasticity_tensor, jacobian
+from fem.matrices.cell_matrices import VOIGT, Cells, elasticity_tensor, jacobian, turned_elasticity
 from fem.matrices.geometric_stiffness import (
     initial_displacement_part,
     projected_stress_part,
@@ -63,7 +63,7 @@ def stiffness(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: n
     total = np.zeros((len(COMPONENTS), pattern.pairs))
     with one_openblas_thread():
         for batch in _batches(mesh, material_of):
-            _add(total, pattern, batch, _cells(mesh, batch, tensors).stiffness())
+            _add(total, pattern, batch, _cells(mesh, batch, materials, tensors).stiffness())
     return pattern.block_matrix(total)
 
 
@@ -101,7 +101,7 @@ def solid_cells(
     """Batch by batch of solid cells: their numbers in the mesh (e,), element, connectivity (e, nn), and matrices."""
     tensors = _tensors(materials)
     for batch in _batches(mesh, material_of):
-        yield batch.first + batch.rows, batch.shape, batch.connectivity, _cells(mesh, batch, tensors)
+        yield batch.first + batch.rows, batch.shape, batch.connectivity, _cells(mesh, batch, materials, tensors)
 
 
 def geometric_stiffness(
@@ -120,7 +120,7 @@ def geometric_stiffness(
     total = np.zeros((len(COMPONENTS), pattern.pairs))
     with one_openblas_thread():
         for batch in _batches(mesh, material_of):
-            cells = _cells(mesh, batch, tensors)
+            cells = _cells(mesh, batch, materials, tensors)
             H = cells.displacement_gradients(u[batch.connectivity][..., None])[..., 0]
             scalar = stress_part(cells, H)
             e, m = scalar.shape[:2]
@@ -136,7 +136,7 @@ def projected_geometric_stiffness(
     tensors = _tensors(materials)
     total = np.zeros((U.shape[2], V.shape[2], V.shape[2]))
     for batch in _batches(mesh, material_of):
-        cells = _cells(mesh, batch, tensors)
+        cells = _cells(mesh, batch, materials, tensors)
         fields, shapes = (cells.displacement_gradients(A[batch.connectivity]) for A in (U, V))
         total += projected_stress_part(cells, fields, shapes)
     return total
@@ -149,7 +149,7 @@ def quadratic_strain_loads(
     tensors = _tensors(materials)
     total = np.zeros((len(mesh.points), 3, len(pairs)))
     for batch in _batches(mesh, material_of, FEW):
-        cells = _cells(mesh, batch, tensors)
+        cells = _cells(mesh, batch, materials, tensors)
         H = cells.displacement_gradients(V[batch.connectivity])
         products = np.einsum("eqkap,eqkbp->eqabp", H[..., pairs[:, 0]], H[..., pairs[:, 1]])
         nodes, place = np.unique(batch.connectivity, return_inverse=True)
@@ -172,7 +172,7 @@ def gradients(
     (n, 3, m) there."""
     tensors = _tensors(materials)
     for batch in _batches(mesh, material_of):
-        H = _cells(mesh, batch, tensors).displacement_gradients(U[batch.connectivity])
+        H = _cells(mesh, batch, materials, tensors).displacement_gradients(U[batch.connectivity])
         x = np.einsum("qn,enx->eqx", batch.shape.shape(batch.shape.stiffness_rule[0]), batch.x)
         yield x.reshape(-1, 3), H.reshape(-1, 3, 3, U.shape[2])
 
@@ -184,9 +184,9 @@ def stress_batches(
     stiffness points, volumes (e,)."""
     tensors = _tensors(materials)
     for batch in _batches(mesh, material_of):
-        cells = _cells(mesh, batch, tensors)
+        cells = _cells(mesh, batch, materials, tensors)
         H = cells.displacement_gradients(U[batch.connectivity])
-        sigma = np.einsum("ijab,eqabk->eqijk", cells.c, H, optimize=True)
+        sigma = cells.stress(H)
         stress = np.stack([sigma[:, :, i, j] for i, j in VOIGT], axis=2)
         yield batch.shape, batch.connectivity, stress, cells.dV.sum(axis=1)
 
@@ -331,13 +331,17 @@ def _tensors(materials: Materials) -> list[np.ndarray | None]:
     return [elasticity_tensor(m.elasticity) if isinstance(m, Material) else None for m in materials]
 
 
-def _cells(mesh: Mesh, batch: _Batch, tensors: list[np.ndarray | None]) -> Cells:
+def _cells(mesh: Mesh, batch: _Batch, materials: Materials, tensors: list[np.ndarray | None]) -> Cells:
     tensor = tensors[batch.material]
     if tensor is None:
         raise MaterialError(
             f"Mesh {mesh.name!r}: {batch.shape.kind} cells were given the section of a beam, truss or shell; give "
             "them a fem.Material."
         )
+    material = materials[batch.material]
+    if isinstance(material, Material) and material.axes is not None:
+        at = np.einsum("qn,enx->eqx", batch.shape.shape(batch.shape.stiffness_rule[0]), batch.x)
+        tensor = turned_elasticity(tensor, material.axes.at(at.reshape(-1, 3)).reshape(*at.shape[:2], 3, 3))
     cells = Cells.of(batch.shape, batch.x, tensor)
     _insist_on_positive(mesh, batch, cells.dV / batch.shape.stiffness_rule[1])
     return cells

@@ -42,13 +42,20 @@ def jacobian(shape: Element, x: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray,
     return cofactors, np.einsum("qei,eqi->eq", J[:, 0], cofactors[:, :, 0])
 
 
+def turned_elasticity(
+    c: Float[np.ndarray, "3 3 3 3"], R: Float[np.ndarray, "*p 3 3"]
+) -> Float[np.ndarray, "*p 3 3 3 3"]:
+    """The elasticity, along the axes of the mesh, of a material whose `c` is along the rows of R."""
+    return np.asarray(np.einsum("abcd,...ai,...bj,...ck,...dl->...ijkl", c, R, R, R, R, optimize=True))
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Cells of one kind and one material at their stiffness points.
 
     - `nodes`: number of nodes of a cell, without incompatible modes;
     - `gradients` (e, q, 3, m): derivatives in space of the shape functions and the incompatible modes;
-    - `dV` (e, q): weighted determinants; `c` (3, 3, 3, 3): elasticity;
+    - `dV` (e, q): weighted determinants; `c` (3, 3, 3, 3): elasticity, or (e, q, 3, 3, 3, 3) where it varies in space;
     - `hourglass` (e, nn, nn): stiffness of each component against motions that the gradients miss, or None.
     """
 
@@ -82,6 +89,9 @@ class Cells:
         e, q, _, m = self.gradients.shape
         G = self.gradients.reshape(e, q, 3 * m)
         P = ((G * self.dV[:, :, None]).transpose(0, 2, 1) @ G).reshape(e, 3, m, 3, m)
+        if self.c.ndim == 6:
+            K = self._of_varying(self.c)
+            return K if self.hourglass is None else self._held(K)
         K = np.zeros((e, 3, m, 3, m))
         for i in range(3):
             for k in range(i, 3):
@@ -89,10 +99,33 @@ class Cells:
                     K[:, i, :, k] += self.c[i, j, k, l] * P[:, j, :, l]
                 if k > i:
                     K[:, k, :, i] = K[:, i, :, k].transpose(0, 2, 1)
-        if self.hourglass is not None:
-            for i in range(3):
-                K[:, i, :, i] += self.hourglass
+        return K if self.hourglass is None else self._held(K)
+
+    def _held(self, K: np.ndarray) -> np.ndarray:
+        """`K` with the stiffness against hourglass motions."""
+        for i in range(3):
+            K[:, i, :, i] += self.hourglass
         return K
+
+    def _of_varying(self, c: np.ndarray) -> np.ndarray:
+        """Stiffness (e, 3, m, 3, m) of an elasticity (e, q, 3, 3, 3, 3)."""
+        e, q, _, m = self.gradients.shape
+        left = self.gradients.reshape(e, 3 * q, m).transpose(0, 2, 1)  # a, (q, j)
+        K = np.zeros((e, 3, m, 3, m))
+        for i in range(3):
+            for k in range(i, 3):
+                stress = (c[:, :, i, :, k] * self.dV[..., None, None]) @ self.gradients  # e, q, j, b
+                K[:, i, :, k] = left @ stress.reshape(e, 3 * q, m)
+                if k > i:
+                    K[:, k, :, i] = K[:, i, :, k].transpose(0, 2, 1)
+        return K
+
+    def stress(self, strains: np.ndarray) -> np.ndarray:
+        """Stresses (e, q, 3, 3, k) of strains, or of gradients, (e, q, 3, 3, k)."""
+        e, q = self.dV.shape
+        flat = strains.reshape(e, q, 9, -1)
+        c = self.c.reshape(9, 9) if self.c.ndim == 4 else self.c.reshape(e, q, 9, 9)
+        return np.asarray((c @ flat).reshape(strains.shape))
 
     @cached_property
     def inner(self) -> np.ndarray | None:
@@ -142,9 +175,9 @@ def _hourglass(shape: Element, x: np.ndarray, mean: np.ndarray, volume: np.ndarr
     """Stiffness (e, nn, nn) of hourglass motions, less their part in linear fields, for mean gradients (e, 3, nn)."""
     free = _HOURGLASS - (_HOURGLASS @ x) @ mean
     rows, columns = np.array(VOIGT).T
-    elasticity = c[rows[:, None], columns[:, None], rows, columns]
-    modulus = 1 / np.linalg.inv(elasticity)[0, 0]
-    size = shape.hourglass * modulus * volume * (mean * mean).sum(axis=(1, 2))
+    elasticity = c[..., rows[:, None], columns[:, None], rows, columns]
+    modulus = 1 / np.linalg.inv(elasticity)[..., 0, 0]
+    size = shape.hourglass * modulus.mean(axis=tuple(range(1, modulus.ndim))) * volume * (mean * mean).sum(axis=(1, 2))
     return size[:, None, None] * (free.swapaxes(1, 2) @ free)
 
 

@@ -22,7 +22,10 @@ POINTS = 128
 def stress_part(cells: Cells, H: np.ndarray) -> np.ndarray:
     """`int grad_a . sigma grad_b dV` (e, m, m), a scalar for each pair of nodes (and incompatible modes)."""
     e, q, _, m = cells.gradients.shape
-    sigma = (H.reshape(e, q, 9) @ cells.c.reshape(9, 9).T).reshape(e, q, 3, 3)
+    if cells.c.ndim == 6:
+        sigma = cells.stress(H[..., None])[..., 0]
+    else:
+        sigma = (H.reshape(e, q, 9) @ cells.c.reshape(9, 9).T).reshape(e, q, 3, 3)
     turned = (sigma * cells.dV[..., None, None]) @ cells.gradients
     return cells.gradients.reshape(e, 3 * q, m).transpose(0, 2, 1) @ turned.reshape(e, 3 * q, m)
 
@@ -30,7 +33,11 @@ def stress_part(cells: Cells, H: np.ndarray) -> np.ndarray:
 def initial_displacement_part(cells: Cells, H: np.ndarray) -> np.ndarray:
     """Change (e, 3, m, 3, m) of the stiffness by the change of the strain matrix with the displacements."""
     e, q, _, m = cells.gradients.shape
-    c_H = np.tensordot(H * cells.dV[..., None, None], cells.c, axes=(3, 2))  # e, q, k, i, l, r: c_ilpr H_kp
+    weighted = H * cells.dV[..., None, None]
+    if cells.c.ndim == 6:
+        c_H = np.einsum("eqkp,eqilpr->eqkilr", weighted, cells.c, optimize=True)
+    else:
+        c_H = np.tensordot(weighted, cells.c, axes=(3, 2))  # e, q, k, i, l, r: c_ilpr H_kp
     right = c_H.transpose(0, 1, 4, 2, 3, 5).reshape(e, q, 27, 3) @ cells.gradients  # (l, k, i), b
     left = cells.gradients.reshape(e, 3 * q, m).transpose(0, 2, 1)  # a, (q, l)
     half = (left @ right.reshape(e, 3 * q, 9 * m)).reshape(e, m, 3, 3, m).transpose(0, 3, 1, 2, 4)  # i, a, k, b
@@ -50,10 +57,12 @@ def strain_loads(cells: Cells, strains: np.ndarray) -> np.ndarray:
     modes condensed."""
     e, points, _, m = cells.gradients.shape
     p = strains.shape[-1]
-    sigma = np.tensordot(
-        cells.c.reshape(9, 9), (strains * cells.dV[..., None, None, None]).reshape(e, points, 9, p), axes=(1, 2)
-    )
-    sigma = sigma.reshape(3, 3, e, points, p).transpose(2, 3, 1, 0, 4)  # e, q, derivative, component, p
+    weighted = strains * cells.dV[..., None, None, None]
+    if cells.c.ndim == 6:
+        sigma = cells.stress(weighted).swapaxes(2, 3)
+    else:
+        sigma = np.tensordot(cells.c.reshape(9, 9), weighted.reshape(e, points, 9, p), axes=(1, 2))
+        sigma = sigma.reshape(3, 3, e, points, p).transpose(2, 3, 1, 0, 4)  # e, q, derivative, component, p
     loads = cells.gradients.reshape(e, 3 * points, m).transpose(0, 2, 1) @ sigma.reshape(e, 3 * points, 3 * p)
     loads = loads.reshape(e, m, 3, p)
     if cells.inner is None:
@@ -72,12 +81,12 @@ def projected_stress_part(cells: Cells, fields: np.ndarray, shapes: np.ndarray) 
     """
     p, m = fields.shape[-1], shapes.shape[-1]
     H = (fields * cells.dV[..., None, None, None]).reshape(-1, 9, p)
-    shapes, c = shapes.reshape(-1, 3, 3, m), cells.c.reshape(9, 9)
+    shapes, c = shapes.reshape(-1, 3, 3, m), cells.c.reshape(-1, 9, 9)
     total = np.zeros((m, p * m))
     for first in range(0, len(H), POINTS):
         few = slice(first, first + POINTS)
         stress = (
-            (c @ H[few]).reshape(-1, 3, 3, p).swapaxes(2, 3).reshape(-1, 3 * p, 3)
+            ((c[few] if len(c) > 1 else c) @ H[few]).reshape(-1, 3, 3, p).swapaxes(2, 3).reshape(-1, 3 * p, 3)
         )  # (derivative, field), derivative
         for component in range(3):
             rows = np.ascontiguousarray(shapes[few, component])  # point, derivative, shape

@@ -85,7 +85,7 @@ class Shells(ShellCells):
         return N, dN, np.linalg.norm(np.cross(g[:, :, 0], g[:, :, 1]), axis=2) * weights
 
     def _drilling(self, chunk: slice) -> np.ndarray:
-        """((theta - curl u / 2) . n)^2 times `drilling` G h."""
+        """((theta - curl u / 2) . n)^2 times `drilling` G h, with the mean of G over the directions in the plane."""
         N, dN, area = self._surface(chunk)
         g = (dN.reshape(-1, self.n) @ self.x[chunk]).reshape(*area.shape, 2, 3)  # of the surface of the nodes
         n = np.cross(g[:, :, 0], g[:, :, 1])
@@ -96,7 +96,7 @@ class Shells(ShellCells):
         u = -0.5 * (dN.swapaxes(1, 2) @ turned)
         row = np.concatenate([u, np.broadcast_to(N[:, :, None] * n[:, :, None], u.shape)], axis=3)
         row = row.reshape(*area.shape, -1)
-        stiff = self.shell.drilling * self.shell.section.stiffness[2, 2]
+        stiff = self.shell.drilling * self.shell.section.mean_shear_stiffness
         return np.asarray(row.swapaxes(1, 2) @ (row * (stiff * area)[..., None]))
 
     # mass

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from fem.axes.cylindrical import CylindricalAxes
 from fem.beam import Beam, Section, Truss
 from fem.errors import MaterialError, MeshError
 from fem.material import Material
@@ -61,8 +62,8 @@ class Declared:
       reason in `wrong`.
     - `cells`: numbers of cells (k,), or (block, row) while a file is read.
     - `thickness` and `offset` of shells, whose thickness is None elsewhere; `shell`: the whole shell where it is more
-      than a layer of the material; `beam`: section of beams and direction of
-      their y axis, None elsewhere; `theory` of beams; `area` of trusses, None elsewhere.
+      than a layer of the material; `beam`: section of beams and direction of their y axis, None elsewhere; `theory` of
+      beams; `area` of trusses, None elsewhere; `axes` of solids whose material turns around an axis.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Declared:
     theory: str = "timoshenko"
     area: float | None = None
     shell: Shell | None = None
+    axes: CylindricalAxes | None = None
 
     def contradiction(self, section: Any) -> str | None:
         """How the constants differ from those of a material, or of the material of a beam or shell, and the section
@@ -102,6 +104,8 @@ class Declared:
         if self.wrong:
             return f"{self}: {self.wrong}"
         C = self.elasticity
+        if self.axes != given.axes:
+            return f"{self} is not the material {given.name!r} of the model: its axes are {self.axes}"
         if C is not None and np.abs(C - given.elasticity).max() > SAME * np.abs(C).max():
             return f"{self} is not the material {given.name!r} of the model: their elastic constants differ"
         known = self.density is not None and given.density is not None
@@ -124,7 +128,7 @@ class Declared:
         if self.elasticity is None:
             reason = self.wrong or "has no elastic constants that flexmb reads"
             raise MaterialError(f"{self} ({self.source.label}) {reason}. Give materials: fem.Model(mesh, material).")
-        material = Material(self.name, self.elasticity, self.density)
+        material = Material(self.name, self.elasticity, self.density, self.axes)
         if self.beam is not None:
             return Beam(material, *self.beam, theory=self.theory)
         if self.area is not None:

@@ -40,6 +40,11 @@ class Ply:
             raise MaterialError(f"A ply's thickness must be positive and finite; found {self.thickness}.")
         if not np.isfinite(self.angle):
             raise MaterialError(f"A ply's angle must be finite, in degrees; found {self.angle}.")
+        if self.material.axes is not None:
+            raise MaterialError(
+                f"Material {self.material.name!r} has axes of its own, which are for solids: give them as the "
+                "x_axis of the shell."
+            )
         C = self.material.elasticity
         coupling = np.abs(C[np.ix_([0, 1, 2, 3], [4, 5])]).max()
         if coupling > COUPLED * C[0, 0]:
@@ -148,6 +153,13 @@ class Layup:
             )
         C.setflags(write=False)
         return C
+
+    @property
+    def mean_shear_stiffness(self) -> float:
+        """Stiffness against shear in the plane, averaged over all directions in it: it does not depend on the axes of
+        the shell, and is G h for an isotropic material."""
+        A = self.stiffness[:3, :3]
+        return float(A[0, 0] + A[1, 1] - 2 * A[0, 1] + 4 * A[2, 2]) / 8
 
     @property
     def inertia(self) -> tuple[float, float, float]:

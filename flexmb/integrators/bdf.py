@@ -109,8 +109,8 @@ class BDFRun(Run):
                 np.zeros((KEPT, nj)), np.zeros((KEPT, nz)), np.zeros((HIGHEST + 1, nv)), np.zeros((HIGHEST + 1, nv)),
                 np.zeros((len(flat.modes), 3)), pieces(flat), begin.wdot.copy(), begin.multipliers.copy(), moving,
                 usual, e.angles, e.expected, np.zeros(4), np.zeros(4), powers,
-                np.tile(functions, (5, 1, 1)), np.zeros((nz, nv)), np.zeros(nv), np.zeros(nv), np.zeros(nv),
-                np.zeros(nj), np.zeros(nz), np.zeros(nz), last,
+                self._matrices.formulas, np.tile(functions, (5, 1, 1)), np.zeros((nz, nv)), np.zeros(nv), np.zeros(nv),
+                np.zeros(nv), np.zeros(nj), np.zeros(nz), np.zeros(nz), last,
             )
         )  # fmt: skip
         run.places[0], run.speeds[0], run.reactions[0], run.past[0] = state.q, state.w, begin.multipliers, e.states

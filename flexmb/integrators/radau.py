@@ -88,7 +88,7 @@ class RadauRun(Run):
         self._run = pointed(
             RadauState(
                 state.q.copy(), state.w.copy(), begin.wdot.copy(), begin.multipliers.copy(), e.states.copy(),
-                usual, e.angles, e.expected, np.zeros(4), functions, pieces(flat),
+                usual, e.angles, e.expected, np.zeros(4), self._matrices.formulas, functions, pieces(flat),
                 np.zeros((len(flat.modes), 3)), np.zeros(nv), np.zeros(nv), np.zeros(nz),
                 np.zeros(len(state.q)), np.zeros(nz), np.zeros(4), np.zeros(na), np.zeros((3, nv)),
                 np.zeros((3, width)), np.tile(rates, (3, 1)), np.zeros((3, 4)), np.zeros((3, nv)),

@@ -25,8 +25,9 @@ class Matrices:
     """The blocks of the matrix of a mechanism, and the arrays of its factors.
 
     - `apart`: whether masses are so far apart that heavy bodies would be lost in the inverse of the mass matrix.
-    - `attended`: whether each attempt of a step needs functions of time, or derivatives of the states of force
-      elements.
+    - `formulas`: those of the functions of time, for compiled code.
+    - `attended`: whether each attempt of a step needs functions of time that have none, or derivatives of the states of
+      force elements.
     """
 
     equations: Equations
@@ -65,7 +66,9 @@ class Matrices:
             )
         )
         self.apart = bool(flat.joint_rows) and e.spread[0] < FAR_APART
-        self.attended = bool(e.mechanism.functions) or nz > 0
+        formulas = e.mechanism.formulas
+        self.formulas = np.zeros(0) if formulas is None else formulas
+        self.attended = formulas is None or nz > 0
 
     def factors(self, numbers: int) -> Factors:
         """Arrays for factors with entries of one or two `numbers`."""

@@ -33,6 +33,7 @@ from flexmb.kernels.equations import (
     postprocess,
     rows,
     skins,
+    time_functions,
 )
 from flexmb.kernels.equations import residual as equations
 from flexmb.kernels.implicit import bdf, motion, radau, saddle, sparse
@@ -204,6 +205,9 @@ joint_exponential_rates = _entry(articulated.joint_exponential_rates, "Tree d1 d
 
 # curves
 distance_from_curve = _entry(curves.distance_from_curve, "i d d")
+
+# functions of time
+functions_over = _entry(time_functions.functions_over, "d1 d1 d3")
 
 # contacts
 solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")

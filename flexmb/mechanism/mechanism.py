@@ -16,6 +16,7 @@ from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.contact.shapes import Meshes, addressed
 from flexmb.errors import ControllerError, MechanismError
 from flexmb.kernels.base.data import ANGLE, GROUND, SPIN, TRANSLATION
+from flexmb.kernels.calls import functions_over
 from flexmb.mechanism.contacts.exact import STATES, ExactContact, contact_states
 from flexmb.mechanism.contacts.surface import FORCES, SurfaceContact
 from flexmb.mechanism.control.controller import Controller
@@ -298,6 +299,16 @@ class Mechanism:
         return np.array([known.get(pair, 0.0) for pair in self.turning])
 
     @cached_property
+    def formulas(self) -> Float[np.ndarray, "k"] | None:
+        """The formulas of the functions of time for compiled code; None if a function has none."""
+        if not all(f.formula for f in self.functions):
+            return None
+        numbers = [
+            number for kind, *values in (f.formula for f in self.functions) for number in (kind, len(values), *values)
+        ]
+        return np.array(numbers, dtype=float)
+
+    @cached_property
     def length(self) -> float:
         """The characteristic length to which tolerances are relative: the largest distance of a marker or interface
         from the mass centre of its body, or the largest radius of gyration."""
@@ -388,8 +399,12 @@ class Mechanism:
 
     def function_table(self, times: Float[np.ndarray, "nt"]) -> Float[np.ndarray, "nt nf 3"]:
         """`function_values` at the `times` (nt,). Raises `MechanismError` when a value is not finite."""
-        clock = np.column_stack([times, np.ones_like(times), np.zeros_like(times)])
-        table = np.stack([*(f.over(times) for f in self.functions), clock], axis=1)
+        if self.formulas is None:
+            clock = np.column_stack([times, np.ones_like(times), np.zeros_like(times)])
+            table = np.stack([*(f.over(times) for f in self.functions), clock], axis=1)
+        else:
+            table = np.empty((len(times), len(self.functions) + 1, 3))
+            functions_over(self.formulas, times, table)
         if not np.isfinite(table).all():
             at, number = np.argwhere(~np.isfinite(table).all(axis=2))[0]
             motion = self.functions[number].description

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.errors import MotionError
+from flexmb.kernels.equations.time_functions import HARMONIC, POLYNOMIAL, PULSE, SMOOTH_STEP, SPIN_UP
 
 
 class Ahead(NamedTuple):
@@ -40,6 +41,8 @@ class TimeFunction:
     - `arrays`: whether the three functions take arrays of times as well as numbers.
     - `ahead(t)`: the behaviour after time `t`; if it is None, integrators sample the function.
     - `breakpoints`: further times at which the function changes its character.
+    - `formula`: its kind and parameters for compiled code (flexmb/kernels/equations/time_functions.py), which then
+      evaluates it in place of the three functions; empty if there is none.
     """
 
     value: Callable[[Any], Any]
@@ -49,6 +52,7 @@ class TimeFunction:
     arrays: bool = True
     ahead: Callable[[float], Ahead] | None = None
     breakpoints: tuple[float, ...] = ()
+    formula: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         return self.description
@@ -122,7 +126,8 @@ def polynomial(*coefficients: float) -> TimeFunction:
     if not coefficients or not np.isfinite(coefficients).all():
         raise MotionError(f"A polynomial needs finite coefficients c0, c1, ...; found {coefficients}.")
     p = np.polynomial.Polynomial(coefficients)
-    return TimeFunction(p, p.deriv(), p.deriv(2), f"polynomial{coefficients}", ahead=_nothing)
+    formula = (POLYNOMIAL, *(float(c) for c in coefficients))
+    return TimeFunction(p, p.deriv(), p.deriv(2), f"polynomial{coefficients}", ahead=_nothing, formula=formula)
 
 
 def constant_speed(speed: float, start: float = 0.0) -> TimeFunction:
@@ -140,6 +145,7 @@ def harmonic(amplitude: float, frequency: float, phase: float = 0.0, offset: flo
         lambda t: -amplitude * w * w * np.sin(w * t + phase),
         f"harmonic(amplitude={amplitude}, frequency={frequency}, phase={phase}, offset={offset})",
         ahead=_everywhere(0.5 / abs(frequency)) if amplitude and frequency else _nothing,
+        formula=(HARMONIC, amplitude, w, phase, offset),
     )
 
 
@@ -184,6 +190,7 @@ def smooth_step(start: float, duration: float, height: float, *, derivatives: in
         acceleration,
         f"smooth_step(start={start}, duration={duration}, height={height}{smoother})",
         ahead=_between(start, start + duration),
+        formula=(SMOOTH_STEP, start, duration, height) if k == 2 else (),
     )
 
 
@@ -210,6 +217,7 @@ def spin_up(speed: float, duration: float) -> TimeFunction:
         lambda t: 2 * w / T * np.sin(k * rising(t) / 2) ** 2,
         f"spin_up(speed={speed}, duration={duration})",
         ahead=_between(0.0, duration),
+        formula=(SPIN_UP, w, T),
     )
 
 
@@ -249,6 +257,7 @@ def pulse(start: float, duration: float, height: float, period: float | None = N
         acceleration,
         f"pulse(start={start}, duration={duration}, height={height}, period={period})",
         ahead=_between(start, start + duration) if period is None else _repeated(start, duration, period),
+        formula=(PULSE, start, duration, height, period or 0.0),
     )
 
 

@@ -6,6 +6,7 @@ Reference: Diebel, "Representing attitude: Euler angles, unit quaternions, and r
 import re
 import warnings
 from itertools import pairwise
+from threading import Lock
 
 import numpy as np
 import scipy
@@ -15,6 +16,11 @@ from flexmb.errors import GimbalLockWarning, MeasureError
 
 FORMS = ("matrix", "quaternion", "rotation vector")
 """Forms of an attitude besides sequences of axes."""
+LOCKED = 1e-7
+"""Distance of the second angle, in radians, from one at which two axes come together, below which SciPy sets the third
+to zero."""
+_FILTERS = Lock()
+"""Held while filters of warnings differ, which threads share."""
 
 
 def attitude_as(axes: Float[np.ndarray, "nt 3 3"], form: str, what: str = "frame") -> np.ndarray:
@@ -47,10 +53,10 @@ def attitude_as(axes: Float[np.ndarray, "nt 3 3"], form: str, what: str = "frame
         p = rotation.as_quat()[:, [3, 0, 1, 2]]
         turned = np.concatenate([[1.0 if p[0, 0] >= 0 else -1.0], np.sign((p[1:] * p[:-1]).sum(axis=1))])
         return p * np.cumprod(np.where(turned == 0, 1.0, turned))[:, None]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with _FILTERS, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Gimbal lock detected", UserWarning)
         angles = np.unwrap(rotation.as_euler(form), axis=0)
-    if caught:
+    if _is_locked(form, angles[:, 1]):
         warnings.warn(
             f"{what!r}: the angles {form} are not unique where the second brings the axes of the first and the third "
             "together (gimbal lock): the third is set to zero there. Choose another sequence, a quaternion or a "
@@ -59,6 +65,12 @@ def attitude_as(axes: Float[np.ndarray, "nt 3 3"], form: str, what: str = "frame
             stacklevel=3,
         )
     return angles
+
+
+def _is_locked(form: str, second: Float[np.ndarray, "nt"]) -> bool:
+    """Whether the second angle of a sequence makes the axes of the first and the third parallel at some time."""
+    aside = np.sin(second) if form[0] == form[2] else np.cos(second)
+    return bool((np.abs(aside) <= LOCKED).any())
 
 
 def is_sequence(form: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import process_time
+from time import thread_time
 
 import numpy as np
 import psutil
@@ -114,14 +114,14 @@ def record(
         history = History(mechanism, len(times))
         history.store(run.now())
         run.prepare()
-    stored, clock = [0], process_time()
+    stored, clock = [0], thread_time()
     count = len(times) - 1
     for k, target in enumerate(times[1:]):
         history.store(run.to(target))
         stored.append(run.steps_done)
         if (k * 100) // count != ((k + 1) * 100) // count:
             progress((k + 1) / count)
-    return Recording(history.result(run.statistics(process_time() - clock)), run, h, np.array(stored))
+    return Recording(history.result(run.statistics(thread_time() - clock)), run, h, np.array(stored))
 
 
 def _require_equal_steps(spans: np.ndarray, step: float) -> None:

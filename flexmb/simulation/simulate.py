@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from time import process_time
+from time import thread_time
 from typing import Any
 
 from flexmb.equations.initial_conditions import consistent_state, start
@@ -129,7 +129,7 @@ def simulate(
             stored = open_files.enter_context(History(mechanism, count + 1, history))
             stored.store(run.now())
             run.prepare()
-        clock = process_time()
+        clock = thread_time()  # of this simulation only, beside which others may run in threads
         k = 0
         while k < count and not (watches and watched.ended):
             before, rows = k, run.several(times[k + 1 :])
@@ -141,7 +141,7 @@ def simulate(
             if progress is not None and (before * 100) // count != (k * 100) // count:
                 progress(k / count)
         result = replace(
-            stored.result(run.statistics(process_time() - clock), run.happened),
+            stored.result(run.statistics(thread_time() - clock), run.happened),
             unresolved=unresolved,
             topologies=tuple(watched.topologies) if watches else (),
         )

@@ -1,13 +1,22 @@
-"""`parameter_study`: one model function for many parameters, on several processes or the workers of a cluster."""
+"""`parameter_study`: one model function for many parameters, on several processes, threads or workers of a cluster."""
 
 import platform
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    as_completed,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import cloudpickle
@@ -32,6 +41,8 @@ Model = Callable[..., System | Mechanism | Mapping[str, float]]
 Answer = tuple[dict[str, float] | None, str | None, dict[str, str]]
 """The outcome of a variant or its error, and, if outcomes are stored, the digests of files on which it may depend."""
 Run = Callable[[Parameters], Answer]
+Task = tuple[Model, Measure, float | None, dict[str, Any]]
+"""Model, measure, duration and options of the simulations."""
 
 DIED = "its process died"
 LOST = "the connection to Dask's scheduler was lost; run the study again with the same checkpoint to continue it"
@@ -47,6 +58,7 @@ def parameter_study(
     *,
     measure: Measure = peaks,
     workers: int | None = None,
+    threads: bool = False,
     executor: Executor | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
@@ -61,6 +73,9 @@ def parameter_study(
     - `parameters`: mappings with the same names; `full_factorial` makes them from lists of values.
     - `measure(result)`: numbers by name; default `peaks`.
     - `workers`: number of processes on this machine (default: one for each core), each with one thread.
+    - `threads`: whether threads of this process take the place of processes. They start at once, share the memory of
+      bodies, and give the same numbers; time steps run at the same time, code in Python and laws in Python take turns.
+      The model function must not change what variants share, and a crash of the process ends all variants.
     - `executor`: an object with the method `submit` of `concurrent.futures.Executor`, in place of these processes; for
       a Dask cluster, `client.get_executor()`.
     - `checkpoint`: a file in which every outcome is stored when it is computed. Started again with the same file, an
@@ -70,7 +85,8 @@ def parameter_study(
       changed since are computed again.
     - `progress`: called with the fraction of variants that are done.
 
-    A variant that fails does not stop the others; its row contains the error. When a process dies (killed, out of
+    A variant that fails does not stop the others; its row contains the error. When a process of its own dies (killed,
+    out of
     memory), the variants that were running are started again one at a time, so that only the variant that kills its
     process twice fails.
 
@@ -79,6 +95,8 @@ def parameter_study(
     """
     variants = checked(parameters)
     _check_simulation(duration, options)
+    if threads and executor is not None:
+        raise StudyError("Variants run in threads of this process, or on an executor: give threads=True or executor=.")
     kept = None if checkpoint is None else KeptOutcomes(checkpoint, _about(model, measure, duration, options))
     rows: dict[int, Row] = {}
     if kept is not None:
@@ -86,14 +104,17 @@ def parameter_study(
             if (outcome := kept.get(variant)) is not None:
                 rows[number] = Row(variant, outcome)
     left = [number for number in range(len(variants)) if number not in rows]
-    task = packed((model, measure, duration, options), executor is not None)
     keeping = kept is not None
     try:
-        answers = (
-            _here(task, keeping, variants, left, workers)
-            if executor is None
-            else _over(executor, task, keeping, variants, left)
-        )
+        if threads:
+            answers = _in_threads((model, measure, duration, options), keeping, variants, left, workers)
+        else:
+            task = packed((model, measure, duration, options), executor is not None)
+            answers = (
+                _here(task, keeping, variants, left, workers)
+                if executor is None
+                else _over(executor, task, keeping, variants, left)
+            )
         for number, (outcome, error, files) in answers:
             rows[number] = Row(variants[number], outcome, error)
             if kept is not None and outcome is not None:
@@ -123,28 +144,33 @@ def _check_simulation(duration: float | None, options: dict[str, Any]) -> None:
 
 
 @lru_cache(maxsize=2)
-def _unpacked(task: bytes) -> tuple[Model, Measure, float | None, dict[str, Any]]:
-    unpacked: tuple[Model, Measure, float | None, dict[str, Any]] = cloudpickle.loads(task)
+def _unpacked(task: bytes) -> Task:
+    unpacked: Task = cloudpickle.loads(task)
     return unpacked
 
 
 def _run(task: bytes, keeping: bool, variant: Parameters) -> Answer:
     """Run one variant in a worker: its outcome or the text of its error and, if needed, the files it may depend on."""
+    with one_thread():
+        return _outcome(lambda: _unpacked(task), keeping, variant)
+
+
+def _outcome(task: Callable[[], Task], keeping: bool, variant: Parameters) -> Answer:
+    """The outcome of a variant, or the text of its error."""
     if keeping:
         listen()
-    with one_thread():
-        try:
-            model, measure, duration, options = _unpacked(task)
-            made = model(**variant)
-            if isinstance(made, System | Mechanism):
-                if duration is None:
-                    raise StudyError("The model function returned a mechanism: give the duration of the simulation.")
-                made = measure(simulate(made, duration, **options))
-            outcome = {name: float(value) for name, value in made.items()}
-            return outcome, None, files_read() if keeping else {}
-        except Exception as error:
-            told = str(error) if isinstance(error, FlexmbError) else f"{type(error).__name__}: {error}"
-            return None, told, {}
+    try:
+        model, measure, duration, options = task()
+        made = model(**variant)
+        if isinstance(made, System | Mechanism):
+            if duration is None:
+                raise StudyError("The model function returned a mechanism: give the duration of the simulation.")
+            made = measure(simulate(made, duration, **options))
+        outcome = {name: float(value) for name, value in made.items()}
+        return outcome, None, files_read() if keeping else {}
+    except Exception as error:
+        told = str(error) if isinstance(error, FlexmbError) else f"{type(error).__name__}: {error}"
+        return None, told, {}
 
 
 def _run_sent(key: str, keeping: bool, variant: Parameters) -> Answer:
@@ -203,13 +229,40 @@ def _is_lost(executor: Executor) -> bool:
     return getattr(client, "status", "running") != "running"
 
 
+def _in_threads(
+    task: Task, keeping: bool, variants: list[Parameters], left: list[int], workers: int | None
+) -> Iterator[tuple[int, Answer]]:
+    """Yield answers of threads of this process. If their reader stops, simulations end at their next progress."""
+    stopped = Event()
+
+    def proceed(done: float) -> None:
+        if stopped.is_set():
+            raise CancelledError
+
+    model, measure, duration, options = task
+    watched = task if duration is None else (model, measure, duration, options | {"progress": proceed})
+    with one_thread(), ThreadPoolExecutor(_count(workers, left)) as pool:
+        futures = {pool.submit(_outcome, lambda: watched, keeping, variants[number]): number for number in left}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        finally:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def _count(workers: int | None, left: list[int]) -> int:
+    """Number of processes or threads for the variants that are left."""
+    return min(workers or loky.cpu_count(only_physical_cores=True), max(len(left), 1))
+
+
 def _here(
     task: bytes, keeping: bool, variants: list[Parameters], left: list[int], workers: int | None
 ) -> Iterator[tuple[int, Answer]]:
     """Yield answers from processes of this machine, which are replaced when one of them dies."""
     key = sha256(task).hexdigest()
     run = partial(_run_sent, key, keeping)
-    count = min(workers or loky.cpu_count(only_physical_cores=True), max(len(left), 1))
+    count = _count(workers, left)
     waiting, suspects, deaths = deque(left), deque[int](), Counter[int]()
     while waiting or suspects:
         alone = bool(suspects)

@@ -66,6 +66,8 @@ def test_plane_and_straight_keep_nodes_on_a_plane_and_a_line(tmp_path):
     np.testing.assert_allclose(u(104, 1) - u(107, 1), u(104, 2) - u(107, 2), atol=1e-14)
     np.testing.assert_allclose([u(110, c) for c in range(3)], [u(111, c) for c in range(3)], atol=1e-14)
     assert T.shape[1] == 36 - 1 - 2 - 1 - 3
+    _, _, u = null_motions(read(tmp_path, "*MPC\nSTRAIGHT, 101, 102, 103\n"))  # beyond the two that span the line
+    np.testing.assert_allclose(u(103, 1), 2 * u(102, 1) - u(101, 1), atol=1e-14)
 
 
 @pytest.mark.parametrize("spelling", ["*RIGID BODY, NSET=tip, REF NODE=900", "* RigidBody , NSET=tip, REFNODE=900"])
@@ -89,6 +91,10 @@ def test_couplings_carry_a_reference_node(tmp_path):
     assert model.ndof == plain.ndof
     B = [part.interfaces["tip"].interface_matrix(part).toarray() for part in (plain, model)]
     np.testing.assert_allclose(B[1], B[0], atol=1e-12)
+    long = "*SURFACE, NAME=front\nboth, S3\n" + coupling.replace("end face", "front")
+    (mean,) = read(tmp_path, POINT + long).constraints
+    share = dict(zip(mesh.node_ids[mean.nodes].tolist(), (mean.weights / mean.weights.sum()).tolist(), strict=True))
+    assert share == pytest.approx({101: 1 / 8, 107: 1 / 8, 102: 1 / 4, 108: 1 / 4, 103: 1 / 8, 109: 1 / 8})
     kinematic = read(tmp_path, POINT + coupling.replace("DISTRIBUTING\n1, 6", "KINEMATIC\n2"))
     _, _, u = null_motions(kinematic)
     np.testing.assert_allclose(u(103, 1), u(900, 1) - u(900, 5) - (-0.5) * u(900, 3), atol=1e-14)

@@ -262,7 +262,6 @@ CHANGING_CARDS = {
     "MAT1 G": NASTRAN_MATERIAL.replace(",,.3", ",5.+4,.3"),
     "PARAM G": "PARAM,G,.02\n",
     "GRID PS": "GRID,99,,9.,9.,9.,,123\n",
-    "GRDSET": "GRDSET,,,,,,,456\n",
     "CQUAD4": "CQUAD4,9,8,1,2,5,4\nPSHELL,8,3,.1\n",
     "MPC": "MPC,1,1,4,1.,2,1,-1.\n",
     "RBE2": "RBE2,9,1,12,2,77\n",

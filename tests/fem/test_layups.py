@@ -129,11 +129,24 @@ def test_plies_have_their_own_stresses():
     assert np.isfinite(model.stresses(u)[2]).all()
 
 
-def test_an_axis_turns_the_whole_layup():
+@pytest.mark.parametrize("angle", [90.0, 30.0, -70.0])
+def test_an_axis_turns_the_whole_layup(angle):
+    """By the right-hand rule about the normal: an axis at an angle is a ply at this angle, in bending and in shear."""
     mesh = sheet("quad", (1.0, 1.0), (4, 4))
-    turned = fem.Model(mesh, fem.Shell.layup([fem.Ply(CARBON, 0.01, 0)], (0.0, 1.0, 0.0)))
-    plied = fem.Model(mesh, fem.Shell.layup([fem.Ply(CARBON, 0.01, 90)], X))
+    axis = (np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle)), 0.0)
+    turned = fem.Model(mesh, fem.Shell.layup([fem.Ply(CARBON, 0.01, 0)], axis))
+    plied = fem.Model(mesh, fem.Shell.layup([fem.Ply(CARBON, 0.01, angle)], X))
     assert abs(turned.K - plied.K).max() < 1e-9 * abs(plied.K).max()
+
+
+def test_a_ply_is_stiffest_along_its_first_axis():
+    """The energy of a strain along the axis at 30 degrees is that of the material along its fibres; of a transverse
+    shear strain too."""
+    c, s = np.cos(np.pi / 6), np.sin(np.pi / 6)
+    (Q, G), ply = fem.Ply(CARBON, 1.0).own, fem.Ply(CARBON, 1.0, 30.0)
+    stretch, shear = np.array([c * c, s * s, 2 * c * s]), np.array([c, s])
+    assert stretch @ ply.turned[0] @ stretch == pytest.approx(Q[0, 0], rel=1e-12)
+    assert shear @ ply.turned[1] @ shear == pytest.approx(G[0, 0], rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", shells.KINDS)

@@ -173,6 +173,7 @@ def test_springs_and_supports(tmp_path):
     control = "SOL 103\nCEND\nSPC = 4\nBEGIN BULK\n"
     mesh = plate(tmp_path, springs)
     assert [(s.stiffness, s.components.tolist()) for s in mesh.springs] == [(5e3, [2, 2]), (7e2, [1])]
+    assert mesh.springs[0].coefficients.tolist() == [1.0, -1.0]  # it is as long as its ends are apart
     body = (tmp_path / "part.bdf").read_text()
     kept = read(tmp_path, control + body + held + "ENDDATA\n", supports="keep")
     model, free = fem.Model(kept), fem.Model(mesh)

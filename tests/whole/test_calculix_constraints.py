@@ -63,6 +63,11 @@ CASES = {
     "axes of nodes": ONE
     + "*TRANSFORM, NSET=A_x1, TYPE=C\n0., 5., 4., 1., 5., 4.\n*TRANSFORM, NSET=A_x0, TYPE=R\n1., 1., 0., -1., 1., .5\n"
     + f"*BOUNDARY\nA_x0, 1, 3\nA_x1, 2\n*EQUATION\n2\n{FIRST - 1}, 1, 1., {FIRST - 2}, 1, -1.\n",
+    "material around an axis": ONE.replace(", MATERIAL=STEEL\n", ", MATERIAL=STEEL, ORIENTATION=RING\n").replace(
+        "*ELASTIC\n2.1e5, 0.3\n",
+        "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n2.e5, 4.e4, 2.e4, .3, .2, .25, 2.e4, 1.5e4,\n1.e4, 293.\n",
+    )
+    + "*ORIENTATION, NAME=RING, SYSTEM=CYLINDRICAL\n10., -30., 0., 12., -30., 40.\n*BOUNDARY\nA_x0, 1, 3\n",
     "rigid body": ONE
     + f"*RIGID BODY, NSET=A_x1, REF NODE={FIRST}, ROT NODE={FIRST + 1}\n*BOUNDARY\nA_x0, 1, 3\n{FIRST + 1}, 1, 2\n",
     "kinematic coupling": ONE

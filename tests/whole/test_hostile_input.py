@@ -65,6 +65,14 @@ def test_sets_inside_sets_have_a_depth(kind, tmp_path):
 
 
 @pytest.mark.parametrize(("ending", "line"), [("inp", "*INCLUDE, INPUT={}\n"), ("bdf", "INCLUDE '{}'\n")])
+def test_a_file_that_includes_itself_by_another_path_is_told(ending, line, tmp_path):
+    (tmp_path / "inside").mkdir()
+    (tmp_path / f"f0.{ending}").write_text(line.format(f"inside/../f0.{ending}"))
+    with pytest.raises(MeshError, match="the file includes itself"):
+        fem.read_mesh(tmp_path / f"f0.{ending}")
+
+
+@pytest.mark.parametrize(("ending", "line"), [("inp", "*INCLUDE, INPUT={}\n"), ("bdf", "INCLUDE '{}'\n")])
 @pytest.mark.parametrize(("times", "message"), [(1, "more than 50 deep"), (2, "more than 1000 files")])
 def test_included_files_have_a_depth_and_a_number(ending, line, times, message, tmp_path):
     """A chain of two thousand files, and thirty files each of which includes the next twice: 2^30 in all."""

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from fem.axes.cylindrical import turn_about
 from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Statement
@@ -37,11 +38,14 @@ NAMED_SUPPORTS = {
 
 @dataclass(frozen=True)
 class Axes:
-    """Local axes: rectangular, or cylindrical about the line through two points."""
+    """Local axes: rectangular, or cylindrical about the line through two points; turned by degrees about one of
+    them."""
 
     cylindrical: bool
     a: np.ndarray
     b: np.ndarray
+    turn: float = 0.0
+    turned_about: int = 2
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """Axes (3, 3) in rows at the point `x`."""
@@ -55,7 +59,7 @@ class Axes:
             if not np.linalg.norm(v) > 0:
                 raise MeshError(f"its axes are not defined at {x}")
         first, third = first / np.linalg.norm(first), third / np.linalg.norm(third)
-        return np.stack([first, np.cross(third, first), third])
+        return np.asarray(turn_about(self.turned_about, self.turn) @ np.stack([first, np.cross(third, first), third]))
 
 
 @dataclass(frozen=True)
@@ -222,9 +226,13 @@ class Constraints:
             return None
         for s in self.numbers.deck.statements:
             if s.keyword == "ORIENTATION" and s.options.get("NAME", "").upper() == name.upper():
-                if len(s.rows) > 1 and float(fields(s.rows[1][1])[-1] or 0) != 0:
-                    raise MeshError(f"the orientation {name!r} is turned by an angle")
-                return _axes(s, s.options.get("SYSTEM", "R"))
+                axes = _axes(s, s.options.get("SYSTEM", "R"))
+                turned = fields(s.rows[1][1]) if len(s.rows) > 1 else []
+                if len(turned) < 2 or not turned[1]:
+                    return axes
+                if turned[0] not in ("1", "2", "3"):
+                    raise MeshError(f"the orientation {name!r} is turned about an axis 1 to 3; found {turned[0]!r}")
+                return replace(axes, turn=number(turned[1]), turned_about=int(turned[0]) - 1)
         raise MeshError(f"the deck has no orientation {name!r}")
 
 

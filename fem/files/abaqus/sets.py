@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from fem.axes.cylindrical import CylindricalAxes
 from fem.elements import LINE, TRUSS
-from fem.errors import MeshError
+from fem.errors import MaterialError, MeshError
 from fem.files.abaqus.constraints import Axes, Constraints
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, read_deck
 from fem.files.abaqus.expanded.links import links, replaced, touched
@@ -15,12 +16,15 @@ from fem.files.abaqus.expanded.plane import expand_plane, layer_constraints
 from fem.files.abaqus.expanded.pretension import cut_constraints, take_cuts
 from fem.files.abaqus.expanded.solids import expand_thin
 from fem.files.abaqus.lumped import lumped_elements
-from fem.files.abaqus.materials import DeckMaterial
+from fem.files.abaqus.materials import DeckMaterial, DeckSection
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.steps import read_steps
-from fem.matrices.cell_matrices import VOIGT, elasticity_tensor
+from fem.material import Material
+from fem.matrices.cell_matrices import VOIGT, elasticity_tensor, turned_elasticity
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
+from fem.sections.layup import Ply
+from fem.shell import Shell
 from fem.user_files import IncludedFiles
 
 
@@ -58,12 +62,12 @@ def raw_mesh(deck: Deck) -> RawMesh:
     twins = {node_of[a]: node_of[b] for cut in cuts for a, b in cut.twins.items() if len(cut.alike)}
     acted = touched(expansions, numbers, points)
     constraints = Constraints.of(numbers, points, replaced(expansions, acted, numbers, twins))
+    declared = tuple(_declared(deck, numbers, constraints))  # sections that are not understood are none of shells
     shells, lumped = _shells(deck, numbers), lumped_elements(constraints)
     members = {int(n) for s in (*constraints.stated, *lumped.couplings) for n in s.constraint.members}
     members |= {m.node for m, _ in lumped.masses} | {int(n) for s, _ in lumped.springs for n in s.members}
     constraints.stated += [*layer_constraints(layers, node_of), *cut_constraints(cuts, node_of)]
     constraints.stated += links(expansions, acted, constraints, members, shown=deck.as_named)
-    declared = tuple(_declared(deck, numbers, constraints))
     groups: dict[str, list[np.ndarray]] = {}
     nodes: dict[str, np.ndarray] = {}
     faces: dict[str, np.ndarray] = {}
@@ -156,10 +160,14 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
         source = replace(section.source, keyword="MATERIAL") if known is None else known.source
         material = known or DeckMaterial(source)
         name, C, wrong = deck.spelling.get(section.material, section.material), material.elasticity, material.wrong
+        about: CylindricalAxes | None = None
+        if section.layers or (section.thickness is not None and section.orientation):
+            yield from _oriented_shell(deck, section, cells, constraints)
+            continue
         try:
             axes = constraints.orientation(section.orientation)
             if axes is not None and C is not None:
-                C, name = _turned(C, axes), f"{name}, orientation {section.orientation}"
+                (C, about), name = _turned(C, axes), f"{name}, orientation {section.orientation}"
         except MeshError as error:
             deck.unread.append(replace(section.source, text=f"{section.source.text} (not obeyed: {error})"))
         if material.warm is not None:
@@ -175,33 +183,75 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
             if not len(cells):
                 continue
         if deck.expand:  # solids have no sections
-            yield Declared(name, C, material.density, source, cells, wrong=wrong)
+            yield Declared(name, C, material.density, source, cells, wrong=wrong, axes=about)
         else:
-            yield Declared(name, C, material.density, source, cells, section.thickness, section.offset, beam, wrong)
+            common = (name, C, material.density, source, cells, section.thickness, section.offset, beam, wrong)
+            yield Declared(*common, axes=about)
 
 
-def _turned(C: np.ndarray, axes: Axes) -> np.ndarray:
-    """The elasticity in the axes of the mesh of a material with axes of its own. Refuses axes that vary in space, where
-    that matters."""
-    c = elasticity_tensor(C)
-    R = axes.at(axes.a + axes.b)
+NORMAL = 1e-3
+"""Angle up to which the third axis of an orientation is along the normal of a shell."""
+
+
+def _oriented_shell(
+    deck: Deck, section: DeckSection, cells: np.ndarray, constraints: Constraints
+) -> Iterator[Declared]:
+    """A shell of layers, or one whose material has directions. What is not understood is not obeyed."""
+    source = section.source
+    try:
+        axes = constraints.orientation(section.orientation)
+        x_axis = None if axes is None else _in_plane(axes, cells, constraints)
+        plies = []
+        for thickness, name, angle in section.layers or ((section.thickness or 0.0, section.material, 0.0),):
+            known = deck.materials.records.get(name)
+            if known is None or known.elasticity is None:
+                raise MeshError(f"material {name}, which has no constants")
+            material = Material(deck.spelling.get(name, name), known.elasticity, known.density)
+            plies.append(Ply(material, thickness, angle))
+        shell = Shell.layup(plies, x_axis, section.offset)
+    except (MeshError, MaterialError) as error:
+        deck.unread.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
+        section.thickness = None
+        return
+    first = plies[0].material
+    name = f"{first.name}, {source.keyword.lower()} line {source.line}"
+    C, rho = first.elasticity, first.density
+    yield Declared(name, C, rho, source, cells, section.thickness, section.offset, shell=shell)
+
+
+def _in_plane(axes: Axes, cells: np.ndarray, constraints: Constraints) -> tuple[float, float, float]:
+    """The first axis of fixed axes whose third one is the normal of all cells: elsewhere programs differ in how they
+    project it. Raises `MeshError` for others."""
     if axes.cylindrical:
-        turned = _rotated(c, _turn_about_z(1.0))
-        if np.abs(turned - c).max() > 1e-9 * np.abs(c).max():
-            raise MeshError("cylindrical axes of a material that is not the same in all directions across the axis")
+        raise MeshError("cylindrical axes of a shell")
+    R = axes.at(np.zeros(3))
+    blocks, x = constraints.numbers.blocks, constraints.points
+    for block in np.unique(cells[:, 0]).tolist():
+        rows = blocks[block][1][cells[cells[:, 0] == block, 1]]
+        corner = x[rows[:, :3]]
+        normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+        normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+        if np.abs(normal @ R[2] - 1).max() > NORMAL**2:
+            raise MeshError("axes whose third one is not along the normal of the shell")
+    a, b, c = R[0].tolist()
+    return a, b, c
+
+
+def _turned(C: np.ndarray, axes: Axes) -> tuple[np.ndarray, CylindricalAxes | None]:
+    """The elasticity in the axes of the mesh of a material with axes of its own; beside its axes, where these vary in
+    space and that matters."""
+    c = elasticity_tensor(C)
+    if axes.cylindrical:
+        turn = np.deg2rad(57.0)
+        R = np.array([[np.cos(turn), np.sin(turn), 0], [-np.sin(turn), np.cos(turn), 0], [0, 0, 1]])
+        if np.abs(turned_elasticity(c, R) - c).max() > 1e-9 * np.abs(c).max():
+            a, b = (tuple(v.tolist()) for v in (axes.a, axes.b - axes.a))
+            return C, CylindricalAxes((a[0], a[1], a[2]), (b[0], b[1], b[2]), axes.turn, axes.turned_about)
         R = axes.at(axes.a + np.linalg.svd((axes.b - axes.a)[None])[2][1])
-    t = _rotated(c, R)
-    return np.array([[t[i, j, k, l] for k, l in VOIGT] for i, j in VOIGT])
-
-
-def _rotated(c: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """A tensor whose components are along the rows of `R`, along the axes of the mesh."""
-    return np.asarray(np.einsum("abcd,ai,bj,ck,dl->ijkl", c, R, R, R, R, optimize=True))
-
-
-def _turn_about_z(angle: float) -> np.ndarray:
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
+    else:
+        R = axes.at(axes.a + axes.b)
+    t = turned_elasticity(c, R)
+    return np.array([[t[i, j, k, l] for k, l in VOIGT] for i, j in VOIGT]), None
 
 
 def _free(deck: Deck, name: str, taken: dict) -> str:

@@ -27,6 +27,7 @@ def command(
         list[str] | None, typer.Option(help="Measure to plot, as named in the table. Repeat for several.")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one for each core).")] = None,
+    threads: Annotated[bool, typer.Option("--threads", help="Threads of one process in place of processes.")] = False,
     unit: Unit = None,
 ) -> None:
     """Simulate every combination of changed values; write and plot the largest forces, deflections and energies."""
@@ -49,6 +50,7 @@ def command(
             outcome,
             full_factorial(**varied),
             workers=workers,
+            threads=threads,
             checkpoint=checkpoint,
             progress=lambda done: say("variants", done),
         )

@@ -27,6 +27,39 @@ class OrthotropicKeys(Keys):
     density: Positive
 
 
+class CylinderKeys(Keys):
+    """The axis of a cylinder around which a material turns: radial, tangential and axial directions."""
+
+    point: Vector
+    direction: Direction
+
+
+class SolidKeys(OrthotropicKeys):
+    """An orthotropic material of solids, with fixed axes or those of a cylinder."""
+
+    x_axis: Direction | None = None
+    y_axis: Direction | None = None
+    cylinder: CylinderKeys | None = None
+
+    @model_validator(mode="after")
+    def _one_kind_of_axes(self) -> Self:
+        if (self.x_axis is None) != (self.y_axis is None) or (self.cylinder is not None and self.x_axis is not None):
+            raise refusal("axes of a material are x_axis and y_axis, or a cylinder")
+        return self
+
+    def made(self) -> fem.Material:
+        """The material. Raises `MaterialError` for constants that no material has, and axes along each other."""
+        found = _ply_material(self)
+        if self.x_axis is not None and self.y_axis is not None:
+            x, y = self.x_axis, self.y_axis
+            return found.turned((x[0], x[1], x[2]), (y[0], y[1], y[2]))
+        if self.cylinder is not None:
+            a, b = self.cylinder.point, self.cylinder.direction
+            axes = fem.CylindricalAxes((a[0], a[1], a[2]), (b[0], b[1], b[2]))
+            return fem.Material(found.name, found.elasticity, found.density, axes)
+        return found
+
+
 Corner = Annotated[list[float], Field(min_length=2, max_length=2)]
 
 
@@ -132,6 +165,8 @@ class LayupKeys(Keys):
 def _sort_of_material(value: Any) -> str:
     if isinstance(value, dict) and "plies" in value:
         return "<layup>"
+    if isinstance(value, dict) and value.keys() & (SolidKeys.model_fields.keys() - MaterialKeys.model_fields.keys()):
+        return "<solid>"
     constants = isinstance(value, dict) and (not value or value.keys() & MaterialKeys.model_fields)
     return "<constants>" if constants else sort_of(value)
 
@@ -141,12 +176,16 @@ _MATERIAL = (
     "{ youngs_modulus = ..., poissons_ratio = ..., density = ... }, or { plies = [...] }"
 )
 Material = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[MaterialKeys, Tag("<constants>")] | Annotated[LayupKeys, Tag("<layup>")],
+    Annotated[str, Tag("<text>")]
+    | Annotated[MaterialKeys, Tag("<constants>")]
+    | Annotated[SolidKeys, Tag("<solid>")]
+    | Annotated[LayupKeys, Tag("<layup>")],
     Discriminator(_sort_of_material, custom_error_type="material", custom_error_message=_MATERIAL),
 ]
 Materials = Annotated[
     Annotated[str, Tag("<text>")]
     | Annotated[MaterialKeys, Tag("<constants>")]
+    | Annotated[SolidKeys, Tag("<solid>")]
     | Annotated[LayupKeys, Tag("<layup>")]
     | Annotated[dict[str, Material], Tag("<table>")],
     Discriminator(
@@ -157,13 +196,15 @@ Materials = Annotated[
 ]
 
 
-def material_of(keys: str | MaterialKeys | LayupKeys | None) -> fem.Material | fem.Shell | fem.Beam:
+def material_of(keys: str | MaterialKeys | SolidKeys | LayupKeys | None) -> fem.Material | fem.Shell | fem.Beam:
     """The record that keys of `Material` stand for. Raises `MechanismError` for an unknown name, `MaterialError` for
     sizes of a section that do not fit together."""
     if isinstance(keys, LayupKeys):
         plies = [fem.Ply(_ply_material(ply.material), ply.thickness, ply.angle) for ply in keys.plies]
         x = keys.x_axis
         return fem.Shell.layup(plies, None if x is None else (x[0], x[1], x[2]), keys.offset)
+    if isinstance(keys, SolidKeys):
+        return keys.made()
     if not isinstance(keys, MaterialKeys):
         return _ply_material(str(keys))
     made = _ply_material(keys)

@@ -14,6 +14,7 @@ from flexmb.kernels.base.exponential import exponential_rates
 from flexmb.kernels.equations.displacement import displace, displacement_between, fastest_rotation
 from flexmb.kernels.equations.residual import powers_of
 from flexmb.kernels.equations.rows import add_turns, angles_reached
+from flexmb.kernels.equations.time_functions import functions_at
 from flexmb.kernels.implicit.motion import (
     accelerate,
     add_turning,
@@ -107,6 +108,7 @@ class BDFState(NamedTuple):
     work: np.ndarray  # (4,)
     before: np.ndarray  # (4,) at the beginning of the last step
     powers: np.ndarray  # (5, 4) at the nodes of the last step
+    formulas: np.ndarray  # of the functions of time; see kernels/equations/time_functions.py
     functions: np.ndarray  # (5, nf, 3) functions of time: at the beginning of an attempt, its end, its inner nodes
     following: np.ndarray  # (nz, nv) see `step_matrix`
     next_theta: np.ndarray  # the attempt: exponential coordinates,
@@ -224,9 +226,10 @@ def bdf_steps(
                 return ATTEND
         h = last[PLANNED]
         if not attended:
-            run.functions[0, 0, 0], run.functions[1, 0, 0] = last[T], last[T] + h
+            functions_at(run.formulas, last[T], run.functions[0])
+            functions_at(run.formulas, last[T] + h, run.functions[1])
             for k in range(1, 4):
-                run.functions[k + 1, 0, 0] = last[T] + h * LOBATTO[k]
+                functions_at(run.formulas, last[T] + h * LOBATTO[k], run.functions[k + 1])
         anew, outcome = last[WANTED] > 0.0, 0
         if anew:
             outcome = _factorise(flat, run, saddle, factors, h, kinematics, workspace, energies)

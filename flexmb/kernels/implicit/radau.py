@@ -13,6 +13,7 @@ from flexmb.kernels.base.exponential import exponential_rates
 from flexmb.kernels.equations.displacement import displace, fastest_rotation
 from flexmb.kernels.equations.residual import powers_of
 from flexmb.kernels.equations.rows import add_turns, angles_reached
+from flexmb.kernels.equations.time_functions import functions_at
 from flexmb.kernels.implicit.motion import (
     add_turning,
     carry,
@@ -109,6 +110,7 @@ class RadauState(NamedTuple):
     angles: np.ndarray  # (na,) continuous angles at the end of the last step
     expected: np.ndarray  # (na,) predicted angles
     work: np.ndarray  # (4,)
+    formulas: np.ndarray  # of the functions of time; see kernels/equations/time_functions.py
     functions: np.ndarray  # (4, nf, 3) functions of time at the beginning of an attempt and in its stages
     piece: np.ndarray  # (nb,) first body of the piece of each unsupported body, -1 for supported ones
     flown: np.ndarray  # (nb, 3) velocities of the frames that move with them
@@ -167,7 +169,7 @@ def radau_steps(flat, run, saddle, real, pair, apart, attended, target, change, 
         h = last[PLANNED]
         if not attended:
             for k in range(4):
-                run.functions[k, 0, 0] = last[T] + (h * NODES[k - 1] if k > 0 else 0.0)
+                functions_at(run.formulas, last[T] + (h * NODES[k - 1] if k > 0 else 0.0), run.functions[k])
         anew, outcome = last[WANTED] > 0.0, 0
         if anew:
             outcome = _factorise(flat, run, saddle, real, pair, h, kinematics, workspace, energies)

@@ -75,6 +75,18 @@ def test_every_method_bounces_alike(method):
     )
 
 
+@pytest.mark.parametrize("exponent", [1.0, 1.5, 3.0])
+def test_a_contact_stores_the_energy_of_the_impact(exponent):
+    """Where the ball turns round, all of it is `K d^(n+1) / (n+1)`."""
+    result = flexmb.simulate(falling(power_law(1.0, exponent)), 3.0, step=2e-3)
+    turned = np.abs(result.velocity("ball")[:, 2]).argmin()
+    assert result.energy_by_element()["floor"].stored[turned] == pytest.approx(0.5, rel=1e-5)
+    assert -result.contact("floor").gap[turned].min() == pytest.approx(
+        (0.5 * (exponent + 1)) ** (1 / (exponent + 1)), rel=1e-5
+    )
+    assert np.abs(result.ledger.residual).max() < 1e-5
+
+
 def test_each_impact_has_its_own_restitution():
     """A fast and a slow fall against an integration that begins with the speed of the impact; first order in the step."""
     g, K, e = 10.0, 1e6, 0.6
@@ -166,6 +178,18 @@ def test_a_box_slides_down_a_slope_with_the_friction_of_its_corners():
 def test_below_the_static_coefficient_it_creeps_slower_than_the_slip_speed():
     result = sliding(0.3, 0.6, np.arctan(0.5), Box(0.4, 0.4, 0.1), 0.05)
     assert 0 < result.velocity("body")[-1, 0] < 2e-2
+
+
+@pytest.mark.parametrize("ratio", [0.3, 1.0, 2.0, 5.0])
+def test_friction_follows_the_curve_of_brown_and_mcphee(ratio):
+    """`mu_d tanh(4 x) + (mu_s - mu_d) x / (x^2/4 + 3/4)^2` at the slip `x` times the slip speed."""
+    slip, speed, mu, static = 0.05 * ratio, 0.05, 0.3, 0.5
+    system = falling(
+        power_law(1.0), speed=0.0, height=9.0, tilt=slip, friction=mu, static_friction=static, slip_speed=speed
+    )
+    touch = flexmb.simulate(system, 1e-6, step=1e-6).contact("floor")
+    curve = mu * np.tanh(4 * ratio) + (static - mu) * ratio / (0.25 * ratio**2 + 0.75) ** 2
+    assert touch.friction_force[0] / touch.normal_force[0] == pytest.approx(curve, rel=1e-6)
 
 
 def test_a_ball_that_slides_begins_to_roll():

@@ -66,6 +66,20 @@ def test_the_lowest_point_above_a_plane_is_found(shape, seed):
     np.testing.assert_array_equal(found[:, 3:6], np.tile([0, 0, 1.0], (len(found), 1)))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_cylinder_touches_a_plane_with_points_of_its_rims(seed):
+    """At quarter turns, one of them the lowest of its rim; a point is halfway between the rim and the plane."""
+    rng = np.random.default_rng(seed)
+    S, d = Rotation.from_rotvec(rng.normal(size=3)).as_matrix(), np.array([0.3, -0.2, 0.9])
+    found = points(Plane(), Cylinder(0.3, 0.9), d, S)
+    rim = (found[:, :3] - 0.5 * found[:, 6:7] * found[:, 3:6] - d) @ S
+    np.testing.assert_allclose(np.hypot(rim[:, 0], rim[:, 1]), 0.3, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(rim[:, 2]), 0.45, rtol=1e-12)
+    for end in (rim[:4, :2], rim[4:, :2]):
+        np.testing.assert_allclose(end[:2] + end[2:], 0.0, atol=1e-12)
+        assert end[0] @ end[1] == pytest.approx(0.0, abs=1e-12)
+
+
 def test_an_upright_cylinder_stands_on_four_points():
     found = points(Plane(), Cylinder(0.3, 1.0), (0, 0, 0.49))
     np.testing.assert_allclose(np.sort(found[:, 6])[-4:], 0.01, atol=1e-15)

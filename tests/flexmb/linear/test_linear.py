@@ -78,6 +78,24 @@ def test_a_flexible_body_sags_to_where_a_damped_one_comes_to_rest(second_order):
     np.testing.assert_allclose(rest.multipliers, settled.multipliers[-1], atol=1e-4)
 
 
+def test_a_clamped_beam_sags_as_its_weight_bends_it():
+    """By `m g L^4 / 8 EI` at its end; static shapes of both interfaces leave 1e-3 of it to the modes."""
+    import fem
+    import reduction
+
+    side, length = 0.01, 1.0
+    line = fem.structured_meshes.line((0, 0, 0), (length, 0, 0), 12)
+    part = fem.Model(line, fem.Beam(fem.Material.steel(), fem.Section.rectangle(side, side)))
+    part = part.with_interfaces(root="start", tip="end")
+    basis = reduction.craig_bampton(part, 4, reference_frame="root")
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    beam = system.add(flexmb.flexible_body(part, basis, name="beam", geometric_stiffness="none"))
+    system.fixed("wall", system.ground, beam["root"])
+    rest = equilibrium(system)
+    tip = flexmb.simulate(system, 1e-6, step=1e-6, initial_state=rest.state).position("beam.tip")[0, 2]
+    assert tip == pytest.approx(-7850 * side**2 * 9.81 * length**4 / (8 * 2.1e11 * side**4 / 12), rel=2e-3)
+
+
 def test_a_loop_settles_where_its_forces_balance():
     crank = equilibrium(tilted_slider_crank())
     assert crank.stable

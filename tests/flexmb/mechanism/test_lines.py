@@ -142,6 +142,22 @@ def test_a_clamped_pipe_buckles_at_twice_pi():
     assert eigenvalues(2 * np.pi * 1.005).real.max() > 0.1
 
 
+def test_wind_damps_vibrations_along_it_twice_as_much_as_across_it():
+    """`F = c |u| u` per length, with the wind W, changes by 2 c W per velocity along the wind and by c W across it: a
+    uniform beam of the mass m per length, whose modes are all damped alike, decays by c W / m and c W / 2 m."""
+    model = fem.Model(MESH, fem.Beam(MATERIAL, fem.Section.rectangle(SIDE, SIDE))).with_interfaces(root="start")
+    basis = reduction.craig_bampton(model, modes=4, reference_frame="root")
+    system = flexmb.System()
+    beam = system.add(flexmb.flexible_body(model, basis, name="beam", geometric_stiffness="none"))
+    system.fixed("wall", system.ground, beam["root"])
+    factor, wind = 0.5 * 1.2 * 0.05 * 1.1, 10.0
+    system.wind("wind", beam, MESH.points, density=1.2, diameter=0.05, coefficient=1.1, velocity=(0, wind, 0))
+    modes = np.linalg.eigvals(linearise(system.build()).state_matrix())
+    first = np.sort(modes[modes.imag > 0][np.argsort(modes.imag[modes.imag > 0])[:2]].real)
+    rate = factor * wind / (DENSITY * SIDE**2)
+    assert first == pytest.approx([-rate, -rate / 2], rel=0.03)
+
+
 def test_the_steps_of_a_pipe_are_of_second_order_and_its_ledger_closes():
     left, values = [], []
     for step in (1e-3, 5e-4, 2.5e-4):

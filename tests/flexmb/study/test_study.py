@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 import types
@@ -14,6 +15,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from mechanisms import random_flexible_body
 from test_cli import is_picture
 from typer.testing import CliRunner
 
@@ -463,3 +465,74 @@ def test_outcomes_of_files_that_have_changed_are_computed_again(tmp_path, monkey
     assert run() == [3.125 * 2201, 3.125 * 2220]
     assert run() == [3.125 * 2201, 3.125 * 2220]
     assert not done
+
+
+def test_threads_give_the_bits_of_one_simulation_at_a_time():
+    """Also with one model function that shares a flexible body, and with laws in Python; failed variants say why."""
+    bar = random_flexible_body(np.random.default_rng(3))
+
+    def variant(mass, stiffness):
+        system = flexmb.System(gravity=(0, -9.81, 0))
+        rod = system.add(bar)
+        bob = system.add(flexmb.rigid_body("bob", mass=mass, inertia=(1.0, 1.0, 1.0)), position=(1.0, 0, 0))
+        system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+        system.joint("spherical", "ball", rod["end"], bob)
+        system.motor("motor", "hinge", lambda t, x, xdot: -stiffness * x - 0.1 * xdot)
+        return system
+
+    variants = [*flexmb.full_factorial(mass=[0.5, 1.0, 2.0], stiffness=[0.0, 30.0]), {"mass": -1.0, "stiffness": 0.0}]
+    found = flexmb.parameter_study(variant, variants, 0.2, step=1e-3, workers=3, threads=True)
+    assert [row.parameters for row in found.failed] == [variants[-1]]
+    assert "mass" in found.failed[0].error
+    for row in found.rows[:-1]:
+        alone = flexmb.study.peaks(flexmb.simulate(variant(**row.parameters), 0.2, step=1e-3))
+        assert row.outcome == alone
+
+
+def test_steps_of_two_threads_run_at_the_same_time():
+    """While a long compiled call works, another thread of Python runs: it counts, where it would wait for the lock."""
+    counted, done = [], threading.Event()
+
+    def count():
+        while not done.wait(1e-3):
+            counted.append(time.perf_counter())
+
+    system = pendulum()
+    flexmb.simulate(system, 1e-2, step=1e-4)
+    counter = threading.Thread(target=count)
+    counter.start()
+    begin = time.perf_counter()
+    flexmb.simulate(system, 20.0, step=1e-5, output_step=20.0)
+    end = time.perf_counter()
+    done.set()
+    counter.join()
+    assert len(counted) > 20
+    assert max(np.diff([begin, *counted, end])) < 0.5 * (end - begin)
+
+
+def test_threads_stop_when_their_study_does(tmp_path):
+    """An error where outcomes are read ends the variants that run, at their next progress, and starts no other."""
+    started = []
+
+    def variant(mass):
+        started.append(mass)
+        return pendulum(mass=mass)
+
+    def fail(done):
+        raise KeyboardInterrupt
+
+    masses = flexmb.full_factorial(mass=list(np.linspace(1.0, 2.0, 40)))
+    with pytest.raises(KeyboardInterrupt):
+        flexmb.parameter_study(variant, masses, 2.0, step=1e-4, workers=2, threads=True, progress=fail)
+    assert len(started) < 6
+    with pytest.raises(StudyError, match="threads=True or executor="):
+        flexmb.parameter_study(pendulum, masses, 1.0, threads=True, executor=object())
+
+
+def test_threads_and_processes_keep_the_same_outcomes(tmp_path):
+    """A study that threads began goes on in processes."""
+    kept, masses = tmp_path / "kept.jsonl", flexmb.full_factorial(mass=[1.0, 2.0, 3.0])
+    some = flexmb.parameter_study(pendulum, masses[:2], 0.2, step=1e-3, threads=True, workers=2, checkpoint=kept)
+    whole = flexmb.parameter_study(pendulum, masses, 0.2, step=1e-3, workers=1, checkpoint=kept)
+    assert [row.outcome for row in whole.rows[:2]] == [row.outcome for row in some.rows]
+    assert len(kept.read_text().splitlines()) == 1 + 3

@@ -1,0 +1,147 @@
+"""Materials whose axes turn around an axis, and materials that are turned: closed forms, and the same part in other axes."""
+
+import numpy as np
+import pytest
+import scipy.sparse.linalg as sl
+from pydantic import TypeAdapter
+
+import fem
+from fem.errors import MaterialError
+from fem.mesh.structured_meshes import block, tube
+from flexmb.files.models.material_keys import Material, material_of
+
+WOOD = fem.Material.orthotropic((1.0e4, 8e2, 5e2), (0.3, 0.25, 0.02), (6e2, 5e1, 7e2), 5e-10, name="wood")
+ABOUT_Z = fem.CylindricalAxes((0, 0, 0), (0, 0, 1))
+
+
+def with_axes(material, axes):
+    return fem.Material(material.name, material.elasticity, material.density, axes)
+
+
+def test_an_orthotropic_cylinder_under_pressure():
+    """u = A r^k + B r^-k with k^2 = C_tt / C_rr, in plane strain, and the pressure inside."""
+    a, b, p = 1.0, 2.0, 3.0
+    errors = []
+    for n in (2, 4):
+        mesh = tube("hexahedron20", (a, b), 0.3, (n, 8 * n, 1))
+        model = fem.Model(mesh, with_axes(WOOD, ABOUT_Z))
+        f = np.asarray(fem.pressure(model, "inner", p)).reshape(-1)
+        x = mesh.points
+        held = [
+            3 * np.arange(len(x)) + 2,
+            3 * np.flatnonzero(np.abs(x[:, 1]) < 1e-9) + 1,
+            3 * np.flatnonzero(np.abs(x[:, 0]) < 1e-9),
+        ]
+        free = np.setdiff1d(np.arange(model.ndof), np.concatenate(held))
+        u = np.zeros(model.ndof)
+        u[free] = sl.spsolve(model.K.tocsc()[np.ix_(free, free)], f[free])
+        C = WOOD.elasticity
+        k = np.sqrt(C[1, 1] / C[0, 0])
+        slope = {s: C[0, 0] * s * k + C[0, 1] for s in (1, -1)}
+        A, B = np.linalg.solve([[slope[s] * r ** (s * k - 1) for s in (1, -1)] for r in (a, b)], [-p, 0])
+        r = np.hypot(x[:, 0], x[:, 1])
+        radial = (u.reshape(-1, 3)[:, :2] * x[:, :2]).sum(axis=1) / r
+        exact = A * r**k + B * r**-k
+        errors.append(np.abs(radial - exact).max() / np.abs(exact).max())
+    assert errors[1] < 2e-3
+    assert errors[0] / errors[1] > 6  # third order
+
+
+def test_turned_materials_are_the_part_in_other_axes():
+    """A part turned with its material has the same frequencies; a material turned by four right angles is itself."""
+    R, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
+    R *= np.sign(np.linalg.det(R))
+    mesh = block("hexahedron", (3.0, 1.0, 0.5), (3, 1, 1))
+    turned = fem.Mesh(mesh.points @ R, mesh.cells)
+    material = WOOD.turned(tuple(R[0]), tuple(R[1] + 0.3 * R[0]))
+    one, other = (np.linalg.eigvalsh(fem.Model(*of).K.toarray()) for of in ((mesh, WOOD), (turned, material)))
+    np.testing.assert_allclose(one[6:], other[6:], rtol=1e-9)
+    around = WOOD.turned((0, 1, 0), (-1, 0, 0)).turned((0, 1, 0), (-1, 0, 0))
+    np.testing.assert_allclose(around.elasticity, WOOD.elasticity, atol=1e-9 * WOOD.elasticity.max())
+    quarter = WOOD.turned((0, 1, 0), (-1, 0, 0))
+    assert 1 / np.linalg.inv(quarter.elasticity)[1, 1] == pytest.approx(1.0e4)
+
+
+@pytest.mark.parametrize("kind", ["hexahedron", "tetra10", "hexahedron-reduced"])
+def test_all_operators_know_the_axes(kind):
+    """A material that is the same in all directions is the same with axes: stiffness, geometric stiffness, stresses."""
+    mesh = (
+        tube(kind, (1.0, 2.0), 0.5, (1, 6, 1))
+        if kind != "hexahedron-reduced"
+        else block(kind, (1.0, 1.0, 0.5), (2, 1, 1))
+    )
+    steel = fem.Material.isotropic(2.1e5, 0.3, 7.85e-9)
+    axes = fem.CylindricalAxes((0.1, -5.0, 0), (0.2, 0.1, 1), turn=25.0, turned_about=1)
+    plain, turning = fem.Model(mesh, steel), fem.Model(mesh, with_axes(steel, axes))
+    rng = np.random.default_rng(2)
+    u, V = rng.normal(size=plain.ndof), rng.normal(size=(plain.ndof, 3))
+    pairs = np.array([(0, 0), (0, 1), (2, 1)])
+    for of in (
+        lambda m: m.K,
+        lambda m: m.geometric_stiffness(u),
+        lambda m: m.projected_geometric_stiffness(V, V),
+        lambda m: m.quadratic_strain_loads(V, pairs),
+        lambda m: m.stresses(V)[0],
+        lambda m: m.stresses(V)[1],
+    ):
+        one, other = (np.asarray(A.toarray() if hasattr(A, "toarray") else A) for A in (of(plain), of(turning)))
+        np.testing.assert_allclose(one, other, atol=1e-9 * np.abs(one).max())
+
+
+def test_axes_of_a_part_far_from_their_axis_are_fixed():
+    far = fem.CylindricalAxes((0, -1e7, 0), (0, 0, 1), turn=90.0)  # radial y, turned: first axis -x
+    mesh = block("hexahedron20", (1.0, 2.0, 0.5), (1, 1, 1))
+    one, other = fem.Model(mesh, with_axes(WOOD, far)).K, fem.Model(mesh, WOOD.turned((-1, 0, 0), (0, -1, 0))).K
+    assert abs(one - other).max() < 1e-6 * abs(one).max()
+
+
+def test_shells_around_a_cylinder():
+    """The axial fibres of a wound shell: the same with the direction of the axis, which projects to itself."""
+    carbon = fem.Material.orthotropic((1.35e5, 9e3, 9e3), (0.3, 0, 0), (5e3, 3.5e3, 4.5e3), 1.6e-9)
+    flat = fem.structured_meshes.sheet("quad", (1.0, 2.0), (8, 4))
+    angle, z = flat.points[:, 0], flat.points[:, 1]
+    shell = fem.Mesh(np.column_stack([np.cos(angle), np.sin(angle), z]), flat.cells)
+    axial = fem.Shell(carbon, 0.05, x_axis=(0, 0, 1))
+    about = fem.Shell(carbon, 0.05, x_axis=fem.CylindricalAxes((0, 0, 0), (0, 0, 1), turn=90.0, turned_about=1))
+    one, other = fem.Model(shell, axial).K, fem.Model(shell, about).K
+    assert abs(one - other).max() < 1e-9 * abs(one).max()
+    by_side = fem.Model(shell, fem.Shell(carbon, 0.05, x_axis=fem.SideAxes(90.0))).K  # first sides are circumferential
+    assert abs(one - by_side).max() < 1e-9 * abs(one).max()
+
+
+def test_what_cannot_be():
+    with pytest.raises(MaterialError, match="no radial direction"):
+        ABOUT_Z.at(np.array([[0.0, 0.0, 2.0]]))
+    for wrong, words in (
+        ({"direction": (0, 0, 0)}, "not be zero"),
+        ({"point": (0, np.nan, 0)}, "finite"),
+        ({"turned_about": 3}, "0, 1 or 2"),
+    ):
+        with pytest.raises(MaterialError, match=words):
+            fem.CylindricalAxes(**({"point": (0, 0, 0), "direction": (0, 0, 1)} | wrong))
+    with pytest.raises(MaterialError, match="finite"):
+        fem.SideAxes(np.inf)
+    with pytest.raises(MaterialError, match="span a plane"):
+        WOOD.turned((1, 0, 0), (2, 0, 0))
+    turning = with_axes(WOOD, ABOUT_Z)
+    with pytest.raises(MaterialError, match="x_axis of the shell"):
+        fem.Shell(turning, 0.1, x_axis=(1, 0, 0))
+    with pytest.raises(MaterialError, match="for solids"):
+        fem.Beam(turning, fem.Section.circle(1.0))
+
+
+def test_model_files_turn_materials():
+    constants = {
+        "youngs_moduli": [1e4, 8e2, 5e2],
+        "poissons_ratios": [0.3, 0.25, 0.02],
+        "shear_moduli": [6e2, 5e1, 7e2],
+        "density": 5e-10,
+    }
+    keys = TypeAdapter(Material)
+    turned = material_of(keys.validate_python({**constants, "x_axis": [0, 1, 0], "y_axis": [-1, 0, 0]}))
+    np.testing.assert_array_equal(turned.elasticity, WOOD.turned((0, 1, 0), (-1, 0, 0)).elasticity)
+    ring = material_of(keys.validate_python({**constants, "cylinder": {"point": [0, 0, 0], "direction": [0, 0, 1]}}))
+    assert ring.axes == ABOUT_Z
+    assert material_of(keys.validate_python(constants)).axes is None
+    with pytest.raises(ValueError, match="x_axis and y_axis"):
+        keys.validate_python({**constants, "x_axis": [0, 1, 0]})

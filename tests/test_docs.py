@@ -304,6 +304,8 @@ def test_the_ball_of_the_manual_bounces():
     assert "does not include contacts of groups" in names["refused_group"]
     assert names["climbed"].velocity("marble")[-1, 0] < 0 < names["climbed"].velocity("marble")[0, 0]
     assert "is open: 3 of its edges border a hole" in names["message_of_mesh"]
+    np.testing.assert_allclose(names["stands"].position("case")[-1], (1.5, 1.2, 0.5), atol=3e-3)
+    assert names["kept"] < 1e-11
     assert names["corner"][2] == pytest.approx(58.0 * 9.81 / 4)
     assert len(names["standing_modes"].frequencies) == 1
     assert "opens" in names["message_of_tipping"]

@@ -14,6 +14,7 @@ from flexmb.contact.laws import (
     power_law,
     reached_restitution,
 )
+from flexmb.contact.pieces import convex_pieces
 from flexmb.contact.shape import ContactShape, Surface
 from flexmb.contact.shapes import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere
 from flexmb.contact.triangle_mesh import TriangleMesh, hull, mesh
@@ -35,6 +36,7 @@ __all__ = [
     "Surface",
     "TriangleMesh",
     "TurningFriction",
+    "convex_pieces",
     "effective_modulus",
     "elastic_foundation",
     "hertz_stiffness",

@@ -40,7 +40,9 @@ class Hull(NamedTuple):
     @property
     def width(self) -> float:
         """The least distance of two parallel planes that hold the hull between them, of which one has a face."""
-        return float((self.offsets - (self.normals @ self.corners.T).min(axis=1)).min())
+        parts = max(1, len(self.normals) * len(self.corners) // AT_ONCE)
+        nearest = [(n @ self.corners.T).min(axis=1) for n in np.array_split(self.normals, parts)]
+        return float((self.offsets - np.concatenate(nearest)).min())
 
 
 class Tree(NamedTuple):
@@ -68,10 +70,13 @@ def convex_hull(points: Float[np.ndarray, "n 3"]) -> Hull:
     belongs = np.unique(np.column_stack([found.simplices.ravel(), np.repeat(face, 3)]), axis=0)
     vertices, faces_of = np.unique(belongs[:, 0], return_counts=True)
     kept = vertices[faces_of >= 3]  # others are within a face or on an edge
-    number = {int(v): k for k, v in enumerate(kept)}
+    number = np.full(len(points), -1)
+    number[kept] = np.arange(len(kept))
     corners, faces, turned = points[kept], [], np.zeros(len(kept))
-    for f in range(count):
-        own = np.array([number[int(v)] for v in belongs[belongs[:, 1] == f, 0] if int(v) in number])
+    by_face = belongs[np.argsort(belongs[:, 1], kind="stable")]
+    of_faces = np.split(number[by_face[:, 0]], np.searchsorted(by_face[:, 1], np.arange(1, count)))
+    for f, numbers in enumerate(of_faces):
+        own = numbers[numbers >= 0]
         own = own[_around(corners[own], total[f])]
         faces.append(tuple(own.tolist()))
         turned[own] += _angles(corners[own])
@@ -246,6 +251,6 @@ def _crossing(corners: np.ndarray, triangles: np.ndarray, p: np.ndarray, q: np.n
             part = np.divide(u, u - v, out=np.zeros_like(u), where=through)
             x = start + part[:, None] * (end - start)
             for s, e in ((a, b), (b, c), (c, a)):
-                through &= (np.cross(e - s, x - s) * n).sum(axis=1) > least * np.linalg.norm(e - s, axis=1)
+                through &= (np.cross(e - s, x - s) * n).sum(axis=1) > -least * np.linalg.norm(e - s, axis=1)
             crosses |= through
     return np.column_stack([p[crosses], q[crosses]])

@@ -17,10 +17,13 @@ from flexmb.bodies.shape import Shape, welded
 from flexmb.bodies.solids import shape_of
 from flexmb.contact.mesh_data import Hull, convex_hull, crossings, mesh_numbers, unit_normals
 from flexmb.contact.shape import ContactShape
+from flexmb.contact.smooth import MOST_PARTS, smooth_shape
 from flexmb.kernels.contact import shapes as codes
 
 CONVEX = 1e-5
 """Part of the volume of the hull that a convex mesh may lack."""
+SHARP = 0.7
+"""Angle (rad) between two triangles of a mesh above which the edge between them is one of the body, by default."""
 INSTEAD = "touch the body with its convex hull, flexmb.contact.hull(...), or with simple shapes"
 
 
@@ -85,7 +88,7 @@ class TriangleMesh(ContactShape):
         """The address of the numbers, valid during the lifetime of this object in this process, size and reach."""
         return float(self.numbers.ctypes.data), self.size, self.reach
 
-    @property
+    @cached_property
     def size(self) -> float:
         """Half of the least width of the hull."""
         return 0.5 * self.hull.width
@@ -125,17 +128,32 @@ def meshes_from_tree(trees: Iterable[Mapping[str, Any]]) -> dict[int, TriangleMe
     }
 
 
-def mesh(source: Shape | Mesh | str | Path, *, scale: float = 1.0) -> TriangleMesh:
+def mesh(
+    source: Shape | Mesh | str | Path, *, scale: float = 1.0, smooth: int = 1, sharp: float = SHARP
+) -> TriangleMesh:
     """The mesh of a file (.stl, .ply, .obj, .vtk and all meshes that flexmb reads; of solid cells the skin), of a part
     (`fem.Mesh`), or of a shape (`flexmb.solids`).
 
     - `scale`: factor of the coordinates: 0.001 takes millimetres to metres.
+    - `smooth`: the number of parts of each edge, at most 64. With more than one, the triangles become curved patches
+      through the corners of the mesh, each divided into `smooth`^2 flat ones, so that a sphere rolls over a coarse mesh
+      of a curved surface as over the surface.
+    - `sharp` (rad): the angle between two triangles above which the edge between them stays an edge.
 
-    Raises `MeshError` as `TriangleMesh`, and when the source has no surface.
+    Raises `MeshError` as `TriangleMesh`, also for the smooth surface, when the source has no surface, and when `smooth`
+    or `sharp` are out of range.
     """
     name = _name(source)
+    if isinstance(smooth, bool) or not (isinstance(smooth, int | np.integer) and 1 <= smooth <= MOST_PARTS):
+        raise MeshError(f"The edges of the smooth mesh {name!r} have from 1 to {MOST_PARTS} parts; found {smooth!r}.")
+    if isinstance(sharp, bool) or not (isinstance(sharp, int | float) and 0.0 < sharp < np.pi):
+        raise MeshError(f"The angle of sharp edges of the mesh {name!r} is between 0 and pi rad; found {sharp!r}.")
     shape = shape_of(source, name).scaled(scale)
-    return TriangleMesh(shape.points, shape.triangles, name)
+    found = TriangleMesh(shape.points, shape.triangles, name)
+    if smooth == 1:
+        return found
+    curved = smooth_shape(found.points, found.triangles, int(smooth), sharp)
+    return TriangleMesh(curved.points, curved.triangles, name)
 
 
 def hull(
@@ -147,11 +165,15 @@ def hull(
 
     Raises `MeshError` when the points do not span a volume, or the number of corners is not from 4 to 128.
     """
-    if isinstance(corners, bool) or not (isinstance(corners, int | np.integer) and 4 <= corners <= codes.MOST_CORNERS):
-        raise MeshError(f"A hull has from 4 to {codes.MOST_CORNERS} corners; found {corners!r}.")
     name = source.name if isinstance(source, TriangleMesh) else _name(source)
     shape = Shape(source.points, source.triangles) if isinstance(source, TriangleMesh) else shape_of(source, name)
-    points = shape.scaled(scale).points
+    return hull_of_points(shape.scaled(scale).points, corners, name)
+
+
+def hull_of_points(points: Float[np.ndarray, "n 3"], corners: int, name: str) -> TriangleMesh:
+    """The convex hull of points, with at most a number of `corners`. Raises `MeshError` as `hull`."""
+    if isinstance(corners, bool) or not (isinstance(corners, int | np.integer) and 4 <= corners <= codes.MOST_CORNERS):
+        raise MeshError(f"A hull has from 4 to {codes.MOST_CORNERS} corners; found {corners!r}.")
     try:
         whole = convex_hull(points)
     except (scipy.spatial.QhullError, ValueError) as error:

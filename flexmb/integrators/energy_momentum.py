@@ -18,6 +18,7 @@ momentum about it if the mass centre moves.
   over the step (flexmb/kernels/steps/mean_rows.py), which is a pair of equal and opposite wrenches. For angles of
   joints that open slightly within the step, the defect of this mean is added along the relative motion of the two
   markers.
+- The forces of continuous contacts are discrete derivatives of their energies (flexmb/kernels/contact/discrete.py).
 - The joint equations are satisfied at the end of each step.
 - So are the conditions of unilateral contact of flexible surfaces; their forces in the step are discrete derivatives of
   the strain energy of the residual compliance (`flexmb.equations.pressed`). These steps are not compiled as a whole.
@@ -188,7 +189,7 @@ class EnergyMomentumRun(Run):
                 raise e.no_mass(self.t + complete * h)
             if complete:
                 return int(complete)
-        begin_step(self.flat, h, m, e.workspace)
+        begin_step(self.flat, h, m, self._there, e.workspace)
         solve = self._newton if self._pressed is None else self._press
         if not solve(np.concatenate([m.D, m.trial]), _Step(h, *functions[:3])):
             raise self._failed(h)
@@ -356,7 +357,7 @@ def _motion(equations: Equations, begin: Start, alone: np.ndarray) -> Conserving
     """The arrays of a motion at initial conditions; the residual must have been evaluated there."""
     flat, state, values = equations.flat, begin.state, equations.workspace.values
     nb, nq, nv, nr, nj = len(flat.modes), len(state.q), len(state.w), len(flat.row_kind), flat.joint_rows
-    mmax, rows = flat.marker_rows.shape[2], equations.workspace.G.shape
+    mmax, rows, ne = flat.marker_rows.shape[2], equations.workspace.G.shape, len(flat.element_row)
     products = mmax * int(flat.slices.max(initial=0))
     nodes, weights = gauss_points()
     given = {
@@ -370,7 +371,7 @@ def _motion(equations: Equations, begin: Start, alone: np.ndarray) -> Conserving
         "forces": nv, "G": rows, "change": nr, "efforts": nr, "rates": nr, "reactions": nv, "moved": nv,
         "moved_q": nq, "moved_values": nr, "moved_G": rows, "back": (nb, 12), "row": (2, 6 + mmax),
         "vectors": (6, 6 + mmax), "eta": mmax, "P": (nb, products), "P_slow": (nb, products), "P_D": products,
-        "P_there": products,
+        "P_there": products, "poses": (ne, 12), "end_poses": (ne, 12),
         "gained": nv, "size": 1, "corrections": (KEPT, nv + nj), "squares": KEPT,
         "there_Mrr": (6, 6), "there_Mre": (6, mmax), "energies": 5, "iterations": 1,
     }  # fmt: skip

@@ -98,9 +98,9 @@ _record(
     i="follows joint_rows velocity_rows incident_size incident_most contact_state skin_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
     "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
-    "element_law element_record element_updates element_state element_parameter element_last friction_row "
-    "friction_start angle_driver incident_start incident_term incident_side row_place envelope_start envelope_first "
-    "load_marker load_follower load_function row_command load_command control_law control_record "
+    "element_law element_record element_updates element_contact element_state element_parameter element_last "
+    "friction_row friction_start angle_driver incident_start incident_term incident_side row_place envelope_start "
+    "envelope_first load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
     "signal_angle signal_index signal_rate contact_point point_contact contact_feature body_group group_start "
     "group_pair group_record group_marker line_kind line_body line_function line_station skin_body skin_marker "
@@ -132,7 +132,8 @@ _record(
 )
 _record(
     conserving.ConservingState,
-    d2="flown moment end_moment row vectors there_Mrr there_Mre corrections nodes weights P P_slow back",
+    d2="flown moment end_moment row vectors there_Mrr there_Mre corrections nodes weights P P_slow back poses "
+    "end_poses",
     d3="Mrr Lrr Mre G moved_G",
 )
 _record(step.IntegratorState, d2="pose next_pose powers past")
@@ -228,7 +229,7 @@ advance_stored = _long_entry(
     "CompiledModel Tree d1 Scheme d1 d4 IntegratorState MarkerKinematics Workspace d2 d2 d2 d2 d2 d2 d2 d2",
 )
 _CONSERVING = "ConservingState MarkerKinematics MarkerKinematics Workspace"
-begin_step = _entry(conserving.begin_step, "CompiledModel d ConservingState Workspace")
+begin_step = _entry(conserving.begin_step, "CompiledModel d ConservingState MarkerKinematics Workspace")
 balance_step = _entry(conserving.balance_step, f"CompiledModel d d2 d2 d2 {_CONSERVING}")
 accept_step = _entry(conserving.accept_step, "CompiledModel d ConservingState Workspace")
 conserve = _long_entry(conserving.conserve, f"CompiledModel d d3 {_CONSERVING}")

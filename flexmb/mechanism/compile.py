@@ -22,6 +22,7 @@ from flexmb.kernels.base.data import (
 )
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE
+from flexmb.mechanism.contacts.element import is_plain_contact
 from flexmb.mechanism.contacts.exact import contact_arrays, contact_states
 from flexmb.mechanism.contacts.group import group_arrays
 from flexmb.mechanism.contacts.surface import FORCES, surface_contact_arrays
@@ -167,6 +168,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_law=np.array([force.call.address for force in elements], dtype=np.int64),
             element_record=np.array([force.call.record for force in elements], dtype=np.int64),
             element_updates=np.array([force.call.law.updates for force in elements], dtype=np.int64),
+            element_contact=np.array([is_plain_contact(force) for force in elements], dtype=np.int64),
             element_state=_starts([len(force.initial) for force in elements]),
             element_parameter=_starts([len(force.parameters) for force in elements]),
             element_parameters=np.array([x for force in elements for x in force.numbers], dtype=float),

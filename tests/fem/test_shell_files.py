@@ -143,3 +143,60 @@ def test_quadratic_shells_of_decks(tmp_path, given, kind):
     assert model.mass == pytest.approx(2.0 * 0.01 * 2700)
     ours = fem.Model(mesh, fem.Shell(fem.Material.isotropic(7e10, 0.3, 2700.0), 0.01))
     assert abs(model.K - ours.K).max() < 1e-9 * abs(ours.K).max()
+
+
+LAYERS = """*MATERIAL, NAME=SOFT
+*ELASTIC
+7e4, 0.3
+*DENSITY
+2.7e-9
+*MATERIAL, NAME=FIBRE
+*ELASTIC, TYPE=ENGINEERING CONSTANTS
+1.35e5, 9e3, 9e3, 0.3, 0., 0., 5e3, 5e3,
+3.5e3
+*DENSITY
+1.6e-9
+"""
+
+
+def layered(folder, section, normal="0., 0., 1."):
+    sheet = fem.structured_meshes.sheet("quad8", (4.0, 1.0), (2, 1))
+    lines = ["*NODE", *(f"{k}, {x!r}, {y!r}, 0." for k, (x, y, _) in enumerate(sheet.points.tolist(), 1))]
+    lines += ["*ELEMENT, TYPE=S8R, ELSET=ALL"]
+    lines += [f"{k}, " + ", ".join(map(str, nodes + 1)) for k, nodes in enumerate(sheet.cells[0].connectivity, 1)]
+    axes = "*ORIENTATION, NAME=AX\n0., 1., 0., -1., 0., 0.\n3, 20.\n*ORIENTATION, NAME=UP\n0., 0., 1., 0., 1., 0.\n"
+    (folder / "deck.inp").write_text("\n".join(lines) + "\n" + LAYERS + axes + section)
+    return sheet
+
+
+def test_layers_and_orientations_of_shell_sections(tmp_path):
+    """Layers from the bottom, with angles from an orientation that is turned by 20 degrees about the normal."""
+    soft = fem.Material.isotropic(7e4, 0.3, 2.7e-9)
+    fibre = fem.Material.orthotropic((1.35e5, 9e3, 9e3), (0.3, 0, 0), (5e3, 3.5e3, 5e3), 1.6e-9)
+    angle = np.deg2rad(110.0)
+    x = (float(np.cos(angle)), float(np.sin(angle)), 0.0)
+    cases = {
+        "*SHELL SECTION, ELSET=ALL, COMPOSITE, OFFSET=.5\n0.01,, SOFT\n0.03,, SOFT\n": fem.Shell.layup(
+            [fem.Ply(soft, 0.01), fem.Ply(soft, 0.03)], offset=-0.02
+        ),
+        "*SHELL SECTION, ELSET=ALL, COMPOSITE, ORIENTATION=AX\n0.01,, SOFT\n0.02, 3, FIBRE, 45.\n": fem.Shell.layup(
+            [fem.Ply(soft, 0.01), fem.Ply(fibre, 0.02, 45.0)], x
+        ),
+        "*SHELL SECTION, ELSET=ALL, MATERIAL=FIBRE, ORIENTATION=AX\n0.02\n": fem.Shell.layup([fem.Ply(fibre, 0.02)], x),
+    }
+    for section, shell in cases.items():
+        sheet = layered(tmp_path, section)
+        found = fem.Model(fem.read_mesh(tmp_path / "deck.inp"))
+        same = fem.Model(sheet, shell)
+        assert abs(found.K - same.K).max() < 1e-9 * abs(same.K).max()
+        assert abs(found.M - same.M).max() < 1e-9 * abs(same.M).max()
+        assert found.unread == ()
+    for section, words in (
+        ("*SHELL SECTION, ELSET=ALL, MATERIAL=FIBRE, ORIENTATION=UP\n0.02\n", "along the normal"),
+        ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.02,, FIBRE\n", "is not isotropic"),
+        ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.02,, STEEL\n", "has no constants"),
+    ):
+        layered(tmp_path, section)
+        with pytest.warns(fem.MeshWarning, match=words):
+            mesh = fem.read_mesh(tmp_path / "deck.inp", shells="all")
+        assert any(words in u.text for u in mesh.unread)

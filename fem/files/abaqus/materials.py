@@ -49,7 +49,8 @@ class DeckSection:
     """A section: its element set and material, and what it says of shells and beams.
 
     `plane`: the thickness of plane elements or area of trusses, and whether the deck gives it (`sized`); `shape`: name
-    and sizes of the section of beams in the deck, which some beams here do not have.
+    and sizes of the section of beams in the deck, which some beams here do not have; `layers` of a shell, from the
+    bottom: thickness, material, and angle in degrees from the first axis of the orientation.
     """
 
     elset: str
@@ -63,6 +64,7 @@ class DeckSection:
     y_axis: tuple[float, float, float] | None = None
     shape: tuple[str, tuple[float, ...]] | None = None
     sized: bool = False
+    layers: tuple[tuple[float, str, float], ...] = ()
 
 
 @dataclass
@@ -178,6 +180,8 @@ def _section(
     source: Unread, keyword: str, options: dict[str, str], values: list[list[str]], expand: bool
 ) -> DeckSection | None:
     """A section that is read in full; None for others."""
+    if keyword == "SHELLSECTION" and "COMPOSITE" in options and options.get("ELSET") and not expand:
+        return _layered(source, options, values)
     if not options.get("MATERIAL") or not options.get("ELSET") or "COMPOSITE" in options:
         return None
     where = (str(member(options["ELSET"])), options["MATERIAL"].strip('"').upper(), source)
@@ -186,12 +190,10 @@ def _section(
         sized = bool(values and values[0][0])
         return DeckSection(*where, orientation=options.get("ORIENTATION", "").upper(), plane=plane, sized=sized)
     if keyword == "SHELLSECTION":
-        if {"ORIENTATION", "NODALTHICKNESS"} & set(options) or not values:
+        if "NODALTHICKNESS" in options or not values or (expand and "ORIENTATION" in options):
             return None
-        thickness = number(values[0][0])
-        shift = {"SPOS": 0.5, "SNEG": -0.5}.get(options.get("OFFSET", "0").upper())
-        shift = number(options["OFFSET"]) if shift is None and options.get("OFFSET") else shift or 0.0
-        return DeckSection(*where, thickness=thickness, offset=-shift * thickness)
+        thickness, axes = number(values[0][0]), options.get("ORIENTATION", "").upper()
+        return DeckSection(*where, orientation=axes, thickness=thickness, offset=_shift(options) * thickness)
     kind, size = options.get("SECTION", "").upper(), [number(f) for f in values[0] if f] if values else []
     beam = _beam(kind, size)
     known = {"ELSET", "MATERIAL", "SECTION"} | ({"DENSITY"} & {k for k in options if not options[k]})
@@ -201,6 +203,37 @@ def _section(
     normal = [number(f) for f in values[1] if f] if len(values) > 1 else []
     y_axis = (normal[0], normal[1], normal[2]) if len(normal) == 3 else _BEAM_NORMAL
     return DeckSection(*where, beam=beam, y_axis=y_axis, shape=(kind, tuple(size)))
+
+
+def _shift(options: dict[str, str]) -> float:
+    """Height of the middle of a shell above its nodes, in thicknesses."""
+    named = {"SPOS": 0.5, "SNEG": -0.5}.get(options.get("OFFSET", "0").upper())
+    return 0.0 - (number(options["OFFSET"]) if named is None and options.get("OFFSET") else named or 0.0)
+
+
+def _layered(source: Unread, options: dict[str, str], values: list[list[str]]) -> DeckSection | None:
+    """A shell of layers: thickness, points of integration, material, and angle. None where an orientation is named
+    for a layer, or thicknesses are those of nodes."""
+    layers = []
+    for row in values:
+        turn = row[3] if len(row) > 3 else ""
+        if len(row) < 3 or not row[2] or (turn and not _is_number(turn)):
+            return None
+        layers.append((number(row[0]), row[2].strip('"').upper(), number(turn) if turn else 0.0))
+    if not layers or "NODALTHICKNESS" in options:
+        return None
+    total = sum(layer[0] for layer in layers)
+    where = (str(member(options["ELSET"])), layers[0][1], source)
+    axes = options.get("ORIENTATION", "").upper()
+    return DeckSection(*where, orientation=axes, thickness=total, offset=_shift(options) * total, layers=tuple(layers))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        number(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _beam(kind: str, size: list[float]) -> Section | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fem.axes.cylindrical import CylindricalAxes
 from fem.elements import LINE, TRUSS
-from fem.errors import MeshError
+from fem.errors import MaterialError, MeshError
 from fem.files.abaqus.constraints import Axes, Constraints
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, read_deck
 from fem.files.abaqus.expanded.links import links, replaced, touched
@@ -16,12 +16,15 @@ from fem.files.abaqus.expanded.plane import expand_plane, layer_constraints
 from fem.files.abaqus.expanded.pretension import cut_constraints, take_cuts
 from fem.files.abaqus.expanded.solids import expand_thin
 from fem.files.abaqus.lumped import lumped_elements
-from fem.files.abaqus.materials import DeckMaterial
+from fem.files.abaqus.materials import DeckMaterial, DeckSection
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.steps import read_steps
+from fem.material import Material
 from fem.matrices.cell_matrices import VOIGT, elasticity_tensor, turned_elasticity
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
+from fem.sections.layup import Ply
+from fem.shell import Shell
 from fem.user_files import IncludedFiles
 
 
@@ -59,12 +62,12 @@ def raw_mesh(deck: Deck) -> RawMesh:
     twins = {node_of[a]: node_of[b] for cut in cuts for a, b in cut.twins.items() if len(cut.alike)}
     acted = touched(expansions, numbers, points)
     constraints = Constraints.of(numbers, points, replaced(expansions, acted, numbers, twins))
+    declared = tuple(_declared(deck, numbers, constraints))  # sections that are not understood are none of shells
     shells, lumped = _shells(deck, numbers), lumped_elements(constraints)
     members = {int(n) for s in (*constraints.stated, *lumped.couplings) for n in s.constraint.members}
     members |= {m.node for m, _ in lumped.masses} | {int(n) for s, _ in lumped.springs for n in s.members}
     constraints.stated += [*layer_constraints(layers, node_of), *cut_constraints(cuts, node_of)]
     constraints.stated += links(expansions, acted, constraints, members, shown=deck.as_named)
-    declared = tuple(_declared(deck, numbers, constraints))
     groups: dict[str, list[np.ndarray]] = {}
     nodes: dict[str, np.ndarray] = {}
     faces: dict[str, np.ndarray] = {}
@@ -158,6 +161,9 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
         material = known or DeckMaterial(source)
         name, C, wrong = deck.spelling.get(section.material, section.material), material.elasticity, material.wrong
         about: CylindricalAxes | None = None
+        if section.layers or (section.thickness is not None and section.orientation):
+            yield from _oriented_shell(deck, section, cells, constraints)
+            continue
         try:
             axes = constraints.orientation(section.orientation)
             if axes is not None and C is not None:
@@ -181,6 +187,54 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
         else:
             common = (name, C, material.density, source, cells, section.thickness, section.offset, beam, wrong)
             yield Declared(*common, axes=about)
+
+
+NORMAL = 1e-3
+"""Angle up to which the third axis of an orientation is along the normal of a shell."""
+
+
+def _oriented_shell(
+    deck: Deck, section: DeckSection, cells: np.ndarray, constraints: Constraints
+) -> Iterator[Declared]:
+    """A shell of layers, or one whose material has directions. What is not understood is not obeyed."""
+    source = section.source
+    try:
+        axes = constraints.orientation(section.orientation)
+        x_axis = None if axes is None else _in_plane(axes, cells, constraints)
+        plies = []
+        for thickness, name, angle in section.layers or ((section.thickness or 0.0, section.material, 0.0),):
+            known = deck.materials.records.get(name)
+            if known is None or known.elasticity is None:
+                raise MeshError(f"material {name}, which has no constants")
+            material = Material(deck.spelling.get(name, name), known.elasticity, known.density)
+            plies.append(Ply(material, thickness, angle))
+        shell = Shell.layup(plies, x_axis, section.offset)
+    except (MeshError, MaterialError) as error:
+        deck.unread.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
+        section.thickness = None
+        return
+    first = plies[0].material
+    name = f"{first.name}, {source.keyword.lower()} line {source.line}"
+    C, rho = first.elasticity, first.density
+    yield Declared(name, C, rho, source, cells, section.thickness, section.offset, shell=shell)
+
+
+def _in_plane(axes: Axes, cells: np.ndarray, constraints: Constraints) -> tuple[float, float, float]:
+    """The first axis of fixed axes whose third one is the normal of all cells: elsewhere programs differ in how they
+    project it. Raises `MeshError` for others."""
+    if axes.cylindrical:
+        raise MeshError("cylindrical axes of a shell")
+    R = axes.at(np.zeros(3))
+    blocks, x = constraints.numbers.blocks, constraints.points
+    for block in np.unique(cells[:, 0]).tolist():
+        rows = blocks[block][1][cells[cells[:, 0] == block, 1]]
+        corner = x[rows[:, :3]]
+        normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+        normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+        if np.abs(normal @ R[2] - 1).max() > NORMAL**2:
+            raise MeshError("axes whose third one is not along the normal of the shell")
+    a, b, c = R[0].tolist()
+    return a, b, c
 
 
 def _turned(C: np.ndarray, axes: Axes) -> tuple[np.ndarray, CylindricalAxes | None]:

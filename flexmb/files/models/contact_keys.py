@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from fem.errors import unknown_name
 from flexmb.contact import laws
+from flexmb.contact.pieces import convex_pieces
 from flexmb.contact.shape import ContactShape
 from flexmb.contact.shapes import SHAPES
 from flexmb.contact.triangle_mesh import hull, mesh
@@ -17,7 +18,10 @@ from flexmb.mechanism.contacts.exact import ImpactLaw
 
 
 class SurfaceKeys(Keys):
-    """A shape with its dimensions at a place, or a flexible `surface` of the body `place`."""
+    """A shape with its dimensions at a place, or a flexible `surface` of the body `place`.
+
+    A mesh may be `smooth`, its `hull`, or the convex `pieces` of it for a concavity.
+    """
 
     place: str
     shape: str | None = None
@@ -33,6 +37,8 @@ class SurfaceKeys(Keys):
     file: str | None = None
     scale: Positive = 1.0
     hull: bool = False
+    smooth: int = 1
+    pieces: Positive | None = None
 
     @model_validator(mode="after")
     def _whole_shape(self) -> Self:
@@ -49,17 +55,22 @@ class SurfaceKeys(Keys):
         what = self.shape or "flexible surface"
         if set(given) != set(needed):
             raise refusal(f"a {what} has the dimensions {needed}; found {given}")
-        if self.shape != "mesh" and (self.hull or self.scale != 1.0):
-            raise refusal(f"scale and hull belong to a mesh; found a {what}")
+        kinds = [self.hull, self.smooth != 1, self.pieces is not None]
+        if self.shape != "mesh" and (any(kinds) or self.scale != 1.0):
+            raise refusal(f"scale, hull, smooth and pieces belong to a mesh; found a {what}")
+        if sum(kinds) > 1:
+            raise refusal("a mesh is smooth, or touches with its hull, or with its pieces; give one of these keys")
         return self
 
-    def contact_shape(self, path: Path | None) -> ContactShape:
-        """The shape with its dimensions, or the mesh of the file at `path`."""
-        if path is not None:
-            return (hull if self.hull else mesh)(path, scale=self.scale)
-        assert self.shape is not None
-        kind = SHAPES[self.shape]
-        return kind(*(getattr(self, field.name) for field in fields(kind)))
+    def contact_shapes(self, path: Path | None) -> list[ContactShape]:
+        """The shape with its dimensions, the mesh of the file at `path`, or the pieces of it."""
+        if path is None:
+            assert self.shape is not None
+            kind = SHAPES[self.shape]
+            return [kind(*(getattr(self, field.name) for field in fields(kind)))]
+        if self.pieces is not None:
+            return list(convex_pieces(path, scale=self.scale, concavity=self.pieces))
+        return [hull(path, scale=self.scale) if self.hull else mesh(path, scale=self.scale, smooth=self.smooth)]
 
 
 class _LawKeys(Keys):
@@ -178,7 +189,7 @@ class ContactGroupKeys(Keys):
 
 
 class ContactKeys(Keys):
-    """A contact of two shapes: continuous with a `law`, else exact."""
+    """A contact of two shapes: continuous with a `law`, else exact; with pieces of a mesh, one of each."""
 
     name: str
     a: SurfaceKeys

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -351,17 +352,17 @@ def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
     site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(site.folder), axis=keys.axis)
 
 
-def _touching(site: _Site, keys: SurfaceKeys) -> Surface | FlexibleSurface:
-    """A shape at a place, or a flexible surface."""
+def _touching(site: _Site, keys: SurfaceKeys) -> Sequence[Surface | FlexibleSurface]:
+    """A shape at a place, its pieces, or a flexible surface."""
     if keys.surface is None:
-        return _surface(site, keys)
+        return _surfaces(site, keys)
     place = site.place(keys.place)
     if not isinstance(place, BodyHandle):
         raise MechanismError(f"surface = {keys.surface!r} belongs to a body; {keys.place!r} is a point of one.")
-    return place.surface(keys.surface)
+    return [place.surface(keys.surface)]
 
 
-def _surface(site: _Site, keys: SurfaceKeys) -> Surface:
+def _surfaces(site: _Site, keys: SurfaceKeys) -> list[Surface]:
     if keys.surface is not None:
         raise MechanismError(
             f"A group of contacts consists of rigid shapes; the flexible surface {keys.surface!r} of {keys.place!r} "
@@ -375,13 +376,13 @@ def _surface(site: _Site, keys: SurfaceKeys) -> Surface:
             f"at = [x, y, z] is a point of a body or of the ground; {keys.place!r} is a point already."
         )
     path = None if keys.file is None else _mesh_path(keys.file, site.folder)
-    return keys.contact_shape(path).on(place, keys.axis, keys.x_axis)
+    return [shape.on(place, keys.axis, keys.x_axis) for shape in keys.contact_shapes(path)]
 
 
 def _add_contact_group(site: _Site, keys: schema.ContactGroupKeys) -> None:
     site.system.contact_group(
         keys.name,
-        [_surface(site, each) for each in keys.shapes],
+        [surface for each in keys.shapes for surface in _surfaces(site, each)],
         law=keys.law.law(),
         friction=keys.friction,
         static_friction=keys.static_friction,
@@ -391,18 +392,19 @@ def _add_contact_group(site: _Site, keys: schema.ContactGroupKeys) -> None:
 
 
 def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
-    surfaces = [_touching(site, side) for side in (keys.a, keys.b)]
-    site.system.contact(
-        keys.name,
-        *surfaces,
-        law=None if keys.law is None else keys.law.law(),
-        friction=keys.friction if isinstance(keys.friction, float) else (keys.friction[0], keys.friction[1]),
-        restitution=keys.restitution,
-        impact=keys.impact,
-        static_friction=keys.static_friction,
-        slip_speed=keys.slip_speed,
-        turning_friction=None if keys.turning_friction is None else keys.turning_friction.friction(),
-    )
+    pairs = list(product(*(_touching(site, side) for side in (keys.a, keys.b))))
+    for k, surfaces in enumerate(pairs):
+        site.system.contact(
+            keys.name if len(pairs) == 1 else f"{keys.name} {k}",
+            *surfaces,
+            law=None if keys.law is None else keys.law.law(),
+            friction=keys.friction if isinstance(keys.friction, float) else (keys.friction[0], keys.friction[1]),
+            restitution=keys.restitution,
+            impact=keys.impact,
+            static_friction=keys.static_friction,
+            slip_speed=keys.slip_speed,
+            turning_friction=None if keys.turning_friction is None else keys.turning_friction.friction(),
+        )
 
 
 def _add_joint_spring(site: _Site, keys: schema.JointSpringKeys) -> None:
@@ -449,7 +451,7 @@ def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
 
 
 def _add_controller(site: _Site, keys: schema.ControllerKeys) -> None:
-    site.system.controller(keys.name, keys.bound(), inputs=keys.sources(site.folder), outputs=keys.outputs)
+    site.system.controller(keys.name, keys.bound(site.folder), inputs=keys.sources(site.folder), outputs=keys.outputs)
 
 
 # events ---------------------------------------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ class CompiledModel(NamedTuple):
     element_law: np.ndarray  # (ne,) address of the law
     element_record: np.ndarray  # (ne,) address of the record of failures of each element
     element_updates: np.ndarray  # (ne,) 1: the law returns new states, 0: rates of states
+    element_contact: np.ndarray  # (ne,) 1: a contact without memory, whose parameters are those of contacts
     element_state: np.ndarray  # (ne+1,) start of the states of each element
     element_parameter: np.ndarray  # (ne+1,) start in `element_parameters`
     element_parameters: np.ndarray

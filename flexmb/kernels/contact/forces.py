@@ -38,10 +38,16 @@ def elastic_force(depth, p):
 
 
 @njit(cache=True)
+def largest_line_depth(radius):
+    """The depth at which a line contact with the difference of radii `radius` has lost its meaning."""
+    return 4.0 * radius * math.exp(-2.0)
+
+
+@njit(cache=True)
 def _line_force(depth, stiffness, radius):
     """The force `f` and the energy of `depth = f / k (log(4 k R / f) - 1)`, with the stiffness `k = pi E* L` and the
     difference of radii `R` (Johnson). The law holds while the depth increases with the force."""
-    largest = 4.0 * stiffness * radius * math.exp(-2.0)
+    largest = stiffness * largest_line_depth(radius)
     if depth >= largest / stiffness:
         raise ValueError("the depth is beyond the range of the line contact of two cylinders")
     f = stiffness * depth

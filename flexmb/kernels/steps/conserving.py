@@ -19,6 +19,7 @@ from flexmb.kernels.base.algebra import (
     left_jacobian,
     load3,
     matrix,
+    relative,
     rotate,
     rotate_inv,
     rotation_exp,
@@ -30,6 +31,7 @@ from flexmb.kernels.base.algebra import (
 from flexmb.kernels.base.call import call_law
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER, SPIN
 from flexmb.kernels.base.dense import add_coupled, add_transposed, copy, inner
+from flexmb.kernels.contact.discrete import step_wrench
 from flexmb.kernels.equations.bodies import (
     add_elastic_inertia,
     inertia_at,
@@ -39,9 +41,17 @@ from flexmb.kernels.equations.bodies import (
     terms_of_products,
 )
 from flexmb.kernels.equations.displacement import displace, fastest_rotation, largest
-from flexmb.kernels.equations.elements import element_tangents
+from flexmb.kernels.equations.elements import element_tangents, see
 from flexmb.kernels.equations.residual import balance_rows
-from flexmb.kernels.equations.rows import add_row_forces, add_turns, all_rows, angles_reached, row_rates, to_bodies
+from flexmb.kernels.equations.rows import (
+    add_row_forces,
+    add_turns,
+    all_rows,
+    angles_reached,
+    place_markers,
+    row_rates,
+    to_bodies,
+)
 from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.mean_rows import ENOUGH, FEWEST, MOST, mean_rows
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
@@ -95,6 +105,7 @@ class ConservingState(NamedTuple):
     alone: np.ndarray  # (nb,) 1 for bodies whose steps are computed relative to frames that move with them
     # the beginning of the step
     flown: np.ndarray  # (nb, 3) velocities of these frames
+    poses: np.ndarray  # (ne, 12) relative positions and rotations of the frames of contacts
     slow: np.ndarray  # (nv,) velocities relative to them
     momenta: np.ndarray  # (nv,)
     Mrr: np.ndarray  # (nb, 6, 6)
@@ -116,6 +127,7 @@ class ConservingState(NamedTuple):
     end_angles: np.ndarray
     end_work: np.ndarray
     end_moment: np.ndarray  # (nb, 3)
+    end_poses: np.ndarray  # (ne, 12)
     forces: np.ndarray  # (nv,) residual
     G: np.ndarray  # (nt, 2, 6+mmax) mean Jacobian
     # work arrays
@@ -170,7 +182,21 @@ def _mass_times(flat, b, Mrr, Lrr, Mre, sixes, x, out):
 
 
 @njit(cache=True)
-def begin_step(flat, h, state, workspace):
+def _keep_poses(flat, values, kinematics, poses):
+    """Store the positions and, row by row, the rotations of the second frame of each contact seen from the first."""
+    for e in range(len(flat.element_row)):
+        if flat.element_contact[e] == 0:
+            continue
+        r = flat.element_row[e]
+        S = relative(matrix(kinematics.axes, flat.row_markers[r, 0]), matrix(kinematics.axes, flat.row_markers[r, 1]))
+        for k in range(3):
+            poses[e, k] = values[r + k]
+        for k in range(9):
+            poses[e, 3 + k] = S[k]
+
+
+@njit(cache=True)
+def begin_step(flat, h, state, there, workspace):
     """Set mass, momenta, velocities relative to moving frames, and the prediction of displacement and multipliers.
 
     Velocities are assumed to change as in the step before, unless they change much.
@@ -178,6 +204,9 @@ def begin_step(flat, h, state, workspace):
     ratio = 0.0 if state.size[0] == 0.0 else 0.5 * h * h / state.size[0]
     if not abs(ratio) * largest(state.gained, flat.weight) < PREDICTED:
         ratio = 0.0
+    if len(flat.element_row) > 0:
+        place_markers(flat, state.q, there)
+        _keep_poses(flat, state.values, there, state.poses)
     for b in range(len(flat.modes)):
         m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
         w, slow, D = state.w[vs : vs + 6 + m], state.slow[vs:], state.D[vs:]
@@ -406,8 +435,9 @@ def _set_changes(flat, h, before, after, state, kinematics):
 
 
 @njit(cache=True)
-def _set_efforts(flat, h, middle, state, workspace):
-    """Set the efforts of all force elements in the step; returns their work as loads and the heat of dampers."""
+def _set_efforts(flat, h, middle, state, kinematics, workspace):
+    """Set the efforts of all force elements in the step; returns their work as loads and what they take from the bodies
+    as dampers, or as laws that tell the energy that they store."""
     nj, efforts, change = flat.joint_rows, state.efforts, state.change
     t, given, heat = middle[len(middle) - 1, 0], 0.0, 0.0
     for r in range(nj, len(efforts)):
@@ -415,14 +445,35 @@ def _set_efforts(flat, h, middle, state, workspace):
         rate = change[r] / h
         effort = middle[flat.row_function[r], 0] if flat.row_function[r] >= 0 else 0.0
         if flat.row_law[r] != 0:
-            effort += call_law(flat.row_law[r], t, stretch, rate)
-        efforts[r] = effort
+            law = call_law(flat.row_law[r], t, stretch, rate)
+            if flat.row_store[r] != 0:
+                heat -= law * change[r]
+            else:
+                given += law * change[r]
+            given += effort * change[r]
+            efforts[r] = effort + law
+        else:
+            given += effort * change[r]
+            efforts[r] = effort
     for e in range(len(flat.element_row)):
-        for r in range(flat.element_row[e], flat.element_row[e] + 6):
-            efforts[r] = workspace.efforts[r]
+        first, work = flat.element_row[e], 0.0
+        if flat.element_contact[e] == 1:
+            see(flat, kinematics, workspace, e, workspace.seen)
+            parameters = flat.element_parameters[flat.element_parameter[e] : flat.element_parameter[e + 1]]
+            step_wrench(
+                parameters, state.poses[e], workspace.seen, state.end_poses[e], change[first : first + 6], h,
+                flat.scales[0], efforts[first : first + 6],
+            )  # fmt: skip
+        else:
+            copy(workspace.efforts[first : first + 6], efforts[first : first + 6])
+        for r in range(first, first + 6):
+            work += efforts[r] * change[r]
+        if workspace.stored[e] == workspace.stored[e]:
+            heat -= work
+        else:
+            given += work
     for r in range(nj, len(efforts)):
         stretch = 0.5 * (state.end_values[r] + state.values[r]) - flat.row_offset[r]
-        given += efforts[r] * change[r]
         heat += flat.row_damping[r] * change[r] * change[r] / h
         efforts[r] -= flat.row_stiffness[r] * stretch + flat.row_damping[r] * change[r] / h
     return given, heat
@@ -450,6 +501,7 @@ def balance_step(flat, h, before, middle, after, state, kinematics, there, works
     add_turns(flat, D, 1.0, state.expected)
     all_rows(flat, state.end_q, after, state.expected, there, state.end_values, state.moved_G)
     angles_reached(flat, after, there, state.expected, state.end_angles)
+    _keep_poses(flat, state.end_values, there, state.end_poses)
     copy(state.angles, state.expected)
     add_turns(flat, D, 0.5, state.expected)
     balance_rows(
@@ -467,7 +519,7 @@ def balance_step(flat, h, before, middle, after, state, kinematics, there, works
         state.moved_q, state.moved, state.back, state.moved_G, state.G,
     )  # fmt: skip
     _set_changes(flat, h, before, after, state, kinematics)
-    given, heat = _set_efforts(flat, h, middle, state, workspace)
+    given, heat = _set_efforts(flat, h, middle, state, kinematics, workspace)
     efforts, reactions, loads, work = state.efforts, state.reactions, workspace.loads, state.end_work
     work[:] = 0.0
     work[1], work[3] = given, heat
@@ -656,7 +708,7 @@ def conserve(flat, h, functions, state, kinematics, there, workspace):
     steps = len(functions) // 2
     for k in range(steps):
         before, middle, after = functions[2 * k], functions[2 * k + 1], functions[2 * k + 2]
-        begin_step(flat, h, state, workspace)
+        begin_step(flat, h, state, there, workspace)
         outcome = _iterate(flat, h, before, middle, after, state, kinematics, there, workspace)
         if outcome != CONVERGED:
             return outcome, k

@@ -123,6 +123,11 @@ def is_contact(force: FrameForce) -> bool:
     return any(force.call.law is known for known in CONTACT_LAWS.values())
 
 
+def is_plain_contact(force: FrameForce) -> bool:
+    """Whether an element between two frames is a contact without states."""
+    return force.call.law is contact
+
+
 def bound_contact(
     name: str,
     pair: tuple[ContactShape, ContactShape],

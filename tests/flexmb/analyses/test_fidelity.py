@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy
 from mechanisms import flexible_pendulum, random_flexible_body
 from test_cli import is_picture
 from typer.testing import CliRunner
 
 import flexmb
+from flexmb.analyses.compare import amplitudes
 from flexmb.analyses.fidelity import with_fidelity, with_modes, without_second_order
 from flexmb.cli.main import app
 from flexmb.errors import MechanismError
@@ -63,9 +65,9 @@ def test_a_spectrum_finds_a_frequency():
     system = flexmb.System()
     system.add(body, eta=(0.01, 0, 0))
     found = flexmb.compare(system, 4.0, ("linear", "flexible"), step=1e-3, output_step=4e-3)
-    frequencies, amplitudes = found.spectra(lambda r: r.elastic("random")[:, 0])
+    frequencies, spectra = found.spectra(lambda r: r.elastic("random")[:, 0])
     rigid_part = 1 / (1 - body.invariants.S1[:, 0] @ body.invariants.S1[:, 0] / body.invariants.mass)
-    top = frequencies[amplitudes["flexible"].argmax()]
+    top = frequencies[spectra["flexible"].argmax()]
     assert top > 0.9 * body.frequencies[0]
     assert rigid_part > 1
 
@@ -136,3 +138,12 @@ def test_a_spectrum_leaves_out_the_end_that_an_output_step_does_not_reach():
     np.testing.assert_allclose(f, g, rtol=1e-9)
     for name in a:
         np.testing.assert_allclose(a[name], b[name], rtol=1e-3, atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [1000, 1001])
+def test_amplitudes_are_those_of_the_periodogram(count):
+    """Of a signal with a mean and a trend."""
+    rng = np.random.default_rng(5)
+    values = 3.0 + np.linspace(0.0, 2.0, count) + rng.standard_normal(count)
+    power = scipy.signal.periodogram(values, 1.0, "hann", detrend="linear", scaling="spectrum")[1]
+    np.testing.assert_allclose(amplitudes(values), np.sqrt(2 * power), rtol=1e-12)

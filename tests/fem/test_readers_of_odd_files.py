@@ -1,0 +1,146 @@
+"""Files that are valid and unusual, and files that are damaged: read in full, or refused by name; no reader hangs."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import fem
+from fem.errors import MeshError
+
+EMPTY_BLOCK = """$MeshFormat
+4.1 0 8
+$EndMeshFormat
+$Entities
+1 0 0 1
+1 0 0 0 0
+1 0 0 0 1 1 1 0 0
+$EndEntities
+$Nodes
+2 4 1 4
+0 1 0 0
+3 1 0 4
+1
+2
+3
+4
+0 0 0
+1 0 0
+0 1 0
+0 0 1
+$EndNodes
+$Elements
+1 1 1 1
+3 1 4 1
+1 1 2 3 4
+$EndElements
+"""
+CORNERS = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (0, 1, 1)]
+MIDDLE = [(0.5, 0, 0), (0.5, 0.5, 0), (0, 0.5, 0), (0, 0, 0.5), (1, 0, 0.5), (0, 1, 0.5), (0.5, 0, 1), (0.5, 0.5, 1), (0, 0.5, 1)]  # fmt: skip
+GRID = "".join(f"GRID,{k},,{x:.1f},{y:.1f},{z:.1f}\n" for k, (x, y, z) in enumerate([*CORNERS, *MIDDLE], 1))
+SOLID = "MAT1,1,2.1+5,,.3,7.85-9\nPSOLID,1,1\n"
+WEDGE = SOLID + "CPENTA,1,1,1,2,3,4,5,6\n"
+TET = "*NODE\n1, 0, 0, 0\n2, 1\n3, 0, 1\n4, 0, 0, 1\n*ELEMENT, TYPE=C3D4, ELSET=TOP\n1, 1, 2, 3, 4\n"
+READ = {
+    "an entity block of Gmsh 4.1 without nodes": ("a.msh", EMPTY_BLOCK, {"tetra": 1}),
+    "Nastran, continuations with a blank first field": (
+        "a.bdf",
+        GRID
+        + SOLID
+        + "CPENTA         1       1       1       2       3       4       5       6\n"
+        + "               7       8       9      10      11      12      13      14\n"
+        + "              15\n",
+        {"wedge15": 1},
+    ),
+    "Nastran, + marks": ("a.bdf", GRID + SOLID + "CPENTA,1,1,1,2,3,4,5,6,+A\n+A,7,8,9,10,11,12,13,14,+B\n+B,15\n", {"wedge15": 1}),
+    "Nastran, large fields": (
+        "a.bdf",
+        f"GRID*{1:>19}{'':16}{0.0:>16}{0.0:>16}\n*{'':7}{0.0:>16}\n" + GRID[GRID.index("GRID,2") :] + WEDGE,
+        {"wedge": 1},
+    ),
+    "Abaqus, coordinates left out": ("a.inp", TET, {"tetra": 1}),
+    "FLAC3D": ("a.f3grid", "* grid\nG 1 0 0 0\nG 2 1 0 0\nG 3 0 1 0\nG 4 0 0 1\nZ T4 1 1 2 3 4\n", {"tetra": 1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_is_valid_is_read(name, tmp_path):
+    file, text, kinds = READ[name]
+    (tmp_path / file).write_text(text)
+    mesh = fem.read_mesh(tmp_path / file)
+    assert dict(mesh.kinds) == kinds
+    assert fem.check_mesh(mesh).usable
+
+
+@pytest.mark.parametrize("shape", ["sphere", "cone", "layer"])
+def test_shapes_of_gmsh_with_empty_blocks(shape, tmp_path):
+    """Spheres, cones and one layer of hexahedra, whose curves or volumes have no nodes of their own."""
+    gmsh = pytest.importorskip("gmsh")
+    gmsh.initialize(readConfigFiles=False)
+    gmsh.option.setNumber("General.Verbosity", 0)
+    occ = gmsh.model.occ
+    if shape == "sphere":
+        occ.addSphere(0, 0, 0, 1)
+    elif shape == "cone":
+        occ.addCone(0, 0, 0, 0, 0, 1, 1, 0)
+    else:
+        occ.extrude([(2, occ.addRectangle(0, 0, 0, 2, 1))], 0, 0, 0.1, numElements=[1], recombine=True)
+        gmsh.option.setNumber("Mesh.RecombineAll", 1)
+    occ.synchronize()
+    gmsh.option.setNumber("Mesh.MeshSizeMax", 0.6)
+    gmsh.model.mesh.generate(3)
+    gmsh.write(str(tmp_path / "a.msh"))
+    gmsh.finalize()
+    assert b" 0 0\n" in (tmp_path / "a.msh").read_bytes()
+    mesh = fem.read_mesh(tmp_path / "a.msh")
+    assert fem.check_mesh(mesh).usable
+    assert list(mesh.kinds) == (["hexahedron"] if shape == "layer" else ["tetra"])
+
+
+def test_nodes_in_a_coordinate_system(tmp_path):
+    system = "CORD2R,1,,10.,0.,0.,10.,0.,1.\n,11.,0.,0.\n"
+    (tmp_path / "a.bdf").write_text(system + GRID.replace("GRID,1,,", "GRID,1,1,") + WEDGE)
+    np.testing.assert_allclose(fem.read_mesh(tmp_path / "a.bdf").points[0], [10, 0, 0])
+
+
+def test_a_surface_and_an_element_set_of_one_name(tmp_path):
+    (tmp_path / "a.inp").write_text(TET + "*SURFACE, NAME=TOP\nTOP, S1\n")
+    mesh = fem.read_mesh(tmp_path / "a.inp")
+    assert "TOP" in mesh.cell_sets
+    assert any(name.startswith("TOP") for name in mesh.face_sets)
+
+
+REFUSED = {
+    "a.vtk": ("# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n0 0 0 1 0", "no cells"),
+    "b.vtk": ("# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\n", "no cells"),
+    "a.msh": ("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n", r"no section \$Nodes"),
+    "a.mesh": ("MeshVersionFormatted 2\nDimension 3\nEnd\n", "cannot be read as .mesh"),
+    "a.cdb": ("/PREP7\n", "no EBLOCK"),
+    "a.ele": ("0 4 0\n", "a.node beside it"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_damaged_is_refused_by_name(name, tmp_path):
+    text, words = REFUSED[name]
+    (tmp_path / name).write_text(text)
+    with pytest.raises(MeshError, match=words):
+        fem.read_mesh(tmp_path / name)
+
+
+def test_tetgen_files_without_tetrahedra_end(tmp_path):
+    (tmp_path / "a.ele").write_text("0 4 0\n")
+    (tmp_path / "a.node").write_text("3 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n")
+    for name in ("a.ele", "a.node"):
+        with pytest.raises(MeshError, match="no cells at all"):
+            fem.read_mesh(tmp_path / name)
+
+
+def test_a_truss_without_an_area_is_named_and_a_bar_with_a_section_is_kept(tmp_path):
+    (tmp_path / "a.inp").write_text(TET + "*ELEMENT, TYPE=T3D2, ELSET=R\n2, 1, 2\n")
+    with pytest.warns(fem.MeshWarning, match="beams or trusses"):
+        assert "line" not in fem.read_mesh(tmp_path / "a.inp").kinds
+    (tmp_path / "a.bdf").write_text(GRID + WEDGE + "CBAR,2,9,1,2,0.,1.,0.\nPBAR,9,1,1.,1.,1.,1.\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fem.read_mesh(tmp_path / "a.bdf").kinds["line"] == 1

@@ -1,8 +1,9 @@
-"""A law between two frames beside the bushing that does the same: a time step, its growth in a chain, and the compilation of a law that many elements share."""
+"""A law between two frames beside the bushing that does the same: a time step, its growth in a chain, and the compilation of a law that many elements share; laws of one coordinate; friction in joints."""
 
 import time
 from typing import Any
 
+import numba
 import numpy as np
 
 from benchmarks.growth import cost
@@ -11,6 +12,8 @@ from benchmarks.row import Row
 COMMAND = "python -m benchmarks force-elements"
 BODIES = (64, 250, 1000)
 K, C, TURN = 2e3, 4.0, 20.0
+SCALAR = 0.3
+"""Microseconds that a law of one coordinate may take in a step, about one and a half times a spring."""
 
 
 def run() -> list[Row]:
@@ -20,9 +23,15 @@ def run() -> list[Row]:
         times = [cost(tied(count, kind), steps=100, step=1e-3)[0] for count in BODIES]
         per_body[kind] = times[0] / BODIES[0]
         slopes[kind] = float(np.polyfit(np.log(BODIES), np.log(times), 1)[0])
-    rubbing = [cost(rotor(kind), steps=4000, step=1e-4)[0] for kind in ("friction", "damper")]
+    rubbing = [cost(rotor(kind), steps=4000, step=1e-4)[0] for kind in ("friction", "sticking", "damper")]
+    along = {
+        kind: cost(sprung(kind), steps=400, step=1e-3)[0] / 64 for kind in ("none", "spring", "formula", "function")
+    }
     return [
-        Row("force-elements: friction of a bearing and its rotor / a damper and its rotor", *rubbing, 3.0, "us CPU a step", COMMAND),
+        Row("force-elements: friction of a bearing and its rotor / a damper and its rotor", rubbing[0], rubbing[2], 3.0, "us CPU a step", COMMAND),
+        Row("force-elements: a run of 4,000 steps with exact friction of a bearing", 4e-3 * rubbing[1], 1.0, 1.0, "CPU s", COMMAND),
+        Row("force-elements: a formula along a line", along["formula"] - along["none"], SCALAR, 1.0, "us CPU a step and element", COMMAND),
+        Row("force-elements: a compiled function of the user / a formula", along["function"], along["formula"], 1.1, "us CPU a step and body", COMMAND),
         Row("force-elements: a law and its body / a bushing and its body", per_body["law"], per_body["bushing"], 1.0, "us CPU a step", COMMAND),
         Row("force-elements: exponent of a chain of 64 to 1,000 laws / of bushings", slopes["law"], slopes["bushing"], 1.05, "CPU time a step", COMMAND),
         Row("force-elements: preparing 1,000 elements of one law / of one element of another", prepared(1000), prepared(1), 3.0, "s", COMMAND),
@@ -66,8 +75,32 @@ def tied(count: int, kind: str) -> Any:
     return system.build()
 
 
+@numba.njit
+def _spring(t: float, x: float, xdot: float) -> float:
+    """The effort of a spring and damper."""
+    return -K * x - C * xdot
+
+
+def sprung(kind: str) -> Any:
+    """64 bodies hung on springs, on laws of their stretch, or on nothing."""
+    import flexmb
+
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    for k in range(64):
+        body = system.add(
+            flexmb.rigid_body(f"box {k}", mass=1.0, inertia=(0.01, 0.02, 0.03)), position=(0.1 * k, 0, -1)
+        )
+        ends = f"tie {k}", system.ground.at((0.1 * k, 0, 0)), body.at((0, 0, 0))
+        if kind == "spring":
+            system.spring_damper(*ends, stiffness=K, damping=C)
+        elif kind != "none":
+            law = _spring if kind == "function" else flexmb.expression("-k*x - c*xdot", k=K, c=C)
+            system.spring_damper(*ends, law=law)
+    return system.build()
+
+
 def rotor(kind: str) -> Any:
-    """A rotor on a journal with regularised friction, or with a damper."""
+    """A rotor on a journal with regularised or exact friction, or with a damper."""
     import flexmb
 
     system = flexmb.System(gravity=(0, -9.81, 0))
@@ -77,7 +110,7 @@ def rotor(kind: str) -> Any:
     if kind == "damper":
         system.joint_spring("drag", "pin", damping=1e-4)
     else:
-        system.friction("drag", "pin", 0.1, radius=0.01, regularised=0.1)
+        system.friction("drag", "pin", 0.1, radius=0.01, regularised=None if kind == "sticking" else 0.1)
     return system.build()
 
 

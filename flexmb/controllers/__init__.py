@@ -5,9 +5,9 @@ from types import MappingProxyType
 
 from flexmb.controllers.linear import LINEAR, discrete, linear, state_feedback
 from flexmb.controllers.pid import PID, PID_SAMPLED, PID_WITH_RATE, pid
-from flexmb.controllers.tables import CURVE, PERIODIC, SCHEDULE, curve, gain_schedule
+from flexmb.controllers.tables import CURVE, PERIODIC, SCHEDULE, curve, curve_from_csv, gain_schedule
 
-__all__ = ["curve", "discrete", "gain_schedule", "linear", "pid", "state_feedback"]
+__all__ = ["curve", "curve_from_csv", "discrete", "gain_schedule", "linear", "pid", "state_feedback"]
 
 FUNCTIONS: Mapping[str, Callable[..., None]] = MappingProxyType(
     {law.name: law.function for law in (PID, PID_WITH_RATE, PID_SAMPLED)}

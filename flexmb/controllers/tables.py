@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from flexmb.controllers.linear import REFERENCE
 from flexmb.errors import LawError
+from flexmb.forces.scalar.points import checked_axis, column_index, read_columns, require_finite
 from flexmb.forces.scalar.table import closed
 from flexmb.mechanism.control.law import BoundController, ControlLaw
 
@@ -98,6 +100,29 @@ def curve(
     function, title = (_curve, "curve") if period is None else (_periodic, "periodic-curve")
     law = ControlLaw(function, title, ("input",), ("command",), (), names)
     return law(sample_time=sample_time, **dict(zip(names, numbers.tolist(), strict=True)))
+
+
+def curve_from_csv(
+    path: str | Path,
+    *,
+    columns: tuple[int | str, int | str] = (0, 1),
+    period: float | None = None,
+    scale: float = 1.0,
+    sample_time: float | None = None,
+) -> BoundController:
+    """A `curve` through the points in a text file with columns, such as a measured pressure over the crank angle.
+
+    - `columns`: the columns of the input and of the command, by number from 0 or by title; `scale`: a factor of the
+      commands. Files are those of `flexmb.table_from_csv`, and messages name the line.
+
+    Raises `TableError` when the file cannot be read, or its points are no function.
+    """
+    found = read_columns(path)
+    first, second = (column_index(found, column, path) for column in columns)
+    what, places = f"The table {Path(path).name}", [f"line {line}" for line in found.lines]
+    x = checked_axis(found.numbers[:, first], "x", what, places)
+    require_finite(found.numbers[:, second], x.shape, what, places)
+    return curve(x, scale * found.numbers[:, second], period=period, sample_time=sample_time)
 
 
 def gain_schedule(

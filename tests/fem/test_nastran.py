@@ -216,8 +216,51 @@ def test_bars_that_are_rigid_and_bushings(tmp_path):
         np.add.at(row, (spring.nodes, spring.components), spring.coefficients)
         np.testing.assert_allclose(row[label[91]] * np.sign(row[label[91]].sum()), direction, atol=1e-12)
         np.testing.assert_allclose(row[label[91]], -row[label[5]], atol=1e-12)
-    apart = plate(tmp_path, text + "CBUSH,70,9,91,4,,,,3\nPBUSH,9,K,3.+3\n", loud=False)
-    assert "nodes are apart" in apart.unread[0].text
+    without = plate(tmp_path, text + "CBUSH,70,9,91,5\nPBUSH,9,K,3.+3\n", loud=False)
+    assert "without a coordinate system" in without.unread[0].text
+
+
+@pytest.mark.parametrize(
+    ("tail", "stiffness"),
+    [("0.,0.,1.", "3.+3,2.+3,5.+3,7.+2,8.+2,9.+2"), (",,,0", "3.+3,2.+3,5.+3,7.+2,8.+2,9.+2"), ("", "3.+3,,,7.+2"), ("1\n,.25", "3.+3,4.+3")],
+)  # fmt: skip
+def test_bushings_between_nodes_that_are_apart(tail, stiffness, tmp_path):
+    """Rigid motions of both nodes take no energy; a relative one takes that of the springs at the point between."""
+    text = f"GRID,90,,1.2,.3,.4\nRBE2,80,90,123456,5,10\nCBUSH,70,9,90,11,{tail}\nPBUSH,9,K,{stiffness}\n"
+    mesh = plate(tmp_path, text)
+    assert mesh.unread == ()
+    label = {int(n): k for k, n in enumerate(mesh.node_ids)}
+    x = mesh.points
+    ends = label[90], label[11]
+    where = 0.25 if tail.endswith(".25") else 0.5
+    place = (1 - where) * x[ends[0]] + where * x[ends[1]]
+    values = [float(w.replace("+", "e")) if w else 0.0 for w in stiffness.split(",")]
+    line = (x[ends[1]] - x[ends[0]]) / np.linalg.norm(x[ends[1]] - x[ends[0]])
+    rng = np.random.default_rng(4)
+    for both in (True, False):
+        moved = {n: np.zeros(6) for n in range(len(x))}
+        u, theta = rng.normal(size=(2, 3))
+        for n in ends if both else ends[:1]:
+            moved[n] = np.concatenate([u + np.cross(theta, x[n] - x[ends[0]]), theta])
+        energy = sum(
+            s.stiffness
+            * sum(v * moved[n][d] for n, d, v in zip(s.nodes, s.components, s.coefficients, strict=True)) ** 2
+            for s in mesh.springs
+        )
+        at = u + np.cross(theta, place - x[ends[0]])
+        if both:
+            assert energy < 1e-18
+        elif tail == "":
+            assert energy == pytest.approx(values[0] * (at @ line) ** 2 + values[3] * (theta @ line) ** 2)
+        elif tail == ",,,0":
+            assert energy == pytest.approx(np.dot(values, np.concatenate([at, theta]) ** 2))
+        else:
+            v = np.array([0, 0, 1.0]) if tail == "0.,0.,1." else x[label[1]] - x[ends[0]]
+            z = np.cross(line, v)
+            z /= np.linalg.norm(z)
+            R = np.stack([line, np.cross(z, line), z])
+            both_moves = np.concatenate([R @ at, R @ theta])[: len(values)]
+            assert energy == pytest.approx(np.dot(values, both_moves**2))
 
 
 def test_beams_take_both_moduli(tmp_path):

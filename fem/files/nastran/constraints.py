@@ -258,29 +258,67 @@ def _rbar(c: Connections, card: Card) -> Iterator[Made]:
 
 
 def _bush(c: Connections, card: Card) -> Iterator[Made]:
-    """CBUSH with PBUSH: six springs between nodes at one place, in the axes of a coordinate system."""
+    """CBUSH with PBUSH: six springs between two nodes, or a node and the ground, at a point between them to which both
+    have rigid arms."""
     made = c.bushes.get(card.whole(2, card.whole(1)))
     if made is None or made.text_at(2).upper() != "K":
         raise MeshError("the deck has no PBUSH with stiffnesses K for it")
     if any(text.replace(".", "").strip("0") for text in made.fields[8:]):
         raise MeshError("damping or masses of a bushing")
+    if any(card.fields[9:]):
+        raise MeshError("a bushing with an offset")
     nodes = [c.node(card.whole(k)) for k in (3, 4) if card.text_at(k)]
     x = np.array([c.points[n] for n in nodes])
-    if np.ptp(x, axis=0).max() > SAME * np.ptp(c.points, axis=0).max() or not card.text_at(8):
-        raise MeshError("a bushing whose nodes are apart, or without a coordinate system (CID)")
-    if any(card.fields[8:]):
-        raise MeshError("a bushing with an offset")
-    axes = c.systems.axes_at(card.whole(8), x[0], card.place)
+    stiffness = [made.real(3 + k, 0.0) for k in range(6)]
+    along = card.real(9, 0.5)
+    place = x[0] if len(x) == 1 else (1 - along) * x[0] + along * x[1]
+    axes = _axes_of_bush(c, card, x, place, [k for k in range(6) if stiffness[k]])
+    size = np.ptp(c.points, axis=0).max()
     for k in range(6):
-        stiffness = made.real(3 + k, 0.0)
-        if stiffness:
-            order = np.flatnonzero(np.abs(axes[k % 3]) > 1e-15)
-            if k >= 3 and any(n not in c.turning for n in nodes):
-                raise MeshError("a rotational stiffness at nodes without rotations")
-            ends = list(zip(nodes, (1.0, -1.0), strict=False))
-            row = np.array([n for n, _ in ends for _ in order])
-            values = np.concatenate([sign * axes[k % 3][order] for _, sign in ends])
-            yield NodeSpring(row, np.tile(k // 3 * 3 + order, len(ends)), values, stiffness)
+        if not stiffness[k]:
+            continue
+        e = axes[k % 3]
+        rows: list[int] = []
+        dofs: list[int] = []
+        values: list[float] = []
+        for n, sign in zip(nodes, (1.0, -1.0), strict=False):
+            arm = place - c.points[n]
+            parts = [(0, e), (3, np.cross(arm, e))] if k < 3 else [(3, e)]
+            for first, v in parts:
+                small = 1e-12 if first == 0 or k >= 3 else SAME * size
+                if first == 3 and np.abs(v).max() > small and n not in c.turning:
+                    raise MeshError("a bushing that turns nodes without rotations")
+                for j in np.flatnonzero(np.abs(v) > small):
+                    rows.append(n)
+                    dofs.append(first + int(j))
+                    values.append(sign * float(v[j]))
+        yield NodeSpring(np.array(rows), np.array(dofs), np.array(values), stiffness[k])
+
+
+def _axes_of_bush(c: Connections, card: Card, x: np.ndarray, place: np.ndarray, used: list[int]) -> np.ndarray:
+    """The axes, in rows, of a bushing: those of its coordinate system, or its line with a vector or node; along the
+    line only where nothing else is stiff."""
+    if card.text_at(8):
+        return c.systems.axes_at(card.whole(8), x[0], card.place)
+    size = np.ptp(c.points, axis=0).max()
+    if len(x) < 2 or not np.linalg.norm(x[1] - x[0]) > SAME * size:
+        raise MeshError("a bushing at one place, or to the ground, without a coordinate system (CID)")
+    first = (x[1] - x[0]) / np.linalg.norm(x[1] - x[0])
+    text, n = card.text_at(5), c.node(card.whole(3))
+    if text.isdigit() and not card.text_at(6) and not card.text_at(7):
+        v = c.points[c.node(int(text))] - x[0]
+    elif any(card.text_at(k) for k in (5, 6, 7)):
+        v = np.array([card.real(k, 0.0) for k in (5, 6, 7)])
+        v = v @ c.axes[n] if n in c.axes else v
+    elif {k % 3 for k in used} == {0}:
+        v = np.eye(3)[int(np.argmin(np.abs(first)))]
+    else:
+        raise MeshError("a bushing that is stiff across its line, without a vector or a coordinate system")
+    z = np.cross(first, v)
+    if not np.linalg.norm(z) > 1e-6 * np.linalg.norm(v):
+        raise MeshError("a bushing whose vector is along its line")
+    z /= np.linalg.norm(z)
+    return np.stack([first, np.cross(z, first), z])
 
 
 _READERS: dict[str, Callable[[Connections, Card], Iterator[Made]]] = {

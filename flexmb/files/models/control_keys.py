@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from fem.errors import unknown_name
+from fem.user_files import quotes_inside
 from flexmb import controllers
-from flexmb.errors import LawError
+from flexmb.errors import LawError, TableError
 from flexmb.files.models.key_types import Keys, Name, NotNegative, Positive, refusal, sort_of
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.mechanism.control.law import BoundController, ControlLaw
@@ -24,14 +25,21 @@ class _LawKeys(Keys):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
+        if self.in_file:
+            return self
         try:
-            self.bound()
+            self.bound(Path())
         except LawError as error:
             raise refusal(str(error).rstrip(".")) from None
         return self
 
-    def bound(self) -> BoundController:
-        """The law with its parameters."""
+    @property
+    def in_file(self) -> bool:
+        """Whether a file beside the model file has numbers of the law."""
+        return False
+
+    def bound(self, folder: Path) -> BoundController:
+        """The law with its parameters; files are relative to `folder`."""
         make = getattr(controllers, self.kind.replace("-", "_"))
         made: BoundController = make(**self.model_dump(exclude={"kind"}, exclude_none=True))
         return made
@@ -53,7 +61,7 @@ class PidKeys(_LawKeys):
     sample_time: Positive | None = None
     initial: float = 0.0
 
-    def bound(self) -> BoundController:
+    def bound(self, folder: Path) -> BoundController:
         given: dict[str, Any] = self.model_dump(exclude={"kind"}, exclude_none=True)
         return controllers.pid(**given | {"anti_windup": None if self.anti_windup == "none" else self.anti_windup})
 
@@ -75,7 +83,7 @@ class LinearKeys(_LawKeys):
     lower: float | None = None
     upper: float | None = None
 
-    def bound(self) -> BoundController:
+    def bound(self, folder: Path) -> BoundController:
         matrices, fraction = (self.A, self.B, self.C, self.D), (self.numerator, self.denominator)
         given = [all(x is not None for x in parts) for parts in (matrices, fraction)]
         if sum(given) != 1 or any(x is not None for x in (fraction if given[0] else matrices)):
@@ -102,13 +110,40 @@ class StateFeedbackKeys(_LawKeys):
 
 
 class CurveKeys(_LawKeys):
-    """A command by a curve."""
+    """A command by a curve, whose points are given in the model file or in a text file beside it."""
 
     kind: Literal["curve"]
-    x: list[float]
-    y: list[float]
+    x: list[float] | None = None
+    y: list[float] | None = None
+    csv: str | None = None
+    columns: Annotated[list[int | str], Field(min_length=2, max_length=2)] | None = None
+    scale: float | None = None
     period: Positive | None = None
     sample_time: Positive | None = None
+
+    @property
+    def in_file(self) -> bool:
+        """Whether the points are in a file."""
+        return self.csv is not None and self.x is None and self.y is None
+
+    def bound(self, folder: Path) -> BoundController:
+        """The curve. Raises `TableError` when its file cannot be read or has no function."""
+        if not self.in_file:
+            if self.x is None or self.y is None or self.csv is not None:
+                raise LawError("A curve needs either x and y, or csv = (a file with columns of x and y).")
+            if self.columns is not None or self.scale is not None:
+                raise LawError("columns and scale are those of a csv file; none is given.")
+            return controllers.curve(self.x, self.y, period=self.period, sample_time=self.sample_time)
+        first, second = self.columns or (0, 1)
+        path = folder / (self.csv or "")
+        with quotes_inside(path, folder, TableError):
+            return controllers.curve_from_csv(
+                path,
+                columns=(first, second),
+                period=self.period,
+                scale=1.0 if self.scale is None else self.scale,
+                sample_time=self.sample_time,
+            )
 
 
 class GainScheduleKeys(_LawKeys):
@@ -163,16 +198,18 @@ class ControllerKeys(Keys):
     def _sound_law(self) -> Self:
         if not isinstance(self.law, str) and (self.parameters or self.initial or self.sample_time is not None):
             raise refusal("parameters, initial and sample_time are those of a registered law; give them in its table")
+        if not isinstance(self.law, str) and self.law.in_file:
+            return self
         try:
-            self.bound()
+            self.bound(Path())
         except LawError as error:
             raise refusal(str(error).rstrip(".")) from None
         return self
 
-    def bound(self) -> BoundController:
-        """The law with its parameters."""
+    def bound(self, folder: Path) -> BoundController:
+        """The law with its parameters; files are relative to `folder`."""
         if not isinstance(self.law, str):
-            return self.law.bound()
+            return self.law.bound(folder)
         law: ControlLaw = LAWS[self.law]
         return law(initial=self.initial, sample_time=self.sample_time, **self.parameters)
 

@@ -451,7 +451,7 @@ def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
 
 
 def _add_controller(site: _Site, keys: schema.ControllerKeys) -> None:
-    site.system.controller(keys.name, keys.bound(), inputs=keys.sources(site.folder), outputs=keys.outputs)
+    site.system.controller(keys.name, keys.bound(site.folder), inputs=keys.sources(site.folder), outputs=keys.outputs)
 
 
 # events ---------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from model_files import model_of
 
 import flexmb
 from flexmb.errors import ModelFileError
@@ -103,3 +104,42 @@ def test_a_file_keeps_the_commands_of_a_function_of_the_user(tmp_path):
     assert np.allclose(loaded.effort("c.torque"), -3.0 * result.coordinate("pivot"), rtol=1e-12, atol=1e-15)
     with pytest.raises(flexmb.LawError, match="is not in the file"):
         flexmb.simulate(loaded.mechanism, 0.1, step=0.003)
+
+
+def test_a_curve_comes_from_a_file(tmp_path):
+    """A periodic force of gas over the crank angle, with a header and units; faults by line."""
+    text = """
+[simulation]
+duration = 1.0
+step = 2e-3
+[bodies.crank]
+kind = "rigid"
+mass = 1.0
+inertia = [1, 1, 0.02]
+[[joints]]
+name = "shaft"
+kind = "revolute"
+a = "ground"
+b = "crank"
+axis = [0, 0, 1]
+at = [0, 0, 0]
+speed = 20.0
+[[controllers]]
+name = "gas"
+law = { kind = "curve", csv = "gas.csv", columns = ["angle", "torque"], period = 12.566370614359172, scale = 2.0 }
+inputs = { input = "coordinate:shaft" }
+outputs = { command = "effort:shaft" }
+"""
+    rows = "0;9;0\n1,0;9;0,8\n2,5;9;0,2\n6,0;9;-0,15\n9,5;9;-0,05\n11,5;9;-0,1\n"
+    (tmp_path / "gas.csv").write_text("angle [rad];pressure [bar];torque [N m]\n" + rows)
+    system = model_of(tmp_path, text).system
+    result = flexmb.simulate(system, 1.0, step=2e-3)
+    expected = flexmb.controllers.curve([0, 1, 2.5, 6, 9.5, 11.5], [0, 1.6, 0.4, -0.3, -0.1, -0.2], period=4 * np.pi)
+    assert system.build().controllers[0].parameters == pytest.approx(expected.parameters)
+    assert result.effort("gas.command").max() == pytest.approx(1.6, rel=1e-2)
+    assert result.coordinate("shaft")[-1] > 4 * np.pi
+    with pytest.raises(ModelFileError, match="either x and y, or csv"):
+        model_of(tmp_path, text, 'csv = "gas.csv"', "x = [0, 1]")
+    (tmp_path / "gas.csv").write_text("angle;pressure;torque\n0;9;0\n0;9;0,8\n")
+    with pytest.raises(ModelFileError, match=r"gas\.csv, line 3: expected increasing numbers x"):
+        model_of(tmp_path, text)

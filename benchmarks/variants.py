@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from contextlib import suppress
 from statistics import median
 from threading import Event, Thread
 from typing import Any
@@ -64,9 +65,11 @@ def main() -> None:
 
     def look() -> None:
         while not done.wait(0.05):
-            own = process.memory_full_info().uss
-            children = process.children(recursive=True)
-            peak[0] = max(peak[0], own + sum(child.memory_full_info().uss for child in children if child.is_running()))
+            used = process.memory_full_info().uss
+            for child in process.children(recursive=True):
+                with suppress(psutil.Error):  # it has ended meanwhile
+                    used += child.memory_full_info().uss
+            peak[0] = max(peak[0], used)
 
     connecting_rod()
     watch = Thread(target=look, daemon=True)

@@ -77,7 +77,8 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
                 f"Step {step.number} ({step.source.label}) of {model.name!r} asks for {step.modes} natural "
                 "frequencies. Write their number in the data line of *FREQUENCY."
             )
-        found = _frequencies(K[free][:, free], held.M[free][:, free], step.modes)
+        what = f"Step {step.number} ({step.source.label}) of {model.name!r}"
+        found = _frequencies(K[free][:, free], held.M[free][:, free], step.modes, what)
         return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), found, step)
     f = _forces(held, step)
     q = np.zeros(held.ndof)
@@ -100,7 +101,8 @@ def _cyclic(model: Model, step: Step, before: StepResult | None) -> StepResult:
     held, found = tuple(s.equation for s in step.supports), []
     for diameter in range(step.diameters[0], step.diameters[1] + 1):
         K, M = two_sectors(model, step.cyclic, diameter, held, model.elements.mesh.bare_nodes)
-        found.append(_frequencies(K, M, step.modes))
+        what = f"Step {step.number} ({step.source.label}) of {model.name!r}"
+        found.append(_frequencies(K, M, step.modes, what))
     return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), np.concatenate(found), step)
 
 
@@ -194,8 +196,8 @@ def free_motions(model: Model, step: Step) -> Float[np.ndarray, "n 3 k"]:
     return np.asarray(np.linalg.qr(u)[0]).reshape(len(model.points), 3, -1)
 
 
-def _frequencies(K: sp.csr_matrix, M: sp.csr_matrix, count: int) -> np.ndarray:
-    """The lowest natural frequencies."""
+def _frequencies(K: sp.csr_matrix, M: sp.csr_matrix, count: int, what: str) -> np.ndarray:
+    """The lowest natural frequencies. Raises `FactorisationError` when neither matrix is positive."""
     count = min(count, K.shape[0])
     shift = 1e-9 * float(K.diagonal().max() / M.diagonal().max())
     if K.shape[0] <= DENSE or count > K.shape[0] // 3:
@@ -204,7 +206,13 @@ def _frequencies(K: sp.csr_matrix, M: sp.csr_matrix, count: int) -> np.ndarray:
             inverse = sl.eigh(M.toarray(), (K + shift * M).toarray(), eigvals_only=True, subset_by_index=last)
             values = np.sort(1 / inverse - shift)
         except np.linalg.LinAlgError:  # K is not positive: the part has buckled
-            values = sl.eigh(K.toarray(), M.toarray(), eigvals_only=True, subset_by_index=(0, count - 1))
+            try:
+                values = sl.eigh(K.toarray(), M.toarray(), eigvals_only=True, subset_by_index=(0, count - 1))
+            except np.linalg.LinAlgError:
+                raise FactorisationError(
+                    f"{what}: the part has no natural frequencies, because some of its motions have neither stiffness "
+                    "nor mass, or less than none. Look at its sections, springs, masses and loads."
+                ) from None
     else:
         values = np.sort(sla.eigsh(K.tocsc(), count, M.tocsc(), sigma=-shift, return_eigenvectors=False))
     return np.asarray(np.sign(values) * np.sqrt(np.abs(values)) / (2 * np.pi))

@@ -46,6 +46,8 @@ _BRICK = {
     "hexahedron": (tuple(range(8)), tuple(range(8, 20))),
 }
 _QUADRATIC = {"tetra": "tetra10", "pyramid": "pyramid13", "wedge": "wedge15", "hexahedron": "hexahedron20"}
+FIELDS = 1000
+"""Fields in a line of a block, at most; archives have up to thirty."""
 _FORMAT = re.compile(r"(\d*)([ieg])(\d+)", re.IGNORECASE)
 
 
@@ -157,6 +159,8 @@ def _widths(text: str) -> list[int]:
     found = [(int(count or "1"), int(width)) for count, _, width in _FORMAT.findall(text)]
     if not found:
         raise ValueError(f"{text.strip()!r} is no format")
+    if sum(count for count, _ in found) > FIELDS:
+        raise ValueError(f"the format {text.strip()!r} has more than {FIELDS} fields in a line")
     return [width for count, width in found for _ in range(count)]
 
 

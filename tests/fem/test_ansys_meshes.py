@@ -107,3 +107,10 @@ def test_what_is_not_read_is_named(tmp_path):
     mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [brick], more=hot))
     with pytest.raises(fem.MaterialError, match="constants that depend on temperature"):
         fem.Model(mesh)
+
+
+def test_a_format_of_a_billion_fields_is_refused(tmp_path):
+    path = archive(tmp_path, {1: 185}, [(1, (1, 2, 3, 4, 5, 6, 7, 8))])
+    path.write_text(path.read_text().replace(POINTS, "(999999999i9,6e21.13e3)"))
+    with pytest.raises(MeshError, match=r"part.cdb, line \d+: .*more than 1000 fields in a line"):
+        fem.read_mesh(path)

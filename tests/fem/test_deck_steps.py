@@ -5,9 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import fem
-from fem.errors import MeshError, MeshWarning
+from fem.analysis.steps import _frequencies
+from fem.errors import FactorisationError, MeshError, MeshWarning
 
 L, B, H, E, RHO = 8.0, 1.0, 1.5, 210000.0, 7.8e-9
 MATERIAL = "*MATERIAL, NAME=M\n*ELASTIC\n210000., {nu}\n*DENSITY\n7.8e-9\n*EXPANSION\n1e-5\n"
@@ -323,3 +325,10 @@ def test_a_perturbation_sees_the_stretched_part(tmp_path):
     assert axial(h * E) / base == pytest.approx((1 + h) ** 2 + h, rel=1e-9)
     spun = axial(0.0, f"*DLOAD\nEALL, CENTRIF, {speed2}, 0., 0., 0., 0., 0., 1.\n")
     assert (base - spun) * (2 * np.pi) ** 2 == pytest.approx(speed2, rel=1e-9)
+
+
+def test_motions_without_stiffness_and_mass_have_no_frequency():
+    """Neither of the two matrices can be factorised: K is not positive, and M is singular."""
+    K, M = sp.diags([1.0, -1.0]).tocsr(), sp.diags([1.0, 0.0]).tocsr()
+    with pytest.raises(FactorisationError, match="Step 1 of 'part': the part has no natural frequencies"):
+        _frequencies(K, M, 1, "Step 1 of 'part'")

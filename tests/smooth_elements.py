@@ -4,6 +4,7 @@ import numpy as np
 
 import flexmb
 from flexmb import forces
+from flexmb.contact import Plane, Socket, Sphere, power_law
 from flexmb.forces import gap_spring, preloaded_spring
 
 ORIGIN = (0, 0, 0)
@@ -213,6 +214,28 @@ def _cam(p):
     return system
 
 
+def _contact(p):
+    """A ball that is pressed to a plane, slides and begins to roll."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    body = flexmb.rigid_body("body", mass=1.0, inertia=np.diag([0.004, 0.005, 0.006]))
+    body = system.add(body, position=(0, 0, 0.097), velocity=(0.5, 0.1, 0.05), angular_velocity=(0.2, 0.1, 0.3))
+    law = power_law(1e4 * p, restitution=0.5, speed=1.0)
+    ground, ball = Plane().on(system.ground.at(ORIGIN)), Sphere(0.1).on(body.at(ORIGIN))
+    system.contact("contact", ground, ball, law=law, friction=0.3, static_friction=0.35, slip_speed=0.2)
+    return system
+
+
+def _socket(p):
+    """A ball in a socket, whose normal turns."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    body = flexmb.rigid_body("body", mass=1.0, inertia=np.diag([0.004, 0.005, 0.006]))
+    body = system.add(body, position=(0.01, 0, -0.021), velocity=(0.1, 0.2, 0), angular_velocity=(3, 2, 1))
+    law = power_law(1e4 * p, restitution=0.5, speed=1.0)
+    socket, ball = Socket(0.12).on(system.ground.at(ORIGIN)), Sphere(0.1).on(body.at(ORIGIN))
+    system.contact("contact", socket, ball, law=law, friction=0.3, slip_speed=0.2)
+    return system
+
+
 SMOOTH = {
     "spring": lambda p: _spring(p, stiffness=200.0 * p, damping=2.0),
     "expression": lambda p: _spring(p, law=flexmb.expression("-k*x - 900*x**3 - 2*xdot", k=150.0 * p)),
@@ -245,5 +268,7 @@ SMOOTH = {
     "controller": _controlled,
     "regularised friction": _friction,
     "curve": _cam,
+    "contact": _contact,
+    "contact in a socket": _socket,
 }  # fmt: skip
 """Mechanisms by what they contain."""

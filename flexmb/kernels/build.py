@@ -300,8 +300,10 @@ def main(folder: Path) -> None:
     sys.modules["flexmb"] = package
     lower_only()
     gc.disable()  # a third of the time of the lowering goes into collections that find nothing
-    from flexmb.kernels import calls
     from flexmb.kernels.base.library import sources_digest
+
+    digest = sources_digest()
+    from flexmb.kernels import calls
     from flexmb.kernels.base.pointed import record_type
 
     signatures = Signatures(calls.RECORDS, calls.VALUES, record_type)
@@ -314,7 +316,8 @@ def main(folder: Path) -> None:
         objects = list(pool.map(emit, repeat(code), repeat(names), processors, suffixes))
     for suffix, made in zip(suffixes, objects, strict=True):
         (folder / f"kernels{suffix}.o").write_bytes(made)
-    digest = sources_digest()
+    if sources_digest() != digest:
+        raise SystemExit("The sources of the kernels changed while they were compiled: build the library again.")
     (folder / "table.h").write_text(
         header(rows, calls.UNLOCKED, signatures.layouts, processors, digest), encoding="utf-8"
     )

@@ -12,6 +12,8 @@ REST_OF_MOTION = 1e-2
 
 A body in steady rotation exchanges no energy at all.
 """
+GIVEN = 1e-9
+"""Energy given by impacts, relative to the energy exchanged, above which the ledger says so."""
 
 
 @shown
@@ -82,6 +84,14 @@ class Ledger:
         strain = float(self.elastic.max())
         return float(np.abs(self.residual).max()) / strain if strain > 0 else 0.0
 
+    @property
+    def impact_gain(self) -> float:
+        """The energy that impacts gave: the sum of the falls of `impacts` between stored times.
+
+        Newton's law with friction may give energy; other laws of impact do not.
+        """
+        return float(-np.minimum(np.diff(self.impacts), 0.0).sum())
+
     def __str__(self) -> str:
         rows = [
             ("kinetic energy", self.kinetic),
@@ -105,6 +115,8 @@ class Ledger:
             lines.append(f"largest |residual| / energy exchanged:         {self.imbalance:.2e}")
         else:
             lines.append("no motion")
+        if self.impact_gain > GIVEN * self.exchange:
+            lines.append(f"impacts under Newton's law with friction gave:  {self.impact_gain:.2e}")
         if self.elastic.max() > 0:
             strain = strain_verdict(self.strain_ratio)
             lines.append(f"largest |residual| / largest strain energy:   {self.strain_ratio:.2e}  ({strain})")

@@ -1,7 +1,9 @@
 """The cone problem: the laws of contact and friction themselves, problems with solutions in closed form, and Siconos."""
 
 import json
+import os
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -221,3 +223,72 @@ def test_siconos_finds_the_same_velocities():
     for one, answer in zip(asked, json.loads(ran.stdout[ran.stdout.index("[") :]), strict=True):
         found = solve_contacts(one["W"], one["b"], [Coulomb(mu) for mu in one["mu"]])
         np.testing.assert_allclose(found.velocities, answer, atol=1e-8 * np.abs(one["b"]).max())
+
+
+def published(path):
+    """Response, free velocities and coefficients of a local problem of Siconos' collection (`*.dat`): a dense matrix by
+    columns, or blocks by rows."""
+    words = iter(path.read_text(errors="replace").split())
+
+    def numbers(count, kind=int):
+        return np.array([next(words) for _ in range(count)], dtype=kind)
+
+    rows, contacts, storage, n, _ = numbers(5)
+    if storage == 0:
+        W = numbers(numbers(2).prod(), float).reshape(n, n).T
+    else:
+        assert storage == 1
+        _, down, across = numbers(3)
+        places = [np.concatenate([[0], numbers(count)]) for count in (down, across)]
+        counts = numbers(2)
+        starts, columns = (numbers(count) for count in counts)
+        W = np.zeros((n, n))
+        for i in range(len(starts) - 1):
+            for j in columns[starts[i] : starts[i + 1]]:
+                numbers(1)
+                a, b = (slice(place[k], place[k + 1]) for place, k in zip(places, (i, j), strict=True))
+                W[a, b] = numbers((a.stop - a.start) * (b.stop - b.start), float).reshape(b.stop - b.start, -1).T
+    b = numbers(n, float)
+    return int(rows), 0.5 * (W + W.T), b, numbers(contacts, float)
+
+
+def natural_map(W, b, friction, rows, impulses):
+    """The residual of the projection of impulses minus velocities on the cones, relative to the free velocities."""
+    size = np.trace(W) / len(W)
+    r, u = impulses * size, W @ impulses + b
+    left = []
+    for i, mu in enumerate(friction):
+        own = slice(rows * i, rows * i + rows)
+        x = r[own] - u[own]
+        x[0] -= mu * np.linalg.norm(u[own][1:])
+        across = np.linalg.norm(x[1:])
+        if mu * across <= -x[0]:
+            x[:] = 0.0
+        elif across > mu * x[0]:
+            x[0] = (x[0] + mu * across) / (1 + mu**2)
+            x[1:] *= mu * x[0] / across
+        left.append(r[own] - x)
+    return np.linalg.norm(np.concatenate(left)) / np.linalg.norm(b)
+
+
+@pytest.mark.foreign
+@pytest.mark.long
+def test_published_problems_have_a_natural_map_of_round_off():
+    """The folder `numerics/src/FrictionContact/test/data` of the sources of Siconos, named by the environment variable
+    FLEXMB_CONE_PROBLEMS: some thirty problems with up to 225 contacts, such as Rover, Confeti, Capsules and BoxesStack."""
+    if not (folder := os.environ.get("FLEXMB_CONE_PROBLEMS")):
+        pytest.skip("needs FLEXMB_CONE_PROBLEMS, a folder with the problems of Siconos")
+    names = ("Rover*", "Confeti-ex03*", "Confeti-ex13-4*", "FC3D_Example1*", "FC2D_Slider*", "NESpheres_10_1*")
+    names += (
+        "FrictionContactProblem000*",
+        "FrictionContactProblem003*",
+        "OneObject*",
+        "BoxesStack1*",
+        "Capsules-i101*",
+    )
+    paths = sorted({path for name in names for path in Path(folder).glob(name) if path.suffix == ".dat"})
+    assert len(paths) > 20
+    for path in paths:
+        rows, W, b, friction = published(path)
+        found = solve_contacts(W, b, [Coulomb(float(mu), rows) for mu in friction])
+        assert natural_map(W, b, friction, rows, found.impulses) < 1e-8, path.name

@@ -99,6 +99,9 @@ def test_couplings_carry_a_reference_node(tmp_path):
     _, _, u = null_motions(kinematic)
     np.testing.assert_allclose(u(103, 1), u(900, 1) - u(900, 5) - (-0.5) * u(900, 3), atol=1e-14)
     assert kinematic.constraints[0].source.startswith("COUPLING, line")
+    for dofs, wrong in (("1, 2000000000", "2000000000"), ("0, 3", "0")):  # a range to be refused before it is made
+        with pytest.raises((MeshError, MeshWarning), match=f"dof {wrong} is no translation or rotation"):
+            fem.Model(read(tmp_path, POINT + coupling.replace("1, 6", dofs)))
 
 
 def test_couplings_turn_with_orientations(tmp_path):

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import tomllib
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from io import BytesIO
@@ -183,20 +183,32 @@ def _meshed(path: Path) -> None:
     fem.check_mesh(fem.read_mesh(path))
 
 
+@contextlib.contextmanager
+def _objects_named() -> Iterator[None]:
+    """Within a `with`, errors are about objects of a model, such as a material, and need not name its file."""
+    try:
+        yield
+    except FlexmbError as error:
+        if len(str(error)) < 20:
+            raise UnnamedError(str(error)) from error
+
+
 def _assembled(path: Path) -> None:
     """Read a deck and make the matrices of its part, with the sections, constraints and masses of the deck."""
     read = fem.read_mesh(path)
     fem.check_mesh(read)
-    part = fem.Model(read)
-    part.K, part.M  # noqa: B018
+    with _objects_named():
+        part = fem.Model(read)
+        part.K, part.M  # noqa: B018
 
 
 def _solved(path: Path) -> None:
     """Solve the analysis steps of a deck."""
     part, steps = fem.read_steps(path)
-    model, before = fem.Model(part), None
-    for step in steps:
-        before = fem.solve_step(model, step, before)
+    with _objects_named():
+        model, before = fem.Model(part), None
+        for step in steps:
+            before = fem.solve_step(model, step, before)
 
 
 def _brick(path: Path, binary: bool) -> None:
@@ -453,12 +465,9 @@ def _moved(path: Path) -> None:
     model = load_model(path)
     step = model.options.get("step")
     duration = min(model.duration, 20 * step) if step else min(model.duration, 1e-3)
-    try:
+    with _objects_named():
         model.mechanism()
         flexmb.simulate(model.system, duration, **model.options)
-    except FlexmbError as error:  # names objects of the model
-        if len(str(error)) < 20:
-            raise UnnamedError(str(error)) from error
 
 
 TARGETS: dict[str, Target | Callable[[np.random.Generator, Path], None]] = {

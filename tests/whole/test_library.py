@@ -103,7 +103,7 @@ np.savez(sys.argv[1], *found)
 def test_results_are_those_of_numba(tmp_path):
     """Up to round-off, because two compilers may order sums in two ways; reactions amplify it by the square of the step."""
     for name in ("numba", "library"):
-        in_a_process("-c", SWING, str(tmp_path / f"{name}.npz"), FLEXMB_KERNELS=name)
+        in_a_process("-c", SWING, str(tmp_path / f"{name}.npz"), timeout=900, FLEXMB_KERNELS=name)
     ours, theirs = (np.load(tmp_path / f"{name}.npz") for name in ("library", "numba"))
     for name in ours.files:
         scale = np.abs(theirs[name]).max()

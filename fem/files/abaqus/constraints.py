@@ -189,11 +189,10 @@ class Constraints:
             if len(entries) > 1 and entries[1].upper() in NAMED_SUPPORTS:
                 dofs = [d + 1 for d in NAMED_SUPPORTS[entries[1].upper()]]
             else:
-                first = int(entries[1])
-                dofs = list(range(first, (int(entries[2]) if entries[2:] and entries[2] else first) + 1))
+                dofs = _dofs([f for f in entries[1:3] if f])
+            if not dofs:
+                raise MeshError(f"no dof in {', '.join(entries)!r}")
             value = number(entries[3]) if len(entries) > 3 and entries[3] else 0.0
-            if max(dofs) > 6 or min(dofs) < 1:
-                raise MeshError(f"dof {max(dofs)} is no translation or rotation")
             for node in self.nodes(entries[0]):
                 turns = node in self.turning or node in self._rotation_nodes
                 yield from ((node, dof, value) for dof in dofs if dof <= 3 or turns)
@@ -309,6 +308,15 @@ def _rigid_body(c: Constraints, s: Statement) -> Iterator[Constraint]:
         yield RigidLink(np.array(sorted(pinned - {reference})), reference, components=(0, 1, 2))
 
 
+def _dofs(ends: Sequence[str]) -> list[int]:
+    """The dofs (1 to 6) from the first to the last of `ends`; none without ends."""
+    numbers = [int(end) for end in ends]
+    for dof in numbers:
+        if not 1 <= dof <= 6:
+            raise MeshError(f"dof {dof} is no translation or rotation")
+    return list(range(numbers[0], numbers[-1] + 1)) if numbers else []
+
+
 def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*COUPLING` with `*KINEMATIC` or `*DISTRIBUTING`."""
     if not s.kind:
@@ -320,8 +328,7 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
         raise MeshError("its option INFLUENCE RADIUS is not supported")
     dofs: set[int] = set()
     for _, row in s.rows:
-        ends = [int(f) for f in fields(row)[:2] if f]
-        dofs |= set(range(ends[0], ends[-1] + 1)) if ends else set()
+        dofs |= set(_dofs([f for f in fields(row)[:2] if f]))
     components = tuple(sorted(d - 1 for d in dofs)) or (0, 1, 2, 3, 4, 5)
     whole = {0, 1, 2} <= set(components)
     if s.kind == "DISTRIBUTING":

@@ -59,6 +59,7 @@ ROOMS = (
     "flexmb.errors",
     "flexmb.version",
     "flexmb.units",
+    "flexmb.differences",
     "flexmb.numba_cache",
     "flexmb.kernels.base",
     "flexmb.kernels.contact",

@@ -100,6 +100,7 @@ ROOMS = (
     "flexmb.cli.parts",
     "flexmb.cli.motion",
     "flexmb.cli.analyses",
+    "flexmb.__main__",
 )
 """From the ground up."""
 EDGE = ROOMS[ROOMS.index("flexmb.files.storage") :]

@@ -136,8 +136,8 @@ def mesh(
 
     - `scale`: factor of the coordinates: 0.001 takes millimetres to metres.
     - `smooth`: the number of parts of each edge, at most 64. With more than one, the triangles become curved patches
-      through the corners of the mesh, each divided into `smooth`^2 flat ones, so that a sphere rolls over a coarse mesh
-      of a curved surface as over the surface.
+      through the corners of the mesh, each divided into flat ones (the square of `smooth`): the edges that a sphere
+      feels when it rolls over a coarse mesh of a curved surface become blunter by this number.
     - `sharp` (rad): the angle between two triangles above which the edge between them stays an edge.
 
     Raises `MeshError` as `TriangleMesh`, also for the smooth surface, when the source has no surface, and when `smooth`

@@ -59,6 +59,7 @@ ROOMS = (
     "flexmb.errors",
     "flexmb.version",
     "flexmb.units",
+    "flexmb.differences",
     "flexmb.numba_cache",
     "flexmb.kernels.base",
     "flexmb.kernels.contact",
@@ -99,6 +100,7 @@ ROOMS = (
     "flexmb.cli.parts",
     "flexmb.cli.motion",
     "flexmb.cli.analyses",
+    "flexmb.__main__",
 )
 """From the ground up."""
 EDGE = ROOMS[ROOMS.index("flexmb.files.storage") :]

@@ -86,7 +86,7 @@ def main() -> None:
     """Run the command line; an error caused by the user's input is printed as a paragraph, with exit code 2."""
     os.environ.setdefault("MPLBACKEND", "Agg")  # plots go to files
     try:
-        app()
+        app(prog_name="flexmb")  # also for `python -m flexmb`
     except Exception as error:
         from fem.errors import FlexmbError  # imported here to keep --help fast
 

@@ -52,6 +52,8 @@ are far apart (`flexmb.equations.projection.on_saddle`)."""
 SLIDING, SETTLED = 50, 1e-14
 """Iterations for the reactions of sliding joints, and the change of their friction, relative to the largest, at the
 end."""
+COLLAPSED = 1e-9
+"""Size of a step, relative to the time since the beginning, below which variable steps have become too small."""
 
 
 @dataclass
@@ -115,6 +117,12 @@ class Equations:
         see(flat, self.kinematics, self.workspace, element, seen)
         states = self.states[flat.element_state[element] : flat.element_state[element + 1]]
         return force.call.over(times, seen, states, np.array(force.numbers))
+
+    def forget_failures(self) -> None:
+        """Clear the failures of laws that were evaluated on trial, before a run; interruptions are raised."""
+        require_sound(self.mechanism.calls)
+        for law in self.mechanism.calls:
+            law.forget()
 
     def expect(self, displacement: np.ndarray | None = None, since: np.ndarray | None = None) -> None:
         """Predict the angles of the next evaluation: those of the last step, or `since` (na,), changed by a
@@ -370,9 +378,15 @@ class Equations:
             "and stiffness."
         )
 
-    def diverged(self, t: float, h: float, w: np.ndarray) -> FlexmbError:
-        """The error to raise when the iteration of a step fails, or the error of the user's law that caused the
-        failure."""
+    def diverged(
+        self, t: float, h: float, w: np.ndarray, *, q: np.ndarray | None = None, states: np.ndarray | None = None
+    ) -> FlexmbError:
+        """The error to raise when the iteration of a step of `h` from `t` fails, or the error of the user's law that
+        caused the failure.
+
+        With `q` (nq,) and `states` (nz,) at the beginning of the step, the elements whose states cause it are found
+        there; otherwise at the last evaluated state.
+        """
         require_sound(self.mechanism.calls)
         for law in self.mechanism.calls:
             if law.failure is not None:
@@ -383,6 +397,8 @@ class Equations:
                 "curve, beyond which it would have to move. Extend the curve, close it, or end the simulation before: "
                 "an event on the coordinate of another joint."
             )
+        if states is not None and q is not None and len(states):
+            h = self._follow_states(t, h, q, w, states)
         if jumping := self._unsettled():
             return ConvergenceError(
                 f"At t = {t:.6g} the states of the controllers {', '.join(map(repr, jumping))} of "
@@ -409,6 +425,27 @@ class Equations:
             "driver jumps, "
             "or the mechanism passes a singular position in which its joints lock."
         )
+
+    def _follow_states(self, t: float, h: float, q: np.ndarray, w: np.ndarray, states: np.ndarray) -> float:
+        """Look for the states at the end of a step of `h` by the implicit rule of Euler, with the motion at its
+        beginning; returns the size of the step that was evaluated last.
+
+        Wrenches and commands of elements whose states have no value there are then not numbers, whatever the method. A
+        variable step that has become too small is just short enough for the states, and longer ones are tried too.
+        """
+        none, multipliers, workspace = np.zeros(len(w)), np.zeros(self.flat.joint_rows), self.workspace
+        collapsed = h <= COLLAPSED * abs(t - self.mechanism.initial.t)
+        for size in (h, 8 * h, 64 * h) if collapsed else (h,):
+            workspace.half[0], workspace.state_base[:] = size, states
+            functions, energies = self.mechanism.function_values(t + size), np.zeros(5)
+            residual(
+                self.flat, q, w, none, multipliers, functions, self.expected, self.kinematics, workspace,
+                workspace.unbalanced, energies,
+            )  # fmt: skip
+            workspace.half[0] = 0.0
+            if self._unsettled() or self._escaping():
+                return size
+        return h
 
     def _escaping(self) -> list[str]:
         """Elements with states that were not found at the last evaluated motion, at which their wrench is therefore not

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from flexmb.differences import MEASURED, ROUNDING, measured_derivatives
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.tangent import MEASURED, ROUNDING, controlled_bodies
+from flexmb.equations.tangent import controlled_bodies
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.scales import rate_at
@@ -88,14 +89,21 @@ def usual_states(e: Equations, state: State, wdot: np.ndarray, multipliers: np.n
 
 
 def _difference(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The derivative of `at` at zero, and a bound of its error: the difference from coarser steps, and rounding."""
-    central, floor = [], np.zeros(0)
-    for h in (MEASURED, 2 * MEASURED, 4 * MEASURED):
+    """The derivative of `at` at zero, and a bound of its error."""
+    size = np.zeros(0)
+
+    def central(h: float) -> np.ndarray:
+        nonlocal size
         ahead, behind = at(h), at(-h)
-        central.append((ahead - behind) / (2 * h))
-        floor = ROUNDING * (np.abs(ahead) + np.abs(behind)) / MEASURED if h == MEASURED else floor
-    value, coarse = (4 * central[0] - central[1]) / 3, (4 * central[1] - central[2]) / 3
-    return value, np.abs(value - coarse) + floor
+        size = np.abs(ahead) + np.abs(behind) if h == MEASURED else size
+        return np.asarray((ahead - behind) / (2 * h))
+
+    return measured_derivatives(
+        central,
+        lambda: ROUNDING / MEASURED * size,
+        lambda value: ROUNDING / MEASURED * np.abs(value),
+        lambda value: np.maximum(np.abs(value), size),
+    )
 
 
 def touched(e: Equations) -> list[int]:

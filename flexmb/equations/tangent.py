@@ -5,15 +5,17 @@ Bodies that share no row and have no common neighbour are displaced together (Cu
 of sparse Jacobian matrices, 1974); a chain of any length needs three groups.
 
 Iterations use central differences. Decisions, for instance on stability, use differences of fourth order with a bound
-of the error of every entry (`measured_tangent`).
+of the error of every entry (`measured_tangent`), whose steps are halved where a law is steep.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import null_space
 
+from flexmb.differences import MEASURED, ROUNDING, measured_derivatives
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
 from flexmb.kernels.base.data import ANGLE, GROUND, TILT, CompiledModel
@@ -26,10 +28,6 @@ from flexmb.spatial.lie import skew
 DIFFERENCE = 1e-5
 """Difference step relative to the length of the mechanism, or angle. The errors of central differences by curvature and
 by rounding are then 1e-10."""
-MEASURED = 2e-4
-"""Difference step of fourth order, with errors of 1e-12 by rounding and less by curvature."""
-ROUNDING = 4e-16
-"""Relative rounding error of a force that is the sum of a few terms."""
 DEPENDENT = 1e-9
 """Singular value of the scaled joint equations, relative to the largest, below which they are taken as dependent."""
 
@@ -91,25 +89,56 @@ def measured_tangent(
 ) -> tuple[Tangent, Tangent]:
     """The tangent at a state to fourth order, and bounds of the error of each entry.
 
-    A bound is the deviation from the result of coarser differences plus the effect of rounding of the forces.
+    Where a law is steep, as that of a contact that is hardly compressed, smaller steps are taken
+    (flexmb/differences.py).
 
-    Cost: three times that of `tangent`.
+    Cost: three times that of `tangent`, and once more for each halving of the steps.
     """
-    fine, middle, coarse = (
-        tangent(e, functions, q, w, wdot, multipliers, factor * MEASURED) for factor in (1.0, 2.0, 4.0)
-    )
-    columns = sp.diags(e.flat.weight / MEASURED)
-    rate = rate_at(e.flat, w, wdot)
-    rounded = sp.diags(ROUNDING * forces(e, functions, q, w, wdot, multipliers))
-    best, bound = [], []
-    for a, b, c, by in ((fine.D, middle.D, coarse.D, 1 / rate), (fine.K, middle.K, coarse.K, 1.0)):
-        value = (4 * a - b) / 3
-        pattern = sp.csr_matrix((np.ones_like(value.data), value.indices, value.indptr), shape=value.shape)
-        floor = rounded @ pattern @ columns * by
-        best.append(value)
-        bound.append(sp.csr_matrix(abs(value - (4 * b - c) / 3) + ROUNDING * abs(value) + floor))
-    G = sp.csr_matrix((4 * fine.G - middle.G) / 3)
-    return Tangent(best[0], best[1], G), Tangent(bound[0], bound[1], ROUNDING * abs(G))
+    rate, felt = rate_at(e.flat, w, wdot), forces(e, functions, q, w, wdot, multipliers)
+
+    @cache
+    def at(step: float) -> Tangent:
+        return tangent(e, functions, q, w, wdot, multipliers, step)
+
+    def measured(of: str, per_step: np.ndarray, size: np.ndarray) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """A matrix of `Tangent` and its bounds, for columns of steps `1 / per_step` (nv,) of variables of a `size`."""
+        pattern = getattr(at(MEASURED), of)
+        rows, columns = np.repeat(np.arange(len(w)), np.diff(pattern.indptr)), pattern.indices
+        own, unit = rows == columns, felt[rows] * per_step[columns]
+
+        def filled(values: np.ndarray) -> sp.csr_matrix:
+            return sp.csr_matrix((values, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+        def noise() -> np.ndarray:
+            return np.asarray(ROUNDING / MEASURED * unit)
+
+        def shaken(values: np.ndarray) -> np.ndarray:
+            return np.asarray(ROUNDING / MEASURED * (abs(filled(values)) @ size)[rows] * per_step[columns])
+
+        def scale(values: np.ndarray) -> np.ndarray:
+            diagonal = np.zeros(len(w))
+            diagonal[rows[own]] = np.sqrt(np.abs(values[own]))
+            return np.max([np.abs(values), diagonal[rows] * diagonal[columns], unit], axis=0)
+
+        value, bound = measured_derivatives(lambda step: getattr(at(step), of).data, noise, shaken, scale)
+        return filled(value), filled(bound)
+
+    D, D_bound = measured("D", e.flat.weight / rate, np.abs(w))
+    K, K_bound = measured("K", e.flat.weight, _sizes(e, q))
+    G = sp.csr_matrix((4 * at(MEASURED).G - at(2 * MEASURED).G) / 3)
+    return Tangent(D, K, G), Tangent(D_bound, K_bound, ROUNDING * abs(G))
+
+
+def _sizes(e: Equations, q: np.ndarray) -> np.ndarray:
+    """Magnitudes (nv,) of the variables whose rounding shakes the forces: positions, turns, elastic coordinates."""
+    flat = e.flat
+    reach = max((float(np.abs(q[s : s + 3]).max()) for s in flat.q_start[:-1]), default=0.0)
+    found = np.zeros(len(flat.weight))
+    for s in flat.v_start[:-1]:
+        found[s : s + 3], found[s + 3 : s + 6] = max(reach, e.mechanism.length), 1.0
+    rates, coordinates = elastic_places(flat)
+    found[rates] = np.abs(q[coordinates])
+    return found
 
 
 def forces(

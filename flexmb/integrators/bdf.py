@@ -128,6 +128,7 @@ class BDFRun(Run):
         self._between(float(self._run.last[T]))
         if self._starter is not None:
             self._starter.prepare()
+        self.equations.forget_failures()
 
     def now(self) -> Snapshot:
         """The motion at the end of the last step."""
@@ -160,7 +161,8 @@ class BDFRun(Run):
             elif outcome == TOO_FAST:
                 raise self._too_fast(t, float(last[SIZE]))
             elif outcome == DIVERGED or (outcome == FAILED and last[FIXED]):
-                raise e.diverged(t, h or float(last[SIZE]) / 0.25, run.speeds[0])
+                h = h or float(last[SIZE]) / 0.25
+                raise e.diverged(t, h, run.speeds[0], q=run.places[0], states=run.past[0])
         require_sound(e.mechanism.calls)
         if abs(target - last[T]) <= self._pace.same:
             return self.now()

@@ -146,7 +146,7 @@ class ExplicitAbsoluteRun(Run):
         return self.equations.workspace.state_rates
 
     def _lost(self, h: float) -> FlexmbError:
-        return self.equations.diverged(self.t, h, self.v)
+        return self.equations.diverged(self.t, h, self.v, q=self.q, states=self._states)
 
     def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rates of the exponential coordinates and of the velocities (nv,), and powers (4,)."""

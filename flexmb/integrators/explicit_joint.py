@@ -72,7 +72,8 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         return q, w, pose
 
     def _lost(self, h: float) -> FlexmbError:
-        return self.equations.diverged(self.t, h, self._placed(self._still, self.v)[1])
+        q, w, _ = self._placed(self._still, self.v)
+        return self.equations.diverged(self.t, h, w, q=q, states=self._states)
 
     def _take(self, moved: np.ndarray, faster: np.ndarray) -> None:
         e = self.equations

@@ -109,6 +109,7 @@ class RadauRun(Run):
         """Compile the kernels before the integration is timed."""
         self._steps_to(self._run.last[T])
         self._between(float(self._run.last[T]))
+        self.equations.forget_failures()
 
     def now(self) -> Snapshot:
         """The motion at the end of the last step."""
@@ -138,7 +139,8 @@ class RadauRun(Run):
                 self._matrices.enlarge()
                 self._make_room()
             elif outcome == DIVERGED or (outcome == FAILED and last[FIXED]):
-                raise e.diverged(float(last[T]), h or float(last[SIZE]) / 0.4, run.w)
+                h = h or float(last[SIZE]) / 0.4
+                raise e.diverged(float(last[T]), h, run.w, q=run.q, states=run.states)
         require_sound(e.mechanism.calls)
         if abs(target - last[T]) <= self._pace.same:
             return self.now()

@@ -8,12 +8,13 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from fem.shown import shown
+from flexmb.differences import ROUNDING
 from flexmb.equations.closed_contacts import require_closed, with_closed_contacts
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
 from flexmb.equations.projection import as_sparse, mass_weighted_projection
 from flexmb.equations.stationary import require_stationary, stationary_states
-from flexmb.equations.tangent import DIFFERENCE, ROUNDING, allowed_motions, carrying, forces, measured_tangent, tangent
+from flexmb.equations.tangent import DIFFERENCE, allowed_motions, carrying, forces, measured_tangent, tangent
 from flexmb.errors import EquilibriumError
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displace
@@ -33,6 +34,9 @@ LARGEST = 0.2
 TOLERANCE = 1e-11
 LOAD_STEPS = (1, 4, 16)
 """Numbers of steps in which gravity, loads and speeds are applied; they are tried one after the other."""
+SLOW, COARSE, FINER, FINEST = 0.1, 10.0, 0.125, 1e-10
+"""The differences of the tangent are too coarse for a law where an iteration moves by less than `COARSE` of them, and
+by more than `SLOW` of the one before; they are then multiplied by `FINER`, down to `FINEST`."""
 SETTLED = 1e-9
 """Largest change of the states of force elements in the last iteration, relative to their scale."""
 STEADY = 1e-6
@@ -249,20 +253,23 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
     none, multipliers = np.zeros(nv), np.zeros(nj)
     e.residual(functions, q, none, none, multipliers)
     size = changed = np.inf
+    difference = DIFFERENCE
     for iteration in range(1, ITERATIONS + 1):
         w = _in_bodies(flat, q, world)
         stationary = stationary_states(e, functions, q, w, multipliers)
-        K, G, N = _stiffness(e, functions, q, w, multipliers)
+        K, G, N = _stiffness(e, functions, q, w, multipliers, difference)
         K = K + stationary.stiffness
         rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)
         out = e.residual(functions, q, w, none, multipliers)[0] + stationary.offset
         values = e.workspace.values[:nj].copy()
         closing = np.linalg.lstsq(G, -values, rcond=1e-10)[0] if nj else none
         held, reached = stationary.held(N, closing)
-        along, reachable = _newton_step(e, K, N @ held, -(out + K @ (closing + reached)), rounded, downhill)
+        along, reachable = _newton_step(e, K, N @ held, -(out + K @ (closing + reached)), rounded, difference, downhill)
         along = along + reached
         step = closing + along
-        size = float((np.abs(step) * flat.weight).max(initial=0.0))
+        before, size = size, float((np.abs(step) * flat.weight).max(initial=0.0))
+        if SLOW * before < size < COARSE * difference:
+            difference = max(FINER * difference, FINEST)
         step *= LARGEST / max(size, LARGEST)
         balancing, found = np.hstack([G.T, stationary.pushing]), none[:0]
         if balancing.shape[1]:
@@ -364,9 +371,11 @@ def _require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
         )
 
 
-def _stiffness(e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray) -> tuple:
+def _stiffness(
+    e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray, difference: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Stiffness (nv, nv) at constant world velocities, Jacobian of the joints (nj, nv), allowed motions (nv, nf)."""
-    t = tangent(e, functions, q, w, np.zeros_like(w), multipliers)
+    t = tangent(e, functions, q, w, np.zeros_like(w), multipliers, difference)
     e.residual(functions, q, w, np.zeros_like(w), multipliers)
     G = as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray()
     return (t.K + t.D @ carrying(e.flat, w)).toarray(), G, allowed_motions(G, e.flat.weight)
@@ -385,19 +394,26 @@ def _motions_by_stiffness(e: Equations, K: np.ndarray, N: np.ndarray) -> tuple[n
 
 
 def _newton_step(
-    e: Equations, K: np.ndarray, N: np.ndarray, force: np.ndarray, rounded: np.ndarray, downhill: bool
+    e: Equations,
+    K: np.ndarray,
+    N: np.ndarray,
+    force: np.ndarray,
+    rounded: np.ndarray,
+    difference: float,
+    downhill: bool,
 ) -> tuple[np.ndarray, float]:
     """Newton's step (nv,) within the allowed motions `N`, and the displacement that round-off leaves open.
 
-    `rounded` (nv,): round-off of the forces. Stiffnesses below their error are raised to it; a motion with such a
-    stiffness is not changed if its force is round-off. `downhill`: reverse the sign of negative stiffnesses.
+    `rounded` (nv,): round-off of the forces; `difference`: the relative steps of the differences in `K`. Stiffnesses
+    below their error are raised to it; a motion with such a stiffness is not changed if its force is round-off.
+    `downhill`: reverse the sign of negative stiffnesses.
     """
     if not N.shape[1]:
         return np.zeros(len(force)), 0.0
     weight = e.flat.weight
     x, stiffness = _motions_by_stiffness(e, K, N)
     size = np.abs(x)
-    error = (size.T @ (ROUNDING * np.abs(K)) * size.T).sum(axis=1) + (size.T @ rounded) * (size.T @ weight) / DIFFERENCE
+    error = (size.T @ (ROUNDING * np.abs(K)) * size.T).sum(axis=1) + (size.T @ rounded) * (size.T @ weight) / difference
     along, noise = x.T @ force, size.T @ rounded
     flat = np.abs(stiffness) <= error
     raised = np.maximum(np.abs(stiffness), np.maximum(error, np.finfo(float).tiny))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eig, matrix_balance, null_space, qr
 
-from flexmb.equations.tangent import ROUNDING
+from flexmb.differences import ROUNDING
 from flexmb.linear.independent import Changing
 from flexmb.linear.velocity_freedom import VelocityFreedom
 from flexmb.linear.vibration import Vibration, ordered

@@ -9,11 +9,12 @@ from jaxtyping import Float
 
 from fem.renamed import refuse_old_names
 from fem.shown import shown
+from flexmb.differences import ROUNDING
 from flexmb.equations.closed_contacts import with_closed_contacts
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
 from flexmb.equations.state_tangent import StateTangent, state_tangent
-from flexmb.equations.tangent import ROUNDING, carrying, measured_tangent
+from flexmb.equations.tangent import carrying, measured_tangent
 from flexmb.errors import LinearError
 from flexmb.linear.equilibrium import Equilibrium
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable

@@ -14,7 +14,7 @@ import scipy.sparse.linalg as spla
 from scipy.linalg import eig, schur
 
 from fem.shown import shown
-from flexmb.equations.tangent import ROUNDING
+from flexmb.differences import ROUNDING
 
 HELD = 1e-12
 """Relative compliance of the joint equations in their factorisation with the stiffness, which admits dependent

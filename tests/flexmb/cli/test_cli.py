@@ -68,6 +68,15 @@ def test_help_names_every_verb(flexmb_command):
         assert "Usage" in flexmb_command(verb, "--help")
 
 
+def test_the_module_is_the_command_line():
+    """`python -m flexmb`, also where the script is not on the path, under the same name."""
+    found = subprocess.run([sys.executable, "-m", "flexmb", "--help"], capture_output=True, text=True, check=True)
+    assert re.search(r"Usage:\s+flexmb \[OPTIONS\]", found.stdout)
+    wrong = subprocess.run([sys.executable, "-m", "flexmb", "inspect", "no.inp"], capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert "no.inp" in wrong.stderr
+
+
 def test_inspect_tells_elements_sets_and_mass(flexmb_command):
     text = flexmb_command("inspect", CONROD, "--material", "steel", "--picture", "mesh.png")
     for word in ("6510 nodes", "3190 tetra10", "'BIG_END': 138", "'SMALL_END': 136", "'ROD'", "scaled Jacobian"):

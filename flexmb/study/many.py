@@ -86,9 +86,8 @@ def parameter_study(
     - `progress`: called with the fraction of variants that are done.
 
     A variant that fails does not stop the others; its row contains the error. When a process of its own dies (killed,
-    out of
-    memory), the variants that were running are started again one at a time, so that only the variant that kills its
-    process twice fails.
+    out of memory), the variants that were running are started again one at a time, so that only the variant that kills
+    its process twice fails.
 
     Raises `StudyError` when all variants fail, when the parameters or options do not fit, or when outcomes cannot be
     stored.

@@ -12,7 +12,7 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import add, cross, dot, load3, matrix, rotate_inv, scale, store, sub
 from flexmb.kernels.base.dense import three_rows
-from flexmb.kernels.loads.lines import FLOW, pace_of
+from flexmb.kernels.loads.lines import FLOW, pace_of, push_change
 
 
 @njit(cache=True)
@@ -20,15 +20,6 @@ def _add_along(rows, x, factor, m, out):
     """`out += factor rows^T x` (m,), with `rows` (3, m) and a vector `x`."""
     for i in range(m):
         out[i] += factor * (rows[0, i] * x[0] + rows[1, i] * x[1] + rows[2, i] * x[2])
-
-
-@njit(cache=True)
-def _pull(factor, x, y):
-    """The product of `y` with the symmetric derivative of `factor |x| x`."""
-    size = math.sqrt(dot(x, x))
-    if size == 0.0:
-        return (0.0, 0.0, 0.0)
-    return add(scale(factor * size, y), scale(factor * dot(x, y) / size, x))
 
 
 @njit(cache=True)
@@ -69,8 +60,8 @@ def add_lines_transposed(flat, q, w, y, functions, kinematics, to_q, to_w):
                 across = sub(u, axial)
                 size, sliding = math.sqrt(dot(across, across)), math.sqrt(dot(axial, axial))
                 force = scale(length, add(scale(number[0] * size, across), scale(number[1] * sliding, axial)))
-                by_u = _pull(number[0] * length, across, g)
-                by_axial = sub(_pull(number[1] * length, axial, g), by_u)
+                by_u = push_change(number[0] * length, across, g)
+                by_axial = sub(push_change(number[1] * length, axial, g), by_u)
                 part = dot(by_axial, t) / dot(t, t)
                 by_u = add(by_u, scale(part, t))
                 by_t = add(scale(share, by_axial), scale(part, sub(u, scale(2.0 * share, t))))

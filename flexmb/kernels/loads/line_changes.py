@@ -6,16 +6,7 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import add, cross, dot, load3, matrix, rotate_inv, scale, sub
 from flexmb.kernels.base.dense import three_rows
-from flexmb.kernels.loads.lines import FLOW, pace_of
-
-
-@njit(cache=True)
-def _push_change(factor, x, dx):
-    """The change of `factor |x| x` with that of `x`."""
-    size = math.sqrt(dot(x, x))
-    if size == 0.0:
-        return (0.0, 0.0, 0.0)
-    return add(scale(factor * size, dx), scale(factor * dot(x, dx) / size, x))
+from flexmb.kernels.loads.lines import FLOW, pace_of, push_change
 
 
 @njit(cache=True)
@@ -62,7 +53,7 @@ def add_line_changes(flat, q, w, moved, gamma, functions, kinematics, out):
                     scale(number[1] * length * math.sqrt(dot(axial, axial)), axial),
                 )
                 dforce = add(
-                    _push_change(number[0] * length, across, dacross), _push_change(number[1] * length, axial, daxial)
+                    push_change(number[0] * length, across, dacross), push_change(number[1] * length, axial, daxial)
                 )
             dmoment = add(cross(dr, force), cross(r, dforce))
             for i in range(3):

@@ -38,6 +38,15 @@ def pace_of(flat, k, functions):
 
 
 @njit(cache=True)
+def push_change(factor, x, dx):
+    """The change of `factor |x| x` with that of `x`: the product of its derivative, which is symmetric, with `dx`."""
+    size = math.sqrt(dot(x, x))
+    if size == 0.0:
+        return (0.0, 0.0, 0.0)
+    return add(scale(factor * size, dx), scale(factor * dot(x, dx) / size, x))
+
+
+@njit(cache=True)
 def line_force(flat, k, q, w, functions, kinematics, out):
     """Add the generalised forces of line `k` to `out` (nv,). The attitudes of the bodies must be set."""
     b, first, last = flat.line_body[k], flat.line_station[k], flat.line_station[k + 1]

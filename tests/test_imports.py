@@ -19,6 +19,7 @@ ROOMS = (
     "fem.shell",
     "fem.elements",
     "fem.mesh",
+    "fem.meshing",
     "fem.drawn_sections",
     "fem.dof_map",
     "fem.linear_algebra.threads",

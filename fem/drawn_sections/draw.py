@@ -34,7 +34,7 @@ def drawn_section(shape: Any, holes: Sequence[Any] = (), size: float | None = No
     if isinstance(shape, Mesh):
         mesh = shape
     else:
-        from fem.drawn_sections.polygon import mesh_of_polygon
+        from fem.meshing.polygon import mesh_of_polygon
 
         mesh = mesh_of_polygon(shape, holes, size)
     return _section(mesh)

@@ -15,6 +15,7 @@ from fem.errors import MeshError
 from fem.files.gmsh_reader import read_gmsh
 from fem.mesh.mesh import Mesh
 from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
+from fem.meshing.gmsh_program import gmsh_model
 from fem.user_files import text_of
 
 UNITS = {"mm": 1.0, "m": 1e-3}
@@ -58,40 +59,33 @@ def _raw(path: Path, size: float | None, order: int, units: str) -> RawMesh:
     if not path.is_file():
         raise MeshError(f"There is no CAD file {str(path)!r} (looked in {path.resolve().parent}).")
     faces = _faces(text_of(path, MeshError, "STEP file", errors="replace"), path.name)
+    options: dict[str, float | str] = {
+        "Geometry.OCCTargetUnit": units.upper(),
+        "Mesh.MeshSizeFromCurvature": AROUND,
+        "Mesh.ElementOrder": order,
+        "Mesh.HighOrderOptimize": 1,
+        "Mesh.MeshSizeMax": 1e22,  # the default of Gmsh: the box of the part says more
+    }
+    otherwise = "Or mesh it with another program, and read the mesh."
     try:
-        import gmsh
-    except ImportError:
-        raise MeshError(
-            f'{path.name} is a CAD part, which Gmsh meshes: pip install "flexmb[meshing]". Or mesh it with another '
-            "program, and read the mesh."
-        ) from None
-    gmsh.initialize(readConfigFiles=False, interruptible=False)
-    try:
-        gmsh.option.setNumber("General.Terminal", 0)
-        gmsh.option.setString("Geometry.OCCTargetUnit", units.upper())
-        gmsh.model.add("part")
-        gmsh.model.occ.importShapes(str(path))
-        gmsh.model.occ.synchronize()
-        if not gmsh.model.getEntities(3):
-            raise MeshError(f"{path.name} has no solid. Export the part as a solid, not as surfaces.")
-        box = np.array(gmsh.model.getBoundingBox(-1, -1))
-        diagonal = float(np.linalg.norm(box[3:] - box[:3]))
-        told = _name(gmsh, faces, UNITS[units], diagonal)
-        gmsh.option.setNumber("Mesh.MeshSizeMax", size or diagonal / CELLS)
-        gmsh.option.setNumber("Mesh.MeshSizeFromCurvature", AROUND)
-        gmsh.option.setNumber("Mesh.ElementOrder", order)
-        gmsh.option.setNumber("Mesh.HighOrderOptimize", 1)
-        gmsh.model.mesh.generate(3)
-        with tempfile.TemporaryDirectory() as folder:
-            made = Path(folder) / "part.msh"
-            gmsh.write(str(made))
-            raw = read_gmsh(made)
+        with gmsh_model("part", f"The CAD part {path.name}", otherwise, options) as gmsh:
+            gmsh.model.occ.importShapes(str(path))
+            gmsh.model.occ.synchronize()
+            if not gmsh.model.getEntities(3):
+                raise MeshError(f"{path.name} has no solid. Export the part as a solid, not as surfaces.")
+            box = np.array(gmsh.model.getBoundingBox(-1, -1))
+            diagonal = float(np.linalg.norm(box[3:] - box[:3]))
+            told = _name(gmsh, faces, UNITS[units], diagonal)
+            gmsh.option.setNumber("Mesh.MeshSizeMax", size or diagonal / CELLS)
+            gmsh.model.mesh.generate(3)
+            with tempfile.TemporaryDirectory() as folder:
+                made = Path(folder) / "part.msh"
+                gmsh.write(str(made))
+                raw = read_gmsh(made)
     except MeshError:
         raise
     except Exception as error:
         raise MeshError(f"Gmsh cannot mesh {path.name}: {error}.") from None
-    finally:
-        gmsh.finalize()
     return replace(raw, warnings=(*raw.warnings, f"coordinates are in {units}, meshed by Gmsh", *told))
 
 

@@ -1,5 +1,6 @@
 """Parts of STEP files, meshed by Gmsh: volumes, labels of faces and solids, units, refusals."""
 
+import builtins
 import re
 import sys
 
@@ -91,5 +92,39 @@ def test_what_is_refused(step, tmp_path, monkeypatch):
         with pytest.raises(MeshError, match=words):
             fem.mesh_cad(step, **options)
     monkeypatch.setitem(sys.modules, "gmsh", None)
-    with pytest.raises(MeshError, match=r"block.step is a CAD part, which Gmsh meshes: pip install"):
+    with pytest.raises(MeshError, match=r"CAD part block.step needs Gmsh, which is not installed: pip install"):
         fem.read_mesh(step)
+
+
+def test_a_model_of_gmsh_that_is_open_stays(step):
+    """Users mesh with Gmsh themselves: their model, their options and the program itself are theirs afterwards."""
+    gmsh = pytest.importorskip("gmsh")
+    gmsh.initialize(readConfigFiles=False)
+    try:
+        gmsh.option.setNumber("General.Verbosity", 0)
+        gmsh.option.setNumber("Mesh.MeshSizeMax", 0.125)
+        gmsh.model.add("mine")
+        gmsh.model.occ.addBox(0, 0, 0, 1, 1, 1)
+        gmsh.model.occ.synchronize()
+        assert fem.mesh_cad(step).kinds == {"tetra10": 2600}
+        fem.drawn_section([(0, 0), (0.1, 0), (0.1, 0.1)])
+        assert gmsh.isInitialized()
+        assert gmsh.model.getCurrent() == "mine"
+        assert len(gmsh.model.getEntities(3)) == 1
+        assert gmsh.option.getNumber("Mesh.MeshSizeMax") == 0.125
+        assert gmsh.model.list() == ["", "mine"]
+    finally:
+        gmsh.finalize()
+
+
+def test_gmsh_that_cannot_be_loaded_names_the_library(step, monkeypatch):
+    def no_library(name, *rest):
+        if name == "gmsh":
+            raise OSError("libGLU.so.1: cannot open shared object file")
+        return real(name, *rest)
+
+    real = builtins.__import__
+    monkeypatch.delitem(sys.modules, "gmsh", raising=False)
+    monkeypatch.setattr(builtins, "__import__", no_library)
+    with pytest.raises(MeshError, match="libGLU"):
+        fem.mesh_cad(step)

@@ -7,6 +7,7 @@ import numpy as np
 
 from fem.errors import MeshError
 from fem.mesh.mesh import CellBlock, Mesh
+from fem.meshing.gmsh_program import gmsh_model
 
 FEWEST = 400
 """Triangles of a compact section, about."""
@@ -25,34 +26,25 @@ def mesh_of_polygon(shape: Any, holes: Sequence[Any], size: float | None) -> Mes
     size = min(wall / 3, float(np.sqrt(2 * area / FEWEST))) if size is None else size
     if not (np.isfinite(size) and size > 0):
         raise MeshError(f"The size of the triangles of a section must be positive and finite; found {size}.")
+    without = "Without it give a fem.Mesh of triangles or quadrilaterals of the section."
     try:
-        import gmsh
-    except ImportError:
-        raise MeshError(
-            'A drawn section needs Gmsh, which meshes it: pip install "flexmb[meshing]". Without it give a fem.Mesh '
-            "of triangles or quadrilaterals of the section."
-        ) from None
-    gmsh.initialize(readConfigFiles=False, interruptible=False)
-    try:
-        gmsh.option.setNumber("General.Terminal", 0)
-        gmsh.option.setNumber("General.AbortOnError", 2)
-        gmsh.model.add("section")
-        unit = float(np.ptp(loops[0], axis=0).max())  # Gmsh has tolerances of its own
-        made = []
-        for loop in loops:
-            corners = [gmsh.model.geo.addPoint(y / unit, z / unit, 0.0, size / unit) for y, z in loop.tolist()]
-            sides = [gmsh.model.geo.addLine(a, b) for a, b in zip(corners, corners[1:] + corners[:1], strict=True)]
-            made.append(gmsh.model.geo.addCurveLoop(sides))
-        gmsh.model.geo.addPlaneSurface(made)
-        gmsh.model.geo.synchronize()
-        gmsh.model.mesh.generate(2)
-        gmsh.model.mesh.setOrder(2)
-        tags, x, _ = gmsh.model.mesh.getNodes()
-        _, nodes = gmsh.model.mesh.getElementsByType(9)
+        with gmsh_model("section", "A drawn section", without, {"General.AbortOnError": 2}) as gmsh:
+            unit = float(np.ptp(loops[0], axis=0).max())  # Gmsh has tolerances of its own
+            made = []
+            for loop in loops:
+                corners = [gmsh.model.geo.addPoint(y / unit, z / unit, 0.0, size / unit) for y, z in loop.tolist()]
+                sides = [gmsh.model.geo.addLine(a, b) for a, b in zip(corners, corners[1:] + corners[:1], strict=True)]
+                made.append(gmsh.model.geo.addCurveLoop(sides))
+            gmsh.model.geo.addPlaneSurface(made)
+            gmsh.model.geo.synchronize()
+            gmsh.model.mesh.generate(2)
+            gmsh.model.mesh.setOrder(2)
+            tags, x, _ = gmsh.model.mesh.getNodes()
+            _, nodes = gmsh.model.mesh.getElementsByType(9)
+    except MeshError:
+        raise
     except Exception as error:
         raise MeshError(f"Gmsh cannot mesh the section: {error}. Its polygons must not cross each other.") from None
-    finally:
-        gmsh.finalize()
     row = np.zeros(int(tags.max()) + 1, dtype=np.int64)
     row[tags.astype(np.int64)] = np.arange(len(tags))
     cells = row[nodes.astype(np.int64)].reshape(-1, 6)

@@ -1,0 +1,1 @@
+"""Meshes that Gmsh makes of polygons and CAD parts."""

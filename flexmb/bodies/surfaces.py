@@ -108,14 +108,14 @@ def confined_compliance(
 ) -> ResidualCompliance:
     """The residual compliance of a body that is confined to `eta = T z`: it takes over the static response of the
     shapes that are lost, so that statics stays exact."""
-    B = _mean_axis_rows(compliance, surfaces, invariants)
+    B = mean_axis_rows(compliance, surfaces, invariants)
     before, kept = (B / stiffness) @ B.T, B @ T
     after = kept @ np.linalg.solve(T.T @ (stiffness[:, None] * T), kept.T)
     scale = float((np.diag(compliance.matrix) + np.diag(before)).max())
     return lifted(compliance.nodes, compliance.matrix + (before - after), scale, name)
 
 
-def _mean_axis_rows(
+def mean_axis_rows(
     compliance: ResidualCompliance, surfaces: Mapping[str, BodySurface], invariants: InertiaInvariants
 ) -> np.ndarray:
     """Rows (3 nc, m) of all surface nodes, less the rigid motion that the shapes carry."""

@@ -14,6 +14,7 @@ from flexmb.contact.laws import (
     power_law,
     reached_restitution,
 )
+from flexmb.contact.local import LocalHertz
 from flexmb.contact.pieces import convex_pieces
 from flexmb.contact.shape import ContactShape, Surface
 from flexmb.contact.shapes import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere
@@ -29,6 +30,7 @@ __all__ = [
     "ContactShape",
     "Coulomb",
     "Cylinder",
+    "LocalHertz",
     "NormalLaw",
     "Plane",
     "Socket",

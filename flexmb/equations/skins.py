@@ -20,10 +20,11 @@ def require_apart(equations: Equations) -> None:
         contact = mechanism.surface_contacts[s]
         body = mechanism.bodies[contact.body]
         node = body.surfaces[contact.surface].nodes[k - equations.flat.skin_node[s]]
+        place = "the nearest point" if contact.local else f"node {node}"
         shape = contact.rigid
         what = repr(mechanism.bodies[contact.other].name) if shape is None else f"the {shape.title}"
         raise MechanismError(
-            f"Contact {contact.name!r}: node {node} of the surface {contact.surface!r} of {body.name!r} begins "
+            f"Contact {contact.name!r}: {place} of the surface {contact.surface!r} of {body.name!r} begins "
             f"inside {what}, {-gaps[k]:.6g} deep (at most {limit:.3g}, {DRAWN:g} of the mechanism). "
             "Move the body away, or turn the axis of a plane, which points away from its body."
         )

@@ -93,7 +93,7 @@ _record(
     "group_shape line_numbers station_point station_tangent skin_shape skin_ball skin_swing other_ball other_swing "
     "node_point node_across node_bend tree_boxes",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes "
-    "node_rows velocity_matrix",
+    "node_rows velocity_matrix facet_excess",
     d4="marker_second node_second",
     i="follows joint_rows velocity_rows incident_size incident_most contact_state skin_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
@@ -104,8 +104,8 @@ _record(
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
     "signal_angle signal_index signal_rate contact_point point_contact contact_feature body_group group_start "
     "group_pair group_record group_marker line_kind line_body line_function line_station skin_body skin_marker "
-    "skin_other skin_node mate_node stencil_start node_skin node_body node_place compliance_start compliance_size "
-    "velocity_body",
+    "skin_other skin_local skin_node mate_node stencil_start node_skin node_body node_place compliance_start "
+    "compliance_size velocity_body",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers "
     "skin_facet skin_tree facet_nodes",
     b1="marker_moves marker_used",
@@ -116,7 +116,7 @@ _record(
     d2="wrenches sliding_x sliding_change sliding_slopes answer settling control_answer control_settling "
     "command_slopes command_force command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
     "sixes point_at touch_force touch_rate near near_S skin_bare skin_bent skin_at skin_seen skin_before skin_force "
-    "skin_normal skin_place",
+    "skin_normal skin_place skin_soft",
     d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change skin_turn",
     d4="touch_G skin_G",
     i1="touch_count touch_point point_feature skin_near skin_known skin_list skin_marked skin_found "

@@ -27,6 +27,7 @@ Feature = Literal[
     "exact contacts",
     "surface contacts",
     "rubbing surfaces",
+    "local contacts",
     "facing surfaces",
 ]
 CONTINUOUS: frozenset[Feature] = frozenset({"controllers", "controllers with states"})
@@ -127,6 +128,11 @@ FEATURES: dict[Feature, _Kind] = {
         lambda m: [contact.name for contact in m.surface_contacts if contact.friction],
         "the friction of flexible surfaces, whose backward differences in time have no discrete energy",
         "generalised-alpha and HHT do; here give them no friction.",
+    ),
+    "local contacts": _Kind(
+        lambda m: [contact.name for contact in m.surface_contacts if contact.local],
+        "local contacts of flexible surfaces, whose point moves over the faces",
+        "generalised-alpha and HHT do.",
     ),
     "facing surfaces": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts if contact.rigid is None],

@@ -333,3 +333,11 @@ def test_empty_blocks_of_a_gmsh_file_are_no_damage(parametric, tmp_path):
     mesh = fem.read_mesh(tmp_path / "part.msh")
     assert mesh.kinds == {"tetra": 1}
     np.testing.assert_array_equal(mesh.points[1], [1, 0, 0])
+
+
+def test_contact_pairs_name_their_surfaces(tmp_path):
+    """Bodies are parts of their own: the surfaces keep their names, and the contact is one of the mechanism."""
+    part = quietly(deck(tmp_path, DECK + "*CONTACT PAIR, INTERACTION=dry\nskin, other side\n"))
+    (pair,) = [u for u in part.unread if u.keyword == "CONTACT PAIR"]
+    assert "'skin' with 'other side'" in pair.text
+    assert "System.contact" in pair.text

@@ -11,7 +11,7 @@ matter, nor do blanks in keywords.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -238,6 +238,11 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         deck.pretension.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in LUMPED_VALUES:
         deck.lumped_values.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
+    elif keyword == "CONTACTPAIR":
+        source = deck.not_obeyed(place, line, _spelt(line))
+        pairs = " and of ".join(" with ".join(repr(name) for name in fields(row)[:2]) for _, row in rows)
+        told = f"contact of {pairs}: give Model.with_surfaces these names, accept the keyword, and use System.contact"
+        deck.unread.append(replace(source, text=told))
     elif keyword in STATEMENTS:
         source = deck.not_obeyed(place, line, _spelt(line))
         deck.statements.append(Statement(keyword, source, options, rows, deck.steps))

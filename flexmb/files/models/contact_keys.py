@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from fem.errors import unknown_name
 from flexmb.contact import laws
+from flexmb.contact.local import LocalHertz
 from flexmb.contact.pieces import convex_pieces
 from flexmb.contact.shape import ContactShape
 from flexmb.contact.shapes import SHAPES
@@ -188,6 +189,27 @@ class ContactGroupKeys(Keys):
     turning_friction: TurningFrictionKeys | None = None
 
 
+class LocalHertzKeys(Keys):
+    """The materials of a flexible surface and of the sphere that touches it at a point."""
+
+    young: Positive
+    poisson: float
+    other_young: Positive = float("inf")
+    other_poisson: float = 0.0
+
+    def contact(self) -> LocalHertz:
+        """The local contact."""
+        return LocalHertz(**self.model_dump())
+
+    @model_validator(mode="after")
+    def _sound_materials(self) -> Self:
+        try:
+            self.contact()
+        except LawError as error:
+            raise refusal(str(error).rstrip(".")) from None
+        return self
+
+
 class ContactKeys(Keys):
     """A contact of two shapes: continuous with a `law`, else exact; with pieces of a mesh, one of each."""
 
@@ -201,3 +223,4 @@ class ContactKeys(Keys):
     static_friction: NotNegative | None = None
     slip_speed: Positive | None = None
     turning_friction: TurningFrictionKeys | None = None
+    local: LocalHertzKeys | None = None

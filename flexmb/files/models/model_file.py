@@ -404,6 +404,7 @@ def _add_contact(site: _Site, keys: schema.ContactKeys) -> None:
             static_friction=keys.static_friction,
             slip_speed=keys.slip_speed,
             turning_friction=None if keys.turning_friction is None else keys.turning_friction.friction(),
+            local=None if keys.local is None else keys.local.contact(),
         )
 
 

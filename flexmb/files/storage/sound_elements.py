@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexmb.contact.group import ContactGroup
+from flexmb.contact.local import LocalHertz
 from flexmb.contact.shape import ContactShape
 from flexmb.contact.shapes import Meshes, pair_of, require_pair, shape_of_code
 from flexmb.files.storage.sound import KINDS, require, require_index, require_number, require_numbers, require_text
@@ -172,8 +173,11 @@ def _require_surface_contact(m: Mechanism, contact: SurfaceContact) -> None:
         require_index(contact.other, 0, len(m.bodies), f"the other body of {what}")
         require(m.markers[contact.marker].body == contact.other, f"the marker of {what} is not on its other body")
         contact.other_of(m.bodies)
-    nodes = len(contact.surface_of(m.bodies).nodes)
-    require(contact.nodes == nodes, f"{what} has {contact.nodes} nodes, its surface {nodes}")
+    nodes = 1 if contact.local else len(contact.surface_of(m.bodies).nodes)
+    require(contact.nodes == nodes, f"{what} has {contact.nodes} points, expected {nodes}")
+    if contact.local:
+        require(len(contact.local) == 4, f"{what} has {len(contact.local)} numbers of its materials, expected 4")
+        LocalHertz(*contact.local)
     require(m.markers[contact.marker].body != contact.body, f"{what} is that of a body with itself")
 
 

@@ -169,6 +169,7 @@ class CompiledModel(NamedTuple):
     other_ball: np.ndarray  # (ns, 4) the same of this surface
     other_swing: np.ndarray  # (ns, mmax)
     other_bend: np.ndarray  # (ns,)
+    skin_local: np.ndarray  # (ns,) 1 for a sphere that touches a single point, with Hertz's approach there
     skin_range: np.ndarray  # (ns,) distance beyond which two flexible surfaces do not face each other, the largest of:
     facet_range: np.ndarray  # (nf,) the same of each facet, to both sides
     skin_node: np.ndarray  # (ns+1,) first of the nodes of each surface, which are its points
@@ -176,6 +177,8 @@ class CompiledModel(NamedTuple):
     skin_facet: np.ndarray  # (ns, 3) first of the facets of both, and end, if they face each other
     skin_tree: np.ndarray  # (ns, 2) first box and levels of the tree over the facets of the other one
     facet_nodes: np.ndarray  # (nf, 4) nodes of each facet; the fourth is the rest of a quadrilateral, -1 for none
+    facet_excess: np.ndarray  # (nf, 4, 4) compliance of unit forces at the nodes of a facet that is due to the mesh
+    node_hertz: np.ndarray  # (nk,) stiffness of Hertz's contact there
     tree_boxes: np.ndarray  # (nx, 6) low and high corners, undeformed; see flexmb/contact/mesh_data.py
     stencil_start: np.ndarray  # (nn+1,) room for the stencil of each point
     node_across: np.ndarray  # (nn, 3) unit vector across the undeformed normal of each point, in the body frame
@@ -291,6 +294,7 @@ class Workspace(NamedTuple):
     stencil_count: np.ndarray  # (nn,) number of nodes of each point
     stencil_node: np.ndarray  # (nt,) the nodes
     stencil_weight: np.ndarray  # (nt,) and their weights, negative on the other surface
+    skin_soft: np.ndarray  # (nn, 2) stiffness of Hertz, and compliance of the mesh, of points with local contact
     skin_force: np.ndarray  # (nk, 3) forces on the nodes in body axes
     skin_G: np.ndarray  # (nn, 3, 2, 6+mmax) derivatives along these directions by the motions of both bodies
     skin_X: np.ndarray  # (nn, 3, nv) responses to unit forces along them: displacements
@@ -371,7 +375,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "touch_force": (points, 3), "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax),
         "near": (NEAR, 8), "near_d": 3, "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nk, 3),
         "skin_bent": (nk, 3), "skin_at": (nk, 3), "skin_seen": (nk, 3), "skin_before": (nk, 3),
-        "skin_axes": (nn, 3, 3), "skin_force": (nk, 3), "skin_G": (nn, 3, 2, 6 + mmax),
+        "skin_axes": (nn, 3, 3), "skin_soft": (nn, 2), "skin_force": (nk, 3), "skin_G": (nn, 3, 2, 6 + mmax),
         "skin_turn": (ns, 3, 3), "skin_normal": (nn, 3), "skin_share": nn, "skin_place": (nn, 3),
         "stencil_weight": entries,
         "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),

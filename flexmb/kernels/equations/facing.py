@@ -151,7 +151,7 @@ def _turn_normals(flat, workspace, s):
 
 
 @njit(cache=True, inline="always")
-def _shape(flat, f, u, v, w):
+def shape_functions(flat, f, u, v, w):
     """The shape functions of the nodes of facet `f` at barycentric coordinates; a facet with a fourth node is the half
     of a quadrilateral whose second corner is opposite to it."""
     if flat.facet_nodes[f, 3] < 0:
@@ -215,8 +215,8 @@ def face(flat, workspace, s, R, origin):
             x = add(scale(u, a), add(scale(v, b), scale(w, c)))
             facet, weights = _hit(flat, workspace, count, x, n, reach)
             if facet >= 0:
-                there = _shape(flat, facet, weights[0], weights[1], weights[2])
-                _spread(flat, workspace, f, facet, _shape(flat, f, u, v, w), there, part * area)
+                there = shape_functions(flat, facet, weights[0], weights[1], weights[2])
+                _spread(flat, workspace, f, facet, shape_functions(flat, f, u, v, w), there, part * area)
     for k in range(first, last):
         share = workspace.skin_share[k]
         if share <= LEAST * flat.node_area[k]:

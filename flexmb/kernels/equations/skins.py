@@ -37,8 +37,10 @@ from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import inner
 from flexmb.kernels.contact.shapes import BORE, PLANE, SOCKET, SPHERE, shape_points
 from flexmb.kernels.equations.facing import face
+from flexmb.kernels.equations.local import local_approach, local_energy, see_point
 from flexmb.kernels.equations.rows import place_markers, wrench_to_body
 
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 SETTLING = 4
 """Rounds in which the nodes that share the forces of two flexible surfaces settle."""
 
@@ -169,6 +171,13 @@ def _see_all(flat, q, kinematics, workspace, s):
         store_matrix(workspace.skin_turn, s, R)
         face(flat, workspace, s, R, origin)
         return
+    k = flat.skin_node[s]
+    if flat.skin_local[s] == 1:
+        store_matrix(workspace.skin_turn, s, IDENTITY)
+        see_point(flat, workspace, s, R, origin)
+        force = max(workspace.states[flat.skin_state + 3 * k], 0.0)
+        workspace.skin_gap[k] += local_approach(workspace.skin_soft[k], force)
+        return
     for k in range(flat.skin_node[s], flat.skin_node[s + 1]):
         _see(flat, workspace, s, k, R, origin)
 
@@ -228,7 +237,7 @@ def _flex_nodes(flat, workspace):
             if workspace.skin_marked[k] == 1:
                 energy += 0.5 * dot(u, vector(workspace.skin_force, k))
             store(workspace.skin_at[k], 0, add(vector(workspace.skin_bare, k), u))
-            if flat.skin_other[s] >= 0:
+            if flat.mate_node[s + 1] > flat.mate_node[s]:
                 store(workspace.skin_bent[k], 0, u)
     return energy
 
@@ -274,7 +283,18 @@ def place_skins(flat, q, kinematics, workspace, everything):
     for k in range(len(flat.node_skin)):
         if workspace.skin_near[flat.node_skin[k]] == 1 and workspace.skin_gap[k] == np.inf:
             states[flat.skin_state + 3 * k : flat.skin_state + 3 * k + 3] = 0.0  # it has slid off what it touched
+    for s in range(len(flat.skin_body)):
+        energy += _local_energy(flat, workspace, s)
     return energy
+
+
+@njit(cache=True)
+def _local_energy(flat, workspace, s):
+    """The strain energy that a local contact `s` adds to that of the nodes."""
+    k = flat.skin_node[s]
+    if flat.skin_local[s] == 0 or not is_loaded(flat, workspace.states, k):
+        return 0.0
+    return local_energy(workspace.skin_soft[k], workspace.states[flat.skin_state + 3 * k])
 
 
 @njit(cache=True)
@@ -388,6 +408,7 @@ def skins_along(flat, q, w, states, kinematics, workspace, gap, point, axes, rat
         stored[t] = 0.0
         push[t] = 0.0
         for s in range(len(flat.skin_body)):
+            stored[t, s] = _local_energy(flat, workspace, s)
             for i in range(count_nodes(flat, s)):
                 k = node_of(flat, s, i)
                 u = sub(vector(workspace.skin_at, k), vector(workspace.skin_bare, k))

@@ -10,6 +10,9 @@ of both bodies if both are flexible, has no mass, so that there is no impact: ve
 proportional to the reciprocal of the step. Friction uses the slip in the step as positions use the gap:
 `f_t = -mu f_n s/|s|` or s = 0 (backward Euler in time).
 
+A point of local contact adds Hertz's approach less the compliance of the mesh, `d(f) - s f`: (1) is then solved with
+tangents of `d`, which is concave, so that the forces tend to the solution from below.
+
 A point takes part if it carries a force, or if the solution with the others would let it overlap.
 """
 
@@ -21,6 +24,7 @@ from numba import njit
 from flexmb.kernels.base.algebra import add, dot, load3, store
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import inner
+from flexmb.kernels.equations.local import local_approach, local_slope
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.equations.skins import (
     along_ends,
@@ -38,6 +42,12 @@ from flexmb.kernels.steps.touching import respond_at, solve_island
 
 ROUNDS = 100
 """Solutions in one correction, each with more nodes."""
+TANGENTS = 60
+"""Tangents of Hertz's approach in one solution."""
+SETTLED = 1e-12
+"""Change of a force, relative to the largest, at which it is found."""
+LOWER = 0.1
+"""Factor of the force of a tangent that lets a point part."""
 
 
 @njit(cache=True)
@@ -244,7 +254,49 @@ def _solve(flat, q, kinematics, workspace, x, points, first, rows, U, old, force
         size = max(size, abs(b[i]), abs(own))
         b[i] -= own
         force[i] = old[i]
+    soft = False
+    for j in range(len(points)):
+        soft = soft or flat.skin_local[flat.node_skin[points[j]]] == 1
+    if soft and size > 0.0:
+        return _solve_soft(flat, workspace, points, first, W, b, mu, size, old, force)
     return size == 0.0 or solve_island(W, b, first, mu, size, 0.0, force[:height])
+
+
+@njit(cache=True)
+def _solve_soft(flat, workspace, points, first, W, b, mu, size, old, force):
+    """Solve `_solve` with the approaches of the points of local contact."""
+    height, n = len(b), len(points)
+    guess, own, rhs = np.zeros(n), np.empty((height, height)), np.empty(height)
+    for j in range(n):
+        i = first[j]
+        if flat.skin_local[flat.node_skin[points[j]]] == 1:
+            soft = workspace.skin_soft[points[j]]
+            free = abs(b[i] - local_approach(soft, old[i]))
+            guess[j] = old[i] if old[i] > 0.0 else soft[0] * free * math.sqrt(free)
+    scale = guess.max()
+    for _ in range(TANGENTS):
+        own[:] = W
+        rhs[:] = b
+        for j in range(n):
+            if guess[j] > 0.0:
+                i, soft = first[j], workspace.skin_soft[points[j]]
+                slope = local_slope(soft, guess[j])
+                own[i, i] += slope
+                rhs[i] += local_approach(soft, guess[j]) - slope * guess[j] - local_approach(soft, old[i])
+                if not own[i, i] > 0.0:
+                    return False
+        if not solve_island(own, rhs, first, mu, size, 0.0, force[:height]):
+            return False
+        largest, change = scale, 0.0
+        for j in range(n):
+            if guess[j] > 0.0:
+                found = force[first[j]]
+                largest = max(largest, found, guess[j])
+                change = max(change, abs(found - guess[j]))
+                guess[j] = found if found > 0.0 else LOWER * guess[j]
+        if not change > SETTLED * largest:
+            return math.isfinite(largest)
+    return False
 
 
 @njit(cache=True)

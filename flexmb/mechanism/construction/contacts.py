@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.contact.laws import NormalLaw, TurningFriction
+from flexmb.contact.local import LocalHertz
 from flexmb.contact.shape import Surface
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
@@ -32,6 +33,7 @@ class WithContacts(WithElasticRelations):
         static_friction: float | None = None,
         slip_speed: float | None = None,
         turning_friction: TurningFriction | None = None,
+        local: LocalHertz | None = None,
     ) -> None:
         """Add a contact between two shapes: `flexmb.contact.Plane().on(ground.at(point))` and
         `flexmb.contact.Sphere(radius).on(ball.at(point))`.
@@ -54,6 +56,10 @@ class WithContacts(WithElasticRelations):
         because nodes have no mass that could impact; `friction` is one coefficient. The pressure is unknown at
         the nodes of `a`: take the finer of both meshes.
 
+        - `local`: for a sphere whose contact radius is below the node spacing of the flexible surface,
+          `flexmb.contact.LocalHertz(young, poisson)`: one point touches, with Hertz's approach instead of the
+          compliance of the mesh.
+
         Raises `LawError` and `MechanismError` when the contact of the shapes is not known, a coefficient is out of
         range or belongs to the other kind of contact, both shapes or surfaces belong to one body, or they are drawn
         inside each other.
@@ -61,8 +67,13 @@ class WithContacts(WithElasticRelations):
         self._warn_of_distant_shapes(name, (a, b))
         if isinstance(a, FlexibleSurface) or isinstance(b, FlexibleSurface):
             others = (law, restitution, impact != "newton", static_friction, slip_speed, turning_friction)
-            self._surface_contact(name, (a, b), friction, others)
+            self._surface_contact(name, (a, b), friction, others, local)
             return
+        if local is not None:
+            raise MechanismError(
+                f"Contact {name!r}: local= belongs to a flexible surface, body.surface(name). Rigid bodies have "
+                "law=flexmb.contact.power_law(flexmb.contact.hertz_stiffness(...))."
+            )
         if law is None:
             if static_friction is not None or slip_speed is not None or turning_friction is not None:
                 raise MechanismError(
@@ -128,9 +139,10 @@ class WithContacts(WithElasticRelations):
         surfaces: tuple[Surface | FlexibleSurface, Surface | FlexibleSurface],
         friction: float | tuple[float, float],
         others: Sequence[object],
+        local: LocalHertz | None,
     ) -> None:
         self._require_free(name)
-        made, place, axes = drawn_surface_contact(name, surfaces, friction, others, self._frames)
+        made, place, axes = drawn_surface_contact(name, surfaces, friction, others, self._frames, local)
         self._surface_contacts[name] = replace(made, marker=self._marker(f"{name}.a", place, axes))
 
     def _warn_of_distant_shapes(self, name: str, surfaces: Sequence[Surface | FlexibleSurface]) -> None:

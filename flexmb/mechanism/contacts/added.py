@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from flexmb.contact.laws import NormalLaw, TurningFriction
+from flexmb.contact.local import LocalHertz
 from flexmb.contact.shape import Surface
 from flexmb.contact.shapes import addressed, pair_numbers, require_pair
 from flexmb.errors import MechanismError
@@ -63,6 +64,7 @@ def drawn_surface_contact(
     friction: Any,
     others: Sequence[object],
     frames: Sequence[tuple[np.ndarray, np.ndarray]],
+    local: LocalHertz | None = None,
 ) -> tuple[SurfaceContact, Attachment, np.ndarray]:
     """A contact of a flexible surface, still without its marker, with the place and the world axes (3, 3) of what it
     touches; `others` are the arguments that it does not have."""
@@ -82,12 +84,17 @@ def drawn_surface_contact(
                 f"Contact {name!r}: the surfaces {own.name!r} and {other.name!r} are both of the body "
                 f"{own.body.name!r}, which cannot touch itself; give surfaces of two bodies."
             )
+        if local is not None:
+            raise MechanismError(
+                f"Contact {name!r}: local= belongs to the contact of a flexible surface with a rigid sphere; found two "
+                "flexible surfaces."
+            )
         nodes = len(own.body.surfaces[own.name].nodes)
         facing = SurfaceContact(name, -1, FACING, own.index, own.name, nodes, friction, other.index, other.name)
         return facing, Attachment(other.index, np.zeros(3)), frames[other.index][1]
     shape = rigid[0]
     _, axes = drawn_shape(name, shape, frames)
-    made = surface_contact(name, own.body, own.index, own.name, shape.shape, friction)
+    made = surface_contact(name, own.body, own.index, own.name, shape.shape, friction, local)
     if shape.place.body == own.index:
         raise MechanismError(f"Contact {name!r}: the body {own.body.name!r} cannot touch a shape of its own.")
     return made, shape.place, axes

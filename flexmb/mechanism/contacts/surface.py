@@ -2,7 +2,7 @@
 (`System.contact` with `body.surface(name)`)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,12 @@ from jaxtyping import Float
 
 from flexmb.bodies.body import Body
 from flexmb.bodies.surfaces import BodySurface
+from flexmb.contact.local import LocalHertz
 from flexmb.contact.mesh_data import tree_of
 from flexmb.contact.shape import ContactShape
-from flexmb.contact.shapes import shape_of_code
+from flexmb.contact.shapes import Sphere, shape_of_code
 from flexmb.errors import MechanismError
+from flexmb.mechanism.contacts.local import LOCAL_ROOM, excess_compliance, node_stiffness
 
 FORCES = 3
 """States of each node: its force along the normal of the shape and in two directions across it."""
@@ -35,8 +37,10 @@ class SurfaceContact:
 
     - `marker`: place and axes of the shape, or those of the frame of the other body; `shape` (4): its code and
       dimensions (flexmb/kernels/contact/shapes.py), or `FACING`.
-    - `body`, `surface`: the body and the name of its surface; `nodes`: how many it has, which are its points.
+    - `body`, `surface`: the body and the name of its surface; `nodes`: how many points it has, which are its nodes, or
+      one with `local`.
     - `friction`: coefficient of Coulomb friction.
+    - `local`: the materials of a local contact, or none (`LocalHertz.numbers`).
     - `other`, `other_surface`: the other flexible body and its surface; `RIGID` and no name for a shape.
 
     Raises `MechanismError` when the coefficient is not a number of at least zero.
@@ -51,6 +55,7 @@ class SurfaceContact:
     friction: float = 0.0
     other: int = RIGID
     other_surface: str = ""
+    local: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         value = self.friction
@@ -83,11 +88,17 @@ class SurfaceContact:
 
 
 def surface_contact(
-    name: str, body: Body, index: int, surface: str, shape: ContactShape, friction: Any
+    name: str,
+    body: Body,
+    index: int,
+    surface: str,
+    shape: ContactShape,
+    friction: Any,
+    local: LocalHertz | None = None,
 ) -> SurfaceContact:
     """A contact of a surface of a `body`, the number `index` of a mechanism, with a shape, still without its marker.
 
-    Raises `MechanismError` when the shape is a triangle mesh."""
+    Raises `MechanismError` when the shape is a triangle mesh, or a `local` contact is not that of a sphere."""
     if shape.title == "mesh":
         raise MechanismError(
             f"Contact {name!r}: the flexible surface {surface!r} of {body.name!r} cannot touch a triangle mesh, which "
@@ -95,7 +106,19 @@ def surface_contact(
             "boxes."
         )
     code = (float(shape.code), *shape.dimensions)
-    return SurfaceContact(name, -1, code, index, surface, len(body.surfaces[surface].nodes), friction)
+    if local is None:
+        return SurfaceContact(name, -1, code, index, surface, len(body.surfaces[surface].nodes), friction)
+    if not isinstance(local, LocalHertz):
+        raise MechanismError(
+            f"Contact {name!r}: local= needs flexmb.contact.LocalHertz(young, poisson); found {type(local).__name__} "
+            f"{local!r}."
+        )
+    if not isinstance(shape, Sphere):
+        raise MechanismError(
+            f"Contact {name!r}: local Hertz contact with a surface is that of a sphere; found a {shape.title}. Refine "
+            "the mesh at the contact, and leave out local=."
+        )
+    return SurfaceContact(name, -1, code, index, surface, 1, friction, local=local.numbers)
 
 
 def surface_contact_arrays(
@@ -104,12 +127,15 @@ def surface_contact_arrays(
     """The entries of `CompiledModel` for contacts of flexible surfaces, whose states begin at `first_state`."""
     own = [(contact.body, contact.surface_of(bodies)) for contact in contacts]
     found = [(contact.other, contact.other_of(bodies)) for contact in contacts]
-    mates = [(b, surface) for b, surface in found if surface is not None]
-    nodes = _node_arrays(own + mates, mmax)
+    # a local contact has one point, and its nodes behind all points
+    points = [(b, _single(s) if c.local else s) for c, (b, s) in zip(contacts, own, strict=True)]
+    mated = [(c.body, s) if c.local else x for c, x, (_, s) in zip(contacts, found, own, strict=True)]
+    mates = [(b, surface) for b, surface in mated if surface is not None]
+    nodes = _node_arrays(points + mates, mmax)
     balls = _bounds([surface for _, surface in own], mmax)
     others = _bounds([surface for _, surface in found], mmax)
-    start = np.concatenate([[0], np.cumsum([len(surface.nodes) for _, surface in own])]).astype(np.int64)
-    mate = start[-1] + np.concatenate([[0], np.cumsum([0 if x is None else len(x.nodes) for _, x in found])])
+    start = np.concatenate([[0], np.cumsum([len(surface.nodes) for _, surface in points])]).astype(np.int64)
+    mate = start[-1] + np.concatenate([[0], np.cumsum([0 if x is None else len(x.nodes) for _, x in mated])])
     there = {b: bodies[b].compliance for b, _ in own + mates}
     matrices = [np.zeros((0, 0)) if (c := there.get(b)) is None else c.matrix for b in range(len(bodies))]
     shapes = [shape for contact in contacts if (shape := contact.rigid) is not None]
@@ -125,10 +151,12 @@ def surface_contact_arrays(
         **{f"other_{name}": value for name, value in others.items()},
         "skin_node": start,
         "mate_node": mate.astype(np.int64),
-        "node_across": np.concatenate([np.zeros((0, 3)), *(_across(surface.normals) for _, surface in own)]),
+        "node_across": np.concatenate([np.zeros((0, 3)), *(_across(surface.normals) for _, surface in points)]),
         "node_skin": np.repeat(np.arange(len(contacts)), np.diff(start)).astype(np.int64),
         **nodes,
-        **_facet_arrays([(a, b) for (_, a), (_, b) in zip(own, found, strict=True)], start, mate),
+        **_facet_arrays(contacts, bodies, [(a, b) for (_, a), (_, b) in zip(own, found, strict=True)], start, mate),
+        "skin_local": np.array([bool(c.local) for c in contacts], dtype=np.int64),
+        "node_hertz": _hertz(contacts, points, mated),
         "compliance_start": np.concatenate([[0], np.cumsum([C.size for C in matrices])])[:-1].astype(np.int64),
         "compliance_size": np.array([len(C) for C in matrices], dtype=np.int64),
         "compliance_entries": np.concatenate([np.zeros(0), *(C.ravel() for C in matrices)]),
@@ -178,16 +206,49 @@ def _bounds(surfaces: Sequence[BodySurface | None], mmax: int) -> dict[str, np.n
     return {"ball": ball, "swing": swing, "bend": bend}
 
 
+def _single(surface: BodySurface) -> BodySurface:
+    """A surface of one node, in the place of the point of a local contact."""
+    none = np.zeros((0, 3), dtype=np.int64)
+    fields_of = ("nodes", "points", "areas", "normals", "curvatures", "spacing", "rows", "second", "places")
+    return replace(surface, triangles=none, halves=none[:, :2], **{key: getattr(surface, key)[:1] for key in fields_of})
+
+
+def _hertz(contacts: Sequence[SurfaceContact], points: Sequence[Any], mated: Sequence[Any]) -> np.ndarray:
+    """Stiffness of Hertz at all nodes: zero for the points and for those of contacts that are not local."""
+    parts = [np.zeros(len(surface.nodes)) for _, surface in points]
+    for contact, (_, surface) in zip(contacts, mated, strict=True):
+        if surface is not None:
+            local = LocalHertz(*contact.local) if contact.local else None
+            parts.append(np.zeros(len(surface.nodes)) if local is None else node_stiffness(local, surface, contact))
+    return np.concatenate([np.zeros(0), *parts])
+
+
 def _facet_arrays(
-    pairs: Sequence[tuple[BodySurface, BodySurface | None]], start: np.ndarray, mate: np.ndarray
+    contacts: Sequence[SurfaceContact],
+    bodies: Sequence[Body],
+    pairs: Sequence[tuple[BodySurface, BodySurface | None]],
+    start: np.ndarray,
+    mate: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Facets of surfaces that face each other, the trees over those of the second ones, and the room for stencils."""
+    excess: list[np.ndarray] = [np.zeros((0, 4, 4))]
     room, bend, area = np.ones(start[-1], dtype=np.int64), np.zeros((start[-1], 3)), np.zeros(start[-1])
     heights = [np.zeros(0)]
     facets, boxes = [np.zeros((0, 4), dtype=np.int64)], [np.zeros((0, 6))]
     places, trees = np.zeros((len(pairs), 3), dtype=np.int64), np.zeros((len(pairs), 2), dtype=np.int64)
     ranges = np.zeros(len(pairs))
     for s, (own, other) in enumerate(pairs):
+        if contacts[s].local:
+            about, first = _facets(own), sum(map(len, facets))
+            room[start[s]] = LOCAL_ROOM
+            places[s] = first + np.array([0, len(about), len(about)])
+            facets.append(np.where(about < 0, -1, mate[s] + about))
+            heights.append(np.zeros(len(about)))
+            excess.append(
+                excess_compliance(
+                    contacts[s].name, LocalHertz(*contacts[s].local), bodies[contacts[s].body], own, about
+                )
+            )
         if other is None:
             continue
         points = slice(start[s], start[s + 1])
@@ -210,11 +271,13 @@ def _facet_arrays(
         there = there[tree.order]
         facets += [np.where(about < 0, -1, start[s] + about), np.where(there < 0, -1, mate[s] + there)]
         boxes.append(np.column_stack([tree.low, tree.high]))
+        excess.append(np.zeros((len(about) + len(there), 4, 4)))
     return {
         "skin_range": ranges,
         "facet_range": np.concatenate(heights),
         "skin_facet": places,
         "skin_tree": trees,
+        "facet_excess": np.concatenate(excess),
         "facet_nodes": np.concatenate(facets).astype(np.int64),
         "tree_boxes": np.concatenate(boxes),
         "stencil_start": np.concatenate([[0], np.cumsum(room)]).astype(np.int64),
@@ -243,7 +306,8 @@ def surface_contact_tree(contact: SurfaceContact) -> dict[str, Any]:
 def surface_contact_from_tree(tree: Mapping[str, Any]) -> SurfaceContact:
     """A contact of a result file. Raises `MechanismError` when its values cannot be."""
     whole = {**tree, **{key: int(tree[key]) for key in ("marker", "body", "nodes", "other") if key in tree}}
-    return SurfaceContact(**{**whole, "shape": tuple(float(x) for x in tree["shape"])})
+    tuples = {key: tuple(float(x) for x in tree[key]) for key in ("shape", "local") if key in tree}
+    return SurfaceContact(**{**whole, **tuples})
 
 
 def node_forces(

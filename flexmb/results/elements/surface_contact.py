@@ -8,6 +8,8 @@ from jaxtyping import Float, Int
 
 from fem.errors import unknown_name
 from fem.shown import shown
+from flexmb.bodies.surfaces import BodySurface
+from flexmb.contact.local import LocalHertz
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import skins_along
@@ -17,6 +19,9 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import marker_motion
 from flexmb.results.motion import Motion, attitudes
 from flexmb.results.table import Column
+
+WIDE = 1.0
+"""Contact radius, in node spacings, above which the mesh begins to resolve a local contact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +41,22 @@ class OtherSurfaceMotion:
     pressure: Float[np.ndarray, "nt n"]
 
 
+@dataclass(frozen=True, eq=False)
+class LocalMotion:
+    """The patch of a local contact at the stored times (nt,), by Hertz.
+
+    - `approach`, `radius`: of the sphere and the surface; of the circle of contact, or the geometric mean of the
+      semi-axes of a nearly round ellipse.
+    - `largest_pressure`: in the middle of the patch (force/length^2).
+    - `spacing`: of the nodes of the surface beside the point.
+    """
+
+    approach: Float[np.ndarray, "nt"]
+    radius: Float[np.ndarray, "nt"]
+    largest_pressure: Float[np.ndarray, "nt"]
+    spacing: Float[np.ndarray, "nt"]
+
+
 @shown
 @dataclass(frozen=True, eq=False)
 class SurfaceContactMotion:
@@ -53,6 +74,8 @@ class SurfaceContactMotion:
       world axes.
     - `stored` (nt,): strain energy of the residual displacements.
     - `other`: what the other flexible surface feels; None for a rigid shape.
+    - `local`: the patch of a local contact. The nodes of a face share its force; gap and normal of all nodes, and slip
+      of these, are those of the point.
     """
 
     name: str
@@ -67,6 +90,7 @@ class SurfaceContactMotion:
     moment: Float[np.ndarray, "nt 3"]
     stored: Float[np.ndarray, "nt"]
     other: OtherSurfaceMotion | None = None
+    local: LocalMotion | None = None
 
     @property
     def normal_force(self) -> Float[np.ndarray, "nt n"]:
@@ -90,7 +114,9 @@ class SurfaceContactMotion:
 
     @property
     def area(self) -> Float[np.ndarray, "nt"]:
-        """The area in contact: that of the nodes that carry a force."""
+        """The area in contact: that of the nodes that carry a force, or of the patch of a local contact."""
+        if self.local is not None:
+            return np.asarray(np.pi * self.local.radius**2)
         return np.asarray((self.areas * (self.normal_force > 0.0)).sum(axis=1))
 
     @property
@@ -104,13 +130,20 @@ class SurfaceContactMotion:
             "t": Column(self.t, "time"),
             "gap": Column(self.gap.min(axis=1), "length"),
             "contact area": Column(self.area, "area"),
-            "pressure": Column(self.pressure.max(axis=1), "stress"),
+            "pressure": Column(
+                self.pressure.max(axis=1) if self.local is None else self.local.largest_pressure, "stress"
+            ),
             "normal force": Column(self.normal_force.sum(axis=1), "force"),
             "friction force": Column(self.friction_force.sum(axis=1), "force"),
             "wear power": Column(self.wear_power.sum(axis=1), "power"),
         }
 
     def __str__(self) -> str:
+        if self.local is not None:
+            return (
+                f"contact {self.name!r}: local, at a point; largest radius {self.local.radius.max():.6g}, pressure "
+                f"{self.local.largest_pressure.max():.6g}, normal force {self.normal_force.sum(axis=1).max():.6g}"
+            )
         most = (self.normal_force > 0.0).sum(axis=1).max()
         return (
             f"contact {self.name!r}: {len(self.nodes)} nodes, of which at most {most} carry a force; largest contact "
@@ -160,6 +193,9 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
     forces = node_forces(states, contact, mechanism.contact_state(name))
     force = np.einsum("tkc,tkci->tki", forces, every.axes[:, own])
     surface, there = contact.surface_of(mechanism.bodies), marker_motion(motion, contact.marker).position
+    if contact.local:
+        mates = slice(flat.mate_node[s], flat.mate_node[s + 1])
+        return _local(motion, contact, surface, every, (own.start, mates, s), forces[:, 0], there)
     return SurfaceContactMotion(
         name,
         np.asarray(motion.t),
@@ -176,14 +212,74 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
     )
 
 
+def _local(
+    motion: Motion,
+    contact: SurfaceContact,
+    surface: BodySurface,
+    every: _Nodes,
+    where: tuple[int, slice, int],
+    forces: np.ndarray,
+    there: np.ndarray,
+) -> SurfaceContactMotion:
+    """The motion of a local contact: number of its point, its nodes and its own number in `where`; `forces` (nt, 3)."""
+    k, own, s = where
+    push, n = forces[:, 0], len(surface.nodes)
+    parts = every.push[:, own] / np.where(push > 0.0, push, 1.0)[:, None]
+    modulus = LocalHertz(*contact.local).modulus
+    stiffness = parts @ compiled(motion.mechanism).node_hertz[own]
+    approach = np.zeros(len(push))
+    approach[push > 0.0] = (push[push > 0.0] / stiffness[push > 0.0]) ** (2.0 / 3.0)
+    radius = np.sqrt(approach) * stiffness * 0.75 / modulus
+    pressure = np.divide(1.5 * push, np.pi * radius**2, out=np.zeros(len(push)), where=push > 0.0)
+    slip = np.where(push > 0.0, np.linalg.norm(every.rates[:, k, 1:], axis=1), 0.0)
+    force = every.force[:, own]
+    return SurfaceContactMotion(
+        contact.name,
+        np.asarray(motion.t),
+        surface.nodes,
+        surface.areas,
+        np.repeat(every.gap[:, k, None], n, axis=1),
+        every.point[:, own],
+        np.repeat(every.axes[:, k, None, 0], n, axis=1),
+        force,
+        np.where(parts > 0.0, slip[:, None], 0.0),
+        np.cross(every.point[:, own] - there[:, None], force).sum(axis=1),
+        every.stored[:, s],
+        local=LocalMotion(approach, radius, pressure, parts @ surface.spacing),
+    )
+
+
+def wide_contacts(motion: Motion) -> list[str]:
+    """Warnings of local contacts whose radius came above the node spacing, where they no longer hold."""
+    found = []
+    for contact in motion.mechanism.surface_contacts:
+        if not contact.local or not np.asarray(getattr(motion, "element_states", np.zeros((0, 0)))).size:
+            continue
+        patch = surface_contact_motion(motion, contact.name).local
+        assert patch is not None
+        k = int((patch.radius - WIDE * patch.spacing).argmax())
+        if patch.radius[k] > WIDE * patch.spacing[k]:
+            found.append(
+                f"Contact {contact.name!r}: at t = {motion.t[k]:.6g} the contact radius was {patch.radius[k]:.4g}, the "
+                f"node spacing {patch.spacing[k]:.4g}; local contact holds for radii up to {WIDE:g} of the spacing. "
+                "Coarsen the mesh, or leave out local= if it resolves the contact."
+            )
+    return found
+
+
 def surface_forces(motion: Motion, body: int) -> tuple[Int[np.ndarray, " k"], Float[np.ndarray, "nt k 3"]]:
     """The nodes of body number `body` that are in contacts of its flexible surfaces, and the forces on them in its
     axes; a node in several contacts appears for each of them."""
     states = np.asarray(getattr(motion, "element_states", np.zeros((len(motion.t), 0))))
     mechanism, flat = motion.mechanism, compiled(motion.mechanism)
     own = np.flatnonzero(flat.node_body == body)
-    found = [contact.surface_of(mechanism.bodies).nodes for contact in mechanism.surface_contacts]
-    found += [x.nodes for contact in mechanism.surface_contacts if (x := contact.other_of(mechanism.bodies))]
+    found, mated = [], []
+    for contact in mechanism.surface_contacts:
+        surface, other = contact.surface_of(mechanism.bodies), contact.other_of(mechanism.bodies)
+        found.append(surface.nodes[:1] if contact.local else surface.nodes)
+        if contact.local or other is not None:
+            mated.append(surface.nodes if other is None else other.nodes)
+    found += mated
     nodes = np.concatenate([np.zeros(0, dtype=np.int64), *found])[own]
     if not len(own) or not states.size:
         return nodes[:0], np.zeros((len(motion.t), 0, 3))

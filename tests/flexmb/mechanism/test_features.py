@@ -14,7 +14,7 @@ import flexmb.linear
 import reduction
 from fem.mesh.structured_meshes import block
 from flexmb import controllers
-from flexmb.contact import Plane, Sphere, power_law
+from flexmb.contact import LocalHertz, Plane, Sphere, power_law
 from flexmb.errors import ControllerError, EquilibriumError, MechanismError
 from flexmb.forces import plastic_hinge
 from flexmb.integrators.method import methods
@@ -116,6 +116,21 @@ def surfaces(**options):
     return system
 
 
+@cache
+def finer_rubber():
+    material = fem.Material.isotropic(1e7, 0.3, 1000.0)
+    part = fem.Model(block("hexahedron", (0.2, 0.2, 0.1), (4, 4, 2)), material).with_surfaces(above="z1")
+    return flexmb.flexible_body(part, reduction.contact_basis(part, 6), name="block", geometric_stiffness="none")
+
+
+def local():
+    system = flexmb.System()
+    body = system.add(finer_rubber())
+    ball = Sphere(0.1).on(system.ground.at((0, 0, 1)))
+    system.contact("here", ball, body.surface("above"), local=LocalHertz(1e7, 0.3))
+    return system
+
+
 def facing():
     system = flexmb.System()
     below, above = (system.add(rubber(), name=name, position=(0, 0, z)) for name, z in (("low", 0.0), ("up", 0.2)))
@@ -138,6 +153,7 @@ MADE = {
     "exact contacts": touching,
     "surface contacts": surfaces,
     "rubbing surfaces": lambda: surfaces(friction=0.2),
+    "local contacts": local,
     "facing surfaces": facing,
 }
 """A mechanism with each feature, at a part "here"."""

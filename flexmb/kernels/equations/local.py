@@ -1,0 +1,136 @@
+"""A sphere that touches a surface of a reduced body at a point, with a contact radius below the spacing of the nodes.
+
+The force acts at the point of the surface that is nearest to the centre, and the nodes of its face share it by their
+shape functions. The point yields by
+
+    d(f) = (f / K)^(2/3) - s f
+
+beyond the displacement of the mesh: by Hertz's approach with its stiffness K, less what the mesh has of the yielding of
+a half-space under this force, `s = phi S phi`, so that it does not count twice. S holds the static compliance of the
+nodes of the face without the part that is regular there (flexmb/mechanism/contacts/local.py).
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from flexmb.kernels.base.algebra import (
+    add,
+    cross,
+    dot,
+    rotate,
+    rotate_inv,
+    scale,
+    store,
+    sub,
+    tangents_near,
+    vector,
+)
+from flexmb.kernels.equations.facing import shape_functions
+
+
+@njit(cache=True)
+def local_approach(soft, f):
+    """The approach `d(f)`; `soft` (2,) holds K and s."""
+    x = math.pow(f / soft[0], 1.0 / 3.0)
+    return x * x - soft[1] * f
+
+
+@njit(cache=True)
+def local_slope(soft, f):
+    """The derivative of the approach at a force above zero."""
+    return 2.0 / (3.0 * math.pow(soft[0] * soft[0] * f, 1.0 / 3.0)) - soft[1]
+
+
+@njit(cache=True)
+def local_energy(soft, f):
+    """The work of the force over the approach."""
+    x = math.pow(f / soft[0], 1.0 / 3.0)
+    return (0.4 * x * x - 0.5 * soft[1] * f) * f
+
+
+@njit(cache=True)
+def _nearest(a, b, c, x):
+    """The barycentric coordinates of the point of a triangle that is nearest to `x`.
+
+    Source: Ericson, Real-Time Collision Detection (2005), section 5.1.5.
+    """
+    ab, ac, ax = sub(b, a), sub(c, a), sub(x, a)
+    d1, d2 = dot(ab, ax), dot(ac, ax)
+    if d1 <= 0.0 and d2 <= 0.0:
+        return 1.0, 0.0, 0.0
+    bx = sub(x, b)
+    d3, d4 = dot(ab, bx), dot(ac, bx)
+    if d3 >= 0.0 and d4 <= d3:
+        return 0.0, 1.0, 0.0
+    w = d1 * d4 - d3 * d2
+    if w <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        v = d1 / (d1 - d3)
+        return 1.0 - v, v, 0.0
+    cx = sub(x, c)
+    d5, d6 = dot(ab, cx), dot(ac, cx)
+    if d6 >= 0.0 and d5 <= d6:
+        return 0.0, 0.0, 1.0
+    v = d5 * d2 - d1 * d6
+    if v <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        t = d2 / (d2 - d6)
+        return 1.0 - t, 0.0, t
+    u = d3 * d6 - d5 * d4
+    if u <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
+        t = (d4 - d3) / ((d4 - d3) + (d5 - d6))
+        return 0.0, 1.0 - t, t
+    total = u + v + w
+    return u / total, v / total, w / total
+
+
+@njit(cache=True)
+def see_point(flat, workspace, s, R, origin):
+    """Set stencil, gap, directions and place of the point of contact `s` at the positions `workspace.skin_at` of the
+    nodes, without the approach; `R` and `origin` take the body to the axes of the sphere."""
+    k, centre, best = flat.skin_node[s], rotate_inv(R, scale(-1.0, origin)), np.inf
+    for j in range(flat.mate_node[s], flat.mate_node[s + 1]):
+        store(workspace.skin_seen[j], 0, add(origin, rotate(R, vector(workspace.skin_at, j))))
+    facet, at = flat.skin_facet[s, 0], (1.0, 0.0, 0.0)
+    for f in range(flat.skin_facet[s, 0], flat.skin_facet[s, 1]):
+        own = flat.facet_nodes[f]
+        a, b = vector(workspace.skin_bare, own[0]), vector(workspace.skin_bare, own[1])
+        c = vector(workspace.skin_bare, own[2])
+        u, v, w = _nearest(a, b, c, centre)
+        apart = sub(add(scale(u, a), add(scale(v, b), scale(w, c))), centre)
+        far = dot(apart, apart)
+        if far < best:
+            best, facet, at = far, f, (u, v, w)
+    phi = shape_functions(flat, facet, at[0], at[1], at[2])
+    own, place, start, count = flat.facet_nodes[facet], (0.0, 0.0, 0.0), flat.stencil_start[k], 0
+    stiffness, excess = 0.0, 0.0
+    for i in range(4):
+        if own[i] < 0:
+            break
+        place = add(place, scale(phi[i], vector(workspace.skin_at, own[i])))
+        workspace.stencil_node[start + i] = own[i]
+        workspace.stencil_weight[start + i] = phi[i]
+        count += 1
+        stiffness += phi[i] * flat.node_hertz[own[i]]
+        for j in range(4):
+            if own[j] >= 0:
+                excess += phi[i] * phi[j] * flat.facet_excess[facet, i, j]
+    workspace.stencil_count[k] = count
+    workspace.skin_soft[k, 0] = stiffness
+    workspace.skin_soft[k, 1] = excess
+    a = vector(workspace.skin_at, own[0])
+    m = cross(sub(vector(workspace.skin_at, own[1]), a), sub(vector(workspace.skin_at, own[2]), a))
+    apart = sub(place, centre)
+    if dot(apart, m) >= 0.0:  # the centre is behind the face
+        apart = m
+        workspace.skin_gap[k] = -math.sqrt(dot(sub(place, centre), sub(place, centre))) - flat.skin_shape[s, 1]
+        n = scale(-1.0 / math.sqrt(dot(m, m)), m)
+    else:
+        far = math.sqrt(dot(apart, apart))
+        workspace.skin_gap[k] = far - flat.skin_shape[s, 1]
+        n = scale(1.0 / far, apart)
+    t, r = tangents_near(n, vector(flat.node_across, k))
+    store(workspace.skin_place[k], 0, place)
+    store(workspace.skin_axes[k, 0], 0, n)
+    store(workspace.skin_axes[k, 1], 0, t)
+    store(workspace.skin_axes[k, 2], 0, r)

@@ -244,7 +244,7 @@ def _solve(flat, q, kinematics, workspace, x, points, first, rows, U, old, force
         size = max(size, abs(b[i]), abs(own))
         b[i] -= own
         force[i] = old[i]
-    return size == 0.0 or solve_island(W, b, first, mu, size, 0.0, force[:height])
+    return size == 0.0 or solve_island(W, b, first, np.full(len(mu), -1), mu, size, 0.0, force[:height])
 
 
 @njit(cache=True)

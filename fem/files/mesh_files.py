@@ -167,7 +167,10 @@ def read_raw(path: str | Path, elements: str | None = None, expand: bool = False
 
 
 def _refuse_op2(path: Path) -> RawMesh:
-    raise MeshError("OP2 files hold results of Nastran and are not read; give the deck (.bdf), which has the mesh.")
+    raise MeshError(
+        "OP2 files hold results of Nastran and are not read as meshes; give the deck (.bdf), which has the mesh. "
+        "fem.read_nastran reads matrices of OP2 files."
+    )
 
 
 def _read_by_meshio(path: Path) -> RawMesh:

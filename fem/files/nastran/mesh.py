@@ -277,7 +277,7 @@ def _structure(deck: Deck, declared: list[Declared]) -> dict[int, tuple[np.ndarr
     found: dict[int, tuple[np.ndarray, Unread]] = {}
     cards_of = [sources for _, _, sources in deck.cells.values()]
     for d in declared:
-        if d.thickness is not None or d.beam is not None or d.area is not None:
+        if any(x is not None for x in (d.thickness, d.beam, d.table, d.area)):
             for block in np.unique(d.cells[:, 0]).tolist():
                 rows = d.cells[d.cells[:, 0] == block, 1]
                 known = found[block][0] if block in found else np.zeros(0, dtype=np.int64)

@@ -192,16 +192,17 @@ def _by_value() -> Callable[..., Answer]:
 
     def run(version: str, *arguments: Any) -> Answer:
         import platform
+        from importlib import import_module
 
         try:
-            from flexmb.study.many import _run_elsewhere
+            elsewhere: Callable[..., Answer] = import_module("flexmb.study.many")._run_elsewhere
         except ImportError as error:
             return (
                 None,
                 f"the worker on {platform.node()!r} has no flexmb {version} ({error}); install it on all hosts",
                 {},
             )
-        return _run_elsewhere(version, *arguments)
+        return elsewhere(version, *arguments)
 
     return run
 

@@ -213,12 +213,13 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
     turning |= {row[n] for _, n, _, _, _ in beams.arms}
     connections = _connections(deck, path, [points[n] for n in ids], row, axes, turning)
     new = max(NEW_NODES, ids[-1] + 1 if ids else 0) + np.arange(len(connections.points) - len(ids))
-    beams.state(connections, row)
+    notes = beams.state(connections, row)
     return RawMesh(
         np.array(connections.points).reshape(-1, 3),
         np.concatenate([np.array(ids, dtype=np.int64), new]),
         tuple(blocks),
         named,
+        warnings=notes,
         beams=True,
         unread=(*deck.unread, *connections.unread),
         unread_lines=tuple(unread_lines),

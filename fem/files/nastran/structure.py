@@ -65,8 +65,9 @@ class Beams:
             length = float(np.linalg.norm(self.points[nodes[1]] - self.points[nodes[0]]))
             self.masses += [(card, n, mass * length / 2) for n in nodes]
 
-    def state(self, to: Connections, row: dict[int, int]) -> None:
-        """Add constraints, masses and springs to the others of the deck."""
+    def state(self, to: Connections, row: dict[int, int]) -> tuple[str, ...]:
+        """Add constraints, masses and springs to the others of the deck; a note on rods whose twist is free."""
+        free = []
         for card, node, end, (beside, middle), made in self.arms:
             source = not_obeyed(card)
             for c in lines.connections(row[node], row[beside], end, made, None if middle is None else row[middle]):
@@ -75,12 +76,16 @@ class Beams:
             source = not_obeyed(card)
             to.masses.append((NodeMass(row[node], mass, source.label), source))
         for card, (a, b), stiffness in self.twisted:
-            if row[a] in to.turning and row[b] in to.turning:  # elsewhere nothing else resists or loads the twist
+            if (row[a] in to.turning) != (row[b] in to.turning):
+                free.append(f"{card.name}, line {card.line} of {card.file}")
+            elif row[a] in to.turning:  # elsewhere nothing else resists or loads the twist
                 source, x = not_obeyed(card), self.points[b] - self.points[a]
                 x = x / np.linalg.norm(x)
                 ends = np.repeat([row[a], row[b]], 3)
                 turns = np.tile([3, 4, 5], 2)
                 to.springs.append((NodeSpring(ends, turns, np.concatenate([-x, x]), stiffness, source.label), source))
+        note = "rods twist freely at an end that nothing else gives rotations, also where supports hold these; first:"
+        return (f"{len(free)} {note} {free[0]}",) if free else ()
 
 
 def sectioned(deck: Deck, beams: Beams, unread_lines: list[Unread]) -> Iterator[Declared]:

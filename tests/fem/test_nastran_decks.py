@@ -123,6 +123,16 @@ def test_solids_shells_and_beams_in_one_part():
         )
 
 
+def test_decks_are_known_by_their_content_in_dat_files(tmp_path):
+    (tmp_path / "bent.dat").write_text((DECKS / "solid_bending.bdf").read_text())
+    paths = DECKS / "solid_bending.bdf", tmp_path / "bent.dat"
+    same, given = (fem.read_mesh(path, ignore=["LOAD", "SPC1"]) for path in paths)
+    np.testing.assert_array_equal(given.points, same.points)
+    (tmp_path / "other.dat").write_text("nothing\n")
+    with pytest.raises(fem.MeshError, match=r"other.dat"):
+        fem.read_mesh(tmp_path / "other.dat")
+
+
 KGG = {
     (18, 22): {(0, 0): -1020936.6845970936, (0, 4): -510463.4416299561, (1, 1): -1020936.6845970936, (1, 3): 510463.4416299561, (2, 2): -7.25e6, (3, 1): -510473.2429671375, (3, 3): 104197.82116751088, (4, 0): 510473.2429671375, (4, 4): 104197.82116751088, (5, 5): -96743.9},
     (19, 23): {(0, 0): -1812488.4, (0, 4): -906244.2, (1, 1): -1812488.4, (1, 3): 906244.2, (2, 2): -7.25e6, (3, 1): -906244.2, (3, 3): 302081.4, (4, 0): 906244.2, (4, 4): 302081.4, (5, 5): -96823.1},

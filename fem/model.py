@@ -20,7 +20,7 @@ from fem.material import Material, check_units
 from fem.matrices import assembly
 from fem.matrices.beam_matrices import Beams, LineMass, Trusses
 from fem.matrices.beam_surface import BeamSurface, beam_surface
-from fem.matrices.matrix_check import checked_free_matrices
+from fem.matrices.matrix_check import RIGID, checked_free_matrices
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
@@ -114,14 +114,22 @@ class _Assembly(_Condensed):
         self._forget_pattern_after("solid_mass")
         turning = [(b.stiffness(), dofs) for b, dofs in self.turning]
         K = assembly.with_turning_cells(solid, turning, self.dofs.size_of_all)
-        if self.mesh.springs:
-            K = (K + self._springs).tocsr()
+        if any(s.stiffness for s in self.mesh.springs):
+            K = (K + self._between_nodes("stiffness")).tocsr()
         return K if self.added is None else (K + self.added[1]).tocsr()
 
-    @property
-    def _springs(self) -> sp.csr_matrix:
-        rows = [self.dofs.row(s.nodes, s.components, s.coefficients, s.source) for s in self.mesh.springs]
-        C = sp.vstack([row * s.stiffness**0.5 for row, s in zip(rows, self.mesh.springs, strict=True)], format="csr")
+    @cached_property
+    def D(self) -> sp.csr_matrix | None:
+        """Damping matrix of the dampers between nodes over the free dofs, None without any."""
+        if not any(s.damping for s in self.mesh.springs):
+            return None
+        return self.dofs.condense(self._between_nodes("damping"))
+
+    def _between_nodes(self, what: str) -> sp.csr_matrix:
+        """The matrix of the springs, or of the dampers, between nodes, over the dofs of all nodes."""
+        found = [(s, getattr(s, what)) for s in self.mesh.springs if getattr(s, what)]
+        rows = [self.dofs.row(s.nodes, s.components, s.coefficients, s.source) * value**0.5 for s, value in found]
+        C = sp.vstack(rows, format="csr")
         return sp.csr_matrix(C.T @ C)
 
 
@@ -330,8 +338,9 @@ class Model:
 
     @property
     def D(self) -> sp.csr_matrix | None:
-        """Damping and gyroscopic matrix (ndof, ndof) of a model made from matrices, None without one."""
-        return self._matrices.D if isinstance(self._matrices, _Imported) else None
+        """Damping and gyroscopic matrix (ndof, ndof): that of imported matrices, or of the dampers between the nodes of
+        a mesh (`fem.NodeSpring`); None without one."""
+        return self._matrices.D
 
     def line_masses(self, fields: Float[np.ndarray, "ndof k"]) -> list[LineMass]:
         """The mass of beams, trusses and shells at points, with `fields` there: a record for each group of cells."""
@@ -418,7 +427,8 @@ class Model:
         return copy.with_interfaces(**kept) if kept else copy
 
     def require_free(self) -> None:
-        """Raises `MatrixError` when constraints hold the part in space: the bodies of a mechanism are free."""
+        """Raises `MatrixError` when constraints hold the part in space, or dampers resist its rigid motion: the bodies
+        of a mechanism are free."""
         if self.dof_map.holding:
             shown = "; ".join(self.dof_map.holding[:4]) + ("; ..." if len(self.dof_map.holding) > 4 else "")
             raise MatrixError(
@@ -427,6 +437,26 @@ class Model:
                 "the ground or to other bodies at interfaces; or check the coordinates and coefficients if they "
                 "should not hold it. fem.read_mesh(..., ignore=[...]) leaves out those of a file."
             )
+
+        dampers = self.acting_on_rigid_motion("damping")
+        if dampers:
+            raise MatrixError(
+                f"Model {self.name!r}: {'; '.join(dampers[:4])}{'; ...' if len(dampers) > 4 else ''} damps rigid "
+                "motion. The damping of a body acts between its own points: a damper along an axis needs two nodes "
+                "at one place or on a line along the axis. Leave out dampers to the ground (those of a file by "
+                "fem.read_mesh(..., ignore=[...])), and give them to the system."
+            )
+
+    def acting_on_rigid_motion(self, what: str) -> list[str]:
+        """The springs (`what` "stiffness") or dampers ("damping") between nodes that act against rigid motion."""
+        given = [s for s in self.mesh.springs if getattr(s, what)] if self.mesh is not None else []
+        if not given:
+            return []
+        R = self.rigid_body_modes_of_all(self.points.mean(axis=0))
+        R[:, 3:] /= np.abs(R[:, 3:]).max()
+        rows = sp.vstack([self.dof_map.row(s.nodes, s.components, s.coefficients, s.source) for s in given], "csr")
+        acting = np.abs(rows @ R).max(axis=1) > RIGID * (abs(rows) @ np.abs(R)).max(axis=1)
+        return list(dict.fromkeys(s.source for s, acts in zip(given, acting, strict=True) if acts))
 
     def warn_of_hinges(self) -> None:
         """Issue a `MeshWarning` where shells and beams end at nodes of solids that no rigid interface and no rigid link

@@ -169,7 +169,7 @@ sys.meta_path.append(_OldNames)
 def refuse_old_names(module: str, at_first_use: Collection[str] = ()) -> None:
     """Make old attribute names of a package raise AttributeError with the new name; those of a module that is no
     package raise ImportError, because `from module import old` hides an AttributeError. The packages `at_first_use` in
-    it are imported when they are named."""
+    it are imported when they are named, and named where somebody looks for their functions in the module."""
     here = sys.modules[module]
 
     def missing(name: str) -> Any:
@@ -178,6 +178,15 @@ def refuse_old_names(module: str, at_first_use: Collection[str] = ()) -> None:
         text = sentence(f"{module}.{name}")
         if text is not None and not hasattr(here, "__path__"):
             raise ImportError(text)
+        if text is None and not name.startswith("_"):
+            text = next(
+                (
+                    f"{module} has no {name!r}; it is {module}.{package}.{name}."
+                    for package in at_first_use
+                    if name in getattr(import_module(f"{module}.{package}"), "__all__", ())
+                ),
+                None,
+            )
         raise AttributeError(text or f"module {module!r} has no attribute {name!r}", name=name)
 
     here.__dict__["__getattr__"] = missing

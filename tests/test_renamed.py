@@ -227,3 +227,10 @@ def test_rooms_are_imported_when_they_are_named():
     code = "import flexmb; assert flexmb.files.load_body and flexmb.linear.equilibrium; flexmb.nothing"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert "module 'flexmb' has no attribute 'nothing'" in done.stderr
+
+
+def test_what_is_in_a_room_of_the_package_is_named_with_its_room():
+    with pytest.raises(AttributeError, match=r"it is flexmb\.files\.save_result"):
+        flexmb.save_result  # noqa: B018
+    with pytest.raises(AttributeError, match=r"it is flexmb\.linear\.linearise"):
+        flexmb.linearise  # noqa: B018

@@ -156,25 +156,39 @@ class NodeMass:
 
 @dataclass(frozen=True, eq=False)
 class NodeSpring(_Terms):
-    """A spring between dofs of nodes: energy `stiffness * (sum_k coefficients[k] u[nodes[k], components[k]])^2 / 2`.
+    """A spring, a damper or both side by side between dofs of nodes. With the motion
+    `s = sum_k coefficients[k] u[nodes[k], components[k]]` its force is `stiffness * s + damping * ds/dt`.
 
     - `nodes`, `components` (0 to 5: translations, rotations) and `coefficients`: lists of t terms; `stiffness`: force
-      or moment per motion. `source`: its name in messages.
+      or moment per motion; `damping`: force or moment per rate of the motion. `source`: its name in messages.
 
         fem.NodeSpring([3, 8], [0, 0], [1.0, -1.0], stiffness=2e5)  # along x, between nodes 3 and 8
+        fem.NodeSpring([3, 8], [0, 0], [1.0, -1.0], damping=40.0)  # a damper in the same place
 
-    It turns with the part only in the first order: geometric stiffness does not include it.
+    Springs are part of the stiffness matrix of a model, dampers of its damping matrix (`Model.D`). It turns with the
+    part only in the first order: geometric stiffness does not include it.
 
-    Raises `MeshError` when the lists do not fit together, or the stiffness is not positive and finite.
+    Raises `MeshError` when the lists do not fit together, or stiffness and damping are negative, not finite, or both
+    zero.
     """
 
-    stiffness: float
+    stiffness: float = 0.0
     source: str = "a spring"
+    damping: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.stiffness) and self.stiffness > 0):
-            raise MeshError(f"{self.source}: the stiffness must be positive and finite; found {self.stiffness}.")
+        for what, value in (("stiffness", self.stiffness), ("damping", self.damping)):
+            if not (np.isfinite(value) and value >= 0):
+                raise MeshError(f"{self.source}: the {what} must be positive and finite; found {value}.")
+        if not (self.stiffness or self.damping):
+            raise MeshError(f"{self.source}: needs a stiffness or a damping above zero.")
         self._check(self.source)
+
+    @property
+    def strength(self) -> str:
+        """Its kind and values, for messages."""
+        found = (("spring", self.stiffness), ("damper", self.damping))
+        return ", ".join(f"{kind}: {value:g}" for kind, value in found if value)
 
 
 Constraint = Equation | RigidLink | MeanLink

@@ -59,7 +59,8 @@ class Mesh:
     - `declared`: materials of the file, which a `Model` compares with its own.
     - `constraints`: linear constraints between nodes, which a `Model` eliminates (`fem.Equation`, `fem.RigidLink`,
       `fem.MeanLink`).
-    - `masses` at nodes (`fem.NodeMass`) and `springs` between nodes (`fem.NodeSpring`), which a `Model` adds.
+    - `masses` at nodes (`fem.NodeMass`) and `springs` and dampers between nodes (`fem.NodeSpring`), which a
+      `Model` adds.
 
     Raises `MeshError` when points are not (n, 3) finite numbers, or `node_ids`, cells or sets do not fit them.
     """
@@ -347,7 +348,7 @@ class Mesh:
         for title, sets in (("node", self.node_sets), ("face", self.face_sets), ("cell", self.cell_sets)):
             lines += [f"  {title} set {key!r}: {len(value)} {title}s" for key, value in sets.items()]
         lines += [f"  note: {note}" for note in self.warnings]
-        lines += [f"  spring: {s.stiffness:g}, {s.source}" for s in self.springs]
+        lines += [f"  {s.strength}, {s.source}" for s in self.springs]
         lines += [f"  point mass: {m.mass:g} at node {self.node_label(m.node)}" for m in self.masses]
         lines += [f"  constraint: {text}" for text in dict.fromkeys(c.source for c in self.constraints)]
         lines += [f"  material of the file: {declared}, {len(declared.cells)} cells" for declared in self.declared]

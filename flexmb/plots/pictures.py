@@ -123,7 +123,7 @@ def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
         )
         plotter.add_mesh(_edge_lines(mesh, edges), color="#42505f", line_width=1)
     for k, (name, colour) in enumerate(named[:8]):
-        plotter.add_text(name, position=(20, PIXELS[1] - 50 - 34 * k), color=colour, font_size=12)
+        plotter.add_text(name, position=(20, PIXELS[1] - 50 - 34 * k), color=colour, font_size=12, render=False)
     plotter.view_isometric()
     plotter.camera.zoom(1.4)
     return _save(plotter, path)
@@ -175,7 +175,7 @@ def picture_modes(body: Body, path: str | Path, count: int = 6, *, units: str | 
         bent["displacement"] = amplitude / amplitude.max()
         plotter.add_mesh(skin, color=GREY, opacity=0.15)
         plotter.add_mesh(bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False)
-        plotter.add_text(f"mode {k + 1}:  {body.frequencies[k]:.5g}{unit}", font_size=10, color=INK)
+        plotter.add_text(f"mode {k + 1}:  {body.frequencies[k]:.5g}{unit}", font_size=10, color=INK, render=False)
         plotter.view_isometric()
         plotter.camera.zoom(1.35)
     plotter.set_background("white", all_renderers=True)
@@ -233,7 +233,7 @@ def _caption(result: Result, index: int, magnification: float) -> str:
 
 
 def _say(plotter: pv.Plotter, text: str, size: int) -> None:
-    plotter.add_text(text, position=(0.02, 0.93), viewport=True, font_size=size, color=INK, name="caption")
+    plotter.add_text(text, position=(0.02, 0.93), viewport=True, font_size=size, color=INK, name="caption", render=False)
 
 
 def animate(

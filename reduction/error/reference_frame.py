@@ -80,8 +80,14 @@ def require_elastic(model: Model, R: Float[np.ndarray, "ndof 6"], eigenvalues: V
     largest = float(np.abs(np.linalg.eigvalsh(R.T @ (model.K @ R))).max())
     rounding = 10 * np.finfo(float).eps * float((np.abs(R) * (abs(model.K) @ np.abs(R))).sum(axis=0).max())
     if largest > max(RIGID * eigenvalues[0], rounding):  # a thin part has stiffness far above its bending
+        springs = model.acting_on_rigid_motion("stiffness")
+        why = (
+            f"Springs hold it: {'; '.join(springs[:4])}. Leave them out, and give them to the system."
+            if springs
+            else ""
+        )
         raise MatrixError(
             f"Model {model.name!r}: rigid motion is not free of stiffness (eigenvalue {largest:.2g} beside "
-            f"{eigenvalues[0]:.2g} of the first elastic mode). The body is held softly, or K was written with too few "
-            "digits."
+            f"{eigenvalues[0]:.2g} of the first elastic mode). "
+            + (why or "The body is held softly, or K was written with too few digits.")
         )

@@ -41,7 +41,7 @@ CHANGING = {
     "mass by direction": ("*ELEMENT, TYPE=MASS, ELSET=lump\n9, 101\n*MASS, ELSET=lump, TYPE=ANISOTROPIC\n1., 2., 3.\n", "MASS"),
     "spring of no stiffness": ("*ELEMENT, TYPE=SPRINGA, ELSET=s\n9, 101, 103\n", "ELEMENT TYPE=SPRINGA"),
     "nonlinear spring": ("*ELEMENT, TYPE=SPRINGA, ELSET=s\n9, 101, 103\n*SPRING, ELSET=s, NONLINEAR\n\n0., 0.\n5., 1.\n", "SPRING"),
-    "damper": ("*ELEMENT, TYPE=DASHPOTA, ELSET=s\n9, 101, 103\n*DASHPOT, ELSET=s\n\n10.\n", "DASHPOT"),
+    "damper by frequency": ("*ELEMENT, TYPE=DASHPOTA, ELSET=s\n9, 101, 103\n*DASHPOT, ELSET=s\n\n10., 1.\n20., 2.\n", "DASHPOT"),
     "orthotropic": (ISO.replace("*ELASTIC\n210000., 0.3", "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n1., 1., 1., .3, .3, .3, 1., 1.\n1."), "MATERIAL"),
     "hot": (ISO.replace("210000., 0.3", "210000., 0.3, 20.\n180000., 0.3, 300."), "ELASTIC"),
     "plastic": (ISO.replace("*DENSITY", "*PLASTIC\n200., 0.\n*DENSITY"), "PLASTIC"),

@@ -33,9 +33,11 @@ SHELL_TYPES = ("S3", "S3R", "S4", "S4R", "S6", "S8", "S8R")
 integrated so."""
 BEAM_TYPES = {"B31": 2, "B31R": 2, "B32": 3, "B32R": 3}
 """Beams, where a section is given, and their number of nodes; those of three nodes are two beams."""
-LUMPED = {"MASS": 1, "SPRING1": 1, "SPRING2": 2, "SPRINGA": 2, "DCOUP3D": 1}
+LUMPED = {"MASS": 1, **dict.fromkeys(("SPRING1", "DASHPOT1"), 1), "DCOUP3D": 1} | dict.fromkeys(
+    ("SPRING2", "SPRINGA", "DASHPOT2", "DASHPOTA"), 2
+)
 """Elements without extent and their number of nodes, which `fem.files.abaqus.lumped` reads."""
-LUMPED_VALUES = ("MASS", "SPRING", "DISTRIBUTINGCOUPLING")
+LUMPED_VALUES = ("MASS", "SPRING", "DASHPOT", "DISTRIBUTINGCOUPLING")
 """Keywords that say what these are."""
 MOST_GENERATED = 10_000_000
 """Largest number of members that the GENERATE of a deck may add to its sets."""
@@ -116,8 +118,8 @@ class Deck:
     in_step: bool = False
     steps: int = 0
     statements: list[Statement] = field(default_factory=list)
-    lumped: dict[int, Lumped] = field(default_factory=dict)  # masses, springs: by number
-    lumped_values: list[Statement] = field(default_factory=list)  # *MASS, *SPRING, *DISTRIBUTING COUPLING
+    lumped: dict[int, Lumped] = field(default_factory=dict)  # masses, springs, dampers: by number
+    lumped_values: list[Statement] = field(default_factory=list)  # *MASS, *SPRING, *DASHPOT, ...
     pretension: list[Statement] = field(default_factory=list)  # *PRE-TENSION SECTION
     cyclic: list[Statement] = field(default_factory=list)  # *CYCLIC SYMMETRY MODEL
     plane: dict[int, Thin] = field(default_factory=dict)  # plane elements by number, for solids in their place

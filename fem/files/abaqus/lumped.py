@@ -1,4 +1,5 @@
-"""Elements without extent: `*MASS`, `*SPRING` (SPRING1, SPRING2, SPRINGA), `*DISTRIBUTING COUPLING` (DCOUP3D).
+"""Elements without extent: `*MASS`, `*SPRING` (SPRING1, SPRING2, SPRINGA), `*DASHPOT` (DASHPOT1, DASHPOT2, DASHPOTA),
+`*DISTRIBUTING COUPLING` (DCOUP3D).
 
 A keyword that is not understood in full is not obeyed at all, and names its elements.
 """
@@ -59,16 +60,20 @@ def _mass(c: Constraints, s: Statement, lump: Lumped) -> Iterator[NodeMass]:
 
 
 def _spring(c: Constraints, s: Statement, lump: Lumped) -> Iterator[NodeSpring]:
-    """`*SPRING`: for SPRING1 and SPRING2 a line with their dofs; then the stiffness."""
+    """`*SPRING` and `*DASHPOT`: a line with the dofs of those that are not axial; then the stiffness or the damping."""
+    what = "spring" if s.keyword == "SPRING" else "damper"
     rows = [fields(row) for _, row in s.rows]
-    dofs = [int(f) for f in rows.pop(0) if f] if lump.kind != "SPRINGA" else []
+    axial = lump.kind.endswith("A")
+    if not lump.kind.startswith(s.keyword):
+        raise MeshError(f"its elements are of type {lump.kind}")
+    dofs = [] if axial else [int(f) for f in rows.pop(0) if f]
     if set(s.options) != {"ELSET"} or len(rows) != 1 or len([f for f in rows[0] if f]) != 1:
-        raise MeshError("springs that are linear, without temperatures and options, are read")
+        raise MeshError(f"{what}s that are linear, with one value for all frequencies and temperatures, are read")
     nodes = [c.numbers.node_of[n] for n in lump.nodes]
-    if lump.kind == "SPRINGA":
+    if axial:
         e = c.points[nodes[1]] - c.points[nodes[0]]
         if not np.linalg.norm(e) > 0:
-            raise MeshError("the ends of an axial spring coincide, and it has no direction")
+            raise MeshError(f"the ends of an axial {what} coincide, and it has no direction")
         e = e / np.linalg.norm(e)
         ends = zip(nodes, (-1.0, 1.0), strict=True)
         terms = [(n, k, sign * float(e[k])) for n, sign in ends for k in np.flatnonzero(e).tolist()]
@@ -79,7 +84,8 @@ def _spring(c: Constraints, s: Statement, lump: Lumped) -> Iterator[NodeSpring]:
         if len(dofs) != len(nodes):
             raise MeshError(f"a {lump.kind} needs {len(nodes)} dofs")
     row, components, coefficients = (np.array(a) for a in zip(*terms, strict=True))
-    yield NodeSpring(row, components, coefficients, number(rows[0][0]), s.source.label)
+    value = {"stiffness" if what == "spring" else "damping": number(rows[0][0])}
+    yield NodeSpring(row, components, coefficients, source=s.source.label, **value)
 
 
 def _distributing(c: Constraints, s: Statement, lump: Lumped) -> Iterator[Equation]:
@@ -100,5 +106,6 @@ def _distributing(c: Constraints, s: Statement, lump: Lumped) -> Iterator[Equati
 _READERS: dict[str, Callable[[Constraints, Statement, Lumped], Iterator[NodeMass | NodeSpring | Constraint]]] = {
     "MASS": _mass,
     "SPRING": _spring,
+    "DASHPOT": _spring,
     "DISTRIBUTINGCOUPLING": _distributing,
 }

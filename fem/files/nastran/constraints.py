@@ -1,5 +1,5 @@
-"""Constraints, supports, lumped masses and springs of a Nastran deck: RBE2, RBE3, RBAR, MPC, SPC, SPC1, GRID PS,
-CONM2, CELAS1, CELAS2, CBUSH.
+"""Constraints, supports, lumped masses, springs and dampers of a Nastran deck: RBE2, RBE3, RBAR, MPC, SPC, SPC1,
+GRID PS, CONM2, CELAS1, CELAS2, CDAMP1, CDAMP2, CVISC, CBUSH.
 
 A card that is not understood in full is not obeyed at all, with the reason.
 """
@@ -25,14 +25,14 @@ class Connections:
     """What connects, holds and loads nodes; the points, to which the masses of lumps with inertia are added.
 
     - `row`: row of a node by its number; `axes` of the nodes whose components are turned; `turning`: rows of nodes with
-      rotations; `properties` and `bushes`: PELAS and PBUSH by number; `mass_factor`: WTMASS.
+      rotations; `properties`: PELAS, PDAMP and PVISC, `bushes`: PBUSH, by number; `mass_factor`: WTMASS.
     """
 
     row: Mapping[int, int]
     points: list[np.ndarray]
     axes: Mapping[int, np.ndarray]
     turning: set[int]
-    properties: Mapping[int, Card]
+    properties: Mapping[tuple[str, int], Card]
     bushes: Mapping[int, Card]
     systems: Systems
     mass_factor: float
@@ -228,12 +228,20 @@ def _mass(c: Connections, card: Card) -> Iterator[Made]:
 
 def _spring(c: Connections, card: Card) -> Iterator[Made]:
     """CELAS1, CELAS2: EID, property or stiffness, node and component of one end and of the other."""
-    property_card = card if card.name == "CELAS2" else c.properties.get(card.whole(2))
-    if property_card is None:
-        raise MeshError(f"the deck has no PELAS {card.whole(2)}")
-    stiffness, damping = property_card.real(2), property_card.real(7 if property_card is card else 3, 0.0)
-    if damping:
-        raise MeshError("a damping coefficient of a spring")
+    values = card if card.name == "CELAS2" else _property(c, card, "PELAS")
+    if values.real(7 if values is card else 3, 0.0):
+        raise MeshError("structural damping (GE) of a spring")
+    yield _between(c, card, stiffness=values.real(2))
+
+
+def _damper(c: Connections, card: Card) -> Iterator[Made]:
+    """CDAMP1, CDAMP2: EID, property or damping, node and component of one end and of the other."""
+    values = card if card.name == "CDAMP2" else _property(c, card, "PDAMP")
+    yield _between(c, card, damping=values.real(2))
+
+
+def _between(c: Connections, card: Card, stiffness: float = 0.0, damping: float = 0.0) -> NodeSpring:
+    """A spring or damper between a component of a node, fields 3 and 4, and one of another, or of the ground."""
     nodes: list[int] = []
     dofs: list[int] = []
     values: list[float] = []
@@ -241,7 +249,30 @@ def _spring(c: Connections, card: Card) -> Iterator[Made]:
         if card.text_at(k) not in ("", "0") and card.text_at(k + 1) not in ("", "0"):
             n, d, v = c.terms(c.node(card.whole(k)), card.whole(k + 1), sign)
             nodes, dofs, values = nodes + n, dofs + d, values + v
-    yield NodeSpring(np.array(nodes, dtype=int), np.array(dofs, dtype=int), np.array(values), stiffness)
+    return NodeSpring(np.array(nodes, int), np.array(dofs, int), np.array(values), stiffness, damping=damping)
+
+
+def _property(c: Connections, card: Card, kind: str) -> Card:
+    if (kind, card.whole(2)) not in c.properties:
+        raise MeshError(f"the deck has no {kind} {card.whole(2)}")
+    return c.properties[kind, card.whole(2)]
+
+
+def _viscous(c: Connections, card: Card) -> Iterator[Made]:
+    """CVISC with PVISC: EID, property, two nodes; dampers of the motion along their line and of the twist about it."""
+    values = _property(c, card, "PVISC")
+    ends = [c.node(card.whole(k)) for k in (3, 4)]
+    e = c.points[ends[1]] - c.points[ends[0]]
+    if not np.linalg.norm(e) > 0:
+        raise MeshError("its ends coincide, and it has no direction")
+    e = e / np.linalg.norm(e)
+    axes = np.flatnonzero(np.abs(e) > 1e-12)
+    for first, damping in ((0, values.real(2, 0.0)), (3, values.real(3, 0.0))):
+        if first and damping and not set(ends) <= c.turning:
+            raise MeshError("a damper of the twist of nodes without rotations")
+        if damping:
+            nodes, dofs = np.repeat(ends, len(axes)), np.tile(first + axes, 2)
+            yield NodeSpring(nodes, dofs, np.concatenate([-e[axes], e[axes]]), damping=damping)
 
 
 def _rbar(c: Connections, card: Card) -> Iterator[Made]:
@@ -258,24 +289,22 @@ def _rbar(c: Connections, card: Card) -> Iterator[Made]:
 
 
 def _bush(c: Connections, card: Card) -> Iterator[Made]:
-    """CBUSH with PBUSH: six springs between two nodes, or a node and the ground, at a point between them to which both
-    have rigid arms."""
+    """CBUSH with PBUSH: six springs and dampers between two nodes, or a node and the ground, at a point between them to
+    which both have rigid arms."""
     made = c.bushes.get(card.whole(2, card.whole(1)))
-    if made is None or made.text_at(2).upper() != "K":
-        raise MeshError("the deck has no PBUSH with stiffnesses K for it")
-    if any(text.replace(".", "").strip("0") for text in made.fields[8:]):
-        raise MeshError("damping or masses of a bushing")
+    if made is None:
+        raise MeshError("the deck has no PBUSH for it")
+    stiffness, damping = _strength_of_bush(made)
     if any(card.fields[9:]):
         raise MeshError("a bushing with an offset")
     nodes = [c.node(card.whole(k)) for k in (3, 4) if card.text_at(k)]
     x = np.array([c.points[n] for n in nodes])
-    stiffness = [made.real(3 + k, 0.0) for k in range(6)]
     along = card.real(9, 0.5)
     place = x[0] if len(x) == 1 else (1 - along) * x[0] + along * x[1]
-    axes = _axes_of_bush(c, card, x, place, [k for k in range(6) if stiffness[k]])
+    axes = _axes_of_bush(c, card, x, place, [k for k in range(6) if stiffness[k] or damping[k]])
     size = np.ptp(c.points, axis=0).max()
     for k in range(6):
-        if not stiffness[k]:
+        if not stiffness[k] and not damping[k]:
             continue
         e = axes[k % 3]
         rows: list[int] = []
@@ -292,7 +321,20 @@ def _bush(c: Connections, card: Card) -> Iterator[Made]:
                     rows.append(n)
                     dofs.append(first + int(j))
                     values.append(sign * float(v[j]))
-        yield NodeSpring(np.array(rows), np.array(dofs), np.array(values), stiffness[k])
+        yield NodeSpring(np.array(rows), np.array(dofs), np.array(values), stiffness[k], damping=damping[k])
+
+
+def _strength_of_bush(card: Card) -> tuple[list[float], list[float]]:
+    """The stiffnesses K and dampings B of a PBUSH, whose lines each begin with a letter."""
+    found = {"K": [0.0] * 6, "B": [0.0] * 6}
+    for first in range(1, len(card.fields) + 1, 8):
+        letter = card.text_at(first + 1).upper()
+        values = [card.real(first + 2 + k, 0.0) for k in range(6)]
+        if letter in found:
+            found[letter] = values
+        elif letter != "RCV" and any(values):
+            raise MeshError(f"a line {letter or 'without a letter'} of its PBUSH; K, B and RCV are read")
+    return found["K"], found["B"]
 
 
 def _axes_of_bush(c: Connections, card: Card, x: np.ndarray, place: np.ndarray, used: list[int]) -> np.ndarray:
@@ -313,7 +355,7 @@ def _axes_of_bush(c: Connections, card: Card, x: np.ndarray, place: np.ndarray, 
     elif {k % 3 for k in used} == {0}:
         v = np.eye(3)[int(np.argmin(np.abs(first)))]
     else:
-        raise MeshError("a bushing that is stiff across its line, without a vector or a coordinate system")
+        raise MeshError("a bushing that acts across its line, without a vector or a coordinate system")
     z = np.cross(first, v)
     if not np.linalg.norm(z) > 1e-6 * np.linalg.norm(v):
         raise MeshError("a bushing whose vector is along its line")
@@ -333,4 +375,7 @@ _READERS: dict[str, Callable[[Connections, Card], Iterator[Made]]] = {
     "CBUSH": _bush,
     "CELAS1": _spring,
     "CELAS2": _spring,
+    "CDAMP1": _damper,
+    "CDAMP2": _damper,
+    "CVISC": _viscous,
 }

@@ -27,7 +27,7 @@ class Deck:
     materials: dict[int, Card] = field(default_factory=dict)
     systems: dict[int, Card] = field(default_factory=dict)
     used_systems: set[int] = field(default_factory=set)
-    springs: dict[int, Card] = field(default_factory=dict)
+    lumped: dict[tuple[str, int], Card] = field(default_factory=dict)  # PELAS, PDAMP, PVISC
     bushes: dict[int, Card] = field(default_factory=dict)
     connecting: list[Card] = field(default_factory=list)
     together: dict[tuple[str, int], set[int]] = field(default_factory=dict)  # SPCADD, MPCADD

@@ -2,10 +2,10 @@
 
 Read: GRID in any coordinate system, CTETRA, CPYRAM, CPYRA, CPENTA, CHEXA in every format and continuation of cards;
 shells with PSHELL, PCOMP, PCOMPG (`shells`); CBAR, CBEAM with PBAR, PBARL, PBEAM, PBEAML, and rods (`lines`,
-`sections`); constraints, supports, masses and springs (`constraints`). Case control selects the sets of SPC and MPC.
-Elements of one property are the group "property N". MAT1 and MAT8 give the materials. Surfaces and lines without a
-section mark places. Every other card that changes the part is kept with its line as not obeyed, and so is one that is
-not understood in full.
+`sections`); constraints, supports, masses, springs and dampers (`constraints`). Case control selects the sets of SPC
+and MPC. Elements of one property are the group "property N". MAT1 and MAT8 give the materials. Surfaces and lines
+without a section mark places. Every other card that changes the part is kept with its line as not obeyed, and so is one
+that is not understood in full.
 """
 
 from collections.abc import Iterator
@@ -32,15 +32,17 @@ _WITHOUT_EFFECT = """
 PARAM MDLPRM NASTRAN EIGR EIGRL EIGB EIGC EIGP FREQ FREQ1 FREQ2 FREQ3 FREQ4 FREQ5 TSTEP TSTEPNL NLPARM NLSTEP
 TABLED1 TABLED2 TABLED3 TABLED4 TABDMP1 PLOTEL PLOTEL3 PLOTEL4 SET SET1 SET3 TITLE SUBTITLE LABEL ECHO MATT1 SPOINT
 TABLEM1 TABLEM2 TABLEM3 TABLEM4 TABRND1 TABRNDG RANDPS RANDT1 TSTEP1 USET USET1 SUPORT SUPORT1 CBARAO ECHOON ECHOOFF
-MAT4 MAT5 MATT4 MATT5 PSHEAR PDAMP PVISC PBEND PELAST PBUSH1D PBUSHT PWELD PFAST PGAP PMASS DRESP1 DRESP2 DCONSTR
+MAT4 MAT5 MATT4 MATT5 PSHEAR PBEND PELAST PBUSH1D PBUSHT PWELD PFAST PGAP PMASS DRESP1 DRESP2 DCONSTR
 DOPTPRM DESVAR
 """
-HARMLESS = {*_WITHOUT_EFFECT.split(), *SHELL_PROPERTIES, *BEAM_PROPERTIES, "PELAS"}
+HARMLESS = {*_WITHOUT_EFFECT.split(), *SHELL_PROPERTIES, *BEAM_PROPERTIES}
 """Cards that do not change a free, linear elastic part by themselves; any other that is not read counts as
 not obeyed. Properties do nothing without their elements."""
-CONNECTING = ("RBE2", "RBE3", "RBAR", "CONM2", "CELAS1", "CELAS2", "CBUSH")
+CONNECTING = ("RBE2", "RBE3", "RBAR", "CONM2", "CELAS1", "CELAS2", "CBUSH", "CDAMP1", "CDAMP2", "CVISC")
 SELECTED = {"MPC": "MPC", "SPC": "SPC", "SPC1": "SPC"}
 """Cards that act if case control selects their number."""
+LUMPED_PROPERTIES = {"PELAS": 4, "PDAMP": 2, "PVISC": 4}
+"""Properties of springs and dampers, of which a card may have several, and the number of fields of each."""
 _NEUTRAL = {"G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
 """Parameters that change the part, and the value at which they do not."""
 CONSISTENT = 0.01
@@ -108,10 +110,10 @@ def _take(deck: Deck, card: Card) -> None:
             deck.systems[card.whole(5)] = card
     elif card.name == "PBUSH":
         deck.bushes[card.whole(1)] = card
-    elif card.name == "PELAS":
-        deck.springs[card.whole(1)] = card
-        if card.text_at(5):
-            deck.springs[card.whole(5)] = replace(card, fields=card.fields[4:])
+    elif card.name in LUMPED_PROPERTIES:
+        for first in range(1, len(card.fields) + 1, LUMPED_PROPERTIES[card.name]):
+            if card.text_at(first):
+                deck.lumped[card.name, card.whole(first)] = replace(card, fields=card.fields[first - 1 :])
     elif card.name == "PARAM" and card.text_at(1).upper() == "WTMASS":
         deck.mass_factor = card.real(2)
     elif card.name == "PARAM" and card.text_at(1).upper() in _NEUTRAL:
@@ -211,12 +213,13 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
     turning |= {row[n] for _, n, _, _, _ in beams.arms}
     connections = _connections(deck, path, [points[n] for n in ids], row, axes, turning)
     new = max(NEW_NODES, ids[-1] + 1 if ids else 0) + np.arange(len(connections.points) - len(ids))
-    beams.state(connections, row)
+    notes = beams.state(connections, row)
     return RawMesh(
         np.array(connections.points).reshape(-1, 3),
         np.concatenate([np.array(ids, dtype=np.int64), new]),
         tuple(blocks),
         named,
+        warnings=notes,
         beams=True,
         unread=(*deck.unread, *connections.unread),
         unread_lines=tuple(unread_lines),
@@ -237,14 +240,14 @@ def _connections(
     axes: dict[int, np.ndarray],
     turning: set[int],
 ) -> Connections:
-    """Constraints, supports, masses and springs; those of sets that case control does not select are none."""
+    """Constraints, supports, masses, springs and dampers; those of sets that case control does not select are none."""
     for card in deck.connecting:
         if card.name in ("RBE2", "RBE3", "RBAR"):
             first = card.whole(3 if card.name == "RBE3" or (card.text_at(4) == "" and card.name == "RBAR") else 2, 0)
             turning |= {row[first]} if first in row else set()
     turned = {row[n]: R for n, R in axes.items()}
     frames = Systems(deck.systems, {n: points[k] for n, k in row.items()})
-    found = Connections(row, points, turned, turning, deck.springs, deck.bushes, frames, deck.mass_factor)
+    found = Connections(row, points, turned, turning, deck.lumped, deck.bushes, frames, deck.mass_factor)
     chosen = selections(path)
     for card in deck.connecting:
         kind = SELECTED.get(card.name, "")
@@ -275,7 +278,7 @@ def _structure(deck: Deck, declared: list[Declared]) -> dict[int, tuple[np.ndarr
     found: dict[int, tuple[np.ndarray, Unread]] = {}
     cards_of = [sources for _, _, sources in deck.cells.values()]
     for d in declared:
-        if d.thickness is not None or d.beam is not None or d.area is not None:
+        if any(x is not None for x in (d.thickness, d.beam, d.table, d.area)):
             for block in np.unique(d.cells[:, 0]).tolist():
                 rows = d.cells[d.cells[:, 0] == block, 1]
                 known = found[block][0] if block in found else np.zeros(0, dtype=np.int64)

@@ -1,0 +1,114 @@
+"""Dampers between nodes: their matrix, that of a reduced part and of a body, and where decks say them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+from test_deck_constraints import MODEL, read
+from test_mesh_files import deck
+from test_nastran import PLATE, plate
+
+import fem
+import flexmb
+import reduction
+from fem.errors import MatrixError, MeshError
+
+BAR = fem.structured_meshes.block("hexahedron", (1.0, 0.1, 0.1), (6, 1, 1))
+ENDS = [int(np.flatnonzero((BAR.points == corner).all(axis=1))[0]) for corner in ((0, 0, 0), (1, 0, 0))]
+C = 4e4
+
+
+def damped(*springs):
+    model = fem.Model(replace(BAR, springs=springs), fem.Material.steel())
+    return model.with_interfaces(a=np.flatnonzero(BAR.points[:, 0] == 0), b=np.flatnonzero(BAR.points[:, 0] == 1))
+
+
+def test_a_damper_is_in_the_matrix_of_the_model_of_its_reduction_and_of_its_body():
+    """Complex eigenvalues of the reduced part are those of the whole; the body is that of imported matrices."""
+    damper = fem.NodeSpring(ENDS, [0, 0], [-1.0, 1.0], damping=C)
+    model = damped(damper)
+    row = np.zeros(model.ndof)
+    row[[3 * ENDS[0], 3 * ENDS[1]]] = -1, 1
+    np.testing.assert_allclose(model.D.toarray(), C * np.outer(row, row))
+    assert damped().D is None
+    assert abs(model.K - damped().K).max() == 0
+    both = damped(replace(damper, stiffness=3e5))
+    np.testing.assert_allclose((both.K - model.K).toarray(), 3e5 * np.outer(row, row), atol=1e-4)
+    assert "damper: 40000, a spring" in str(model.mesh)
+
+    free = fem.Model(model.mesh, fem.Material.steel())
+    every = reduction.modal(free, free.ndof - 6)
+    whole, small = (reduction.linear_system(free, b, inputs=[row], rigid=False) for b in (None, every))
+    found = []
+    for system in (whole, small):
+        M, D, K = (np.asarray(A.todense() if hasattr(A, "todense") else A) for A in (system.M, system.D, system.K))
+        n = len(M)
+        rate = 1e4  # of the first modes, so that displacements and velocities are of one size
+        values = sl.eigvals(np.block([[0 * K, rate * np.eye(n)], [-K / rate, -D]]), sl.block_diag(np.eye(n), M))
+        values = values[values.imag > 100]
+        found.append(values[np.argsort(abs(values))][:4])
+    assert -found[0].real.min() > 20
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+
+    basis = reduction.craig_bampton(model, modes=4)
+    body = flexmb.flexible_body(model, basis)
+    given = fem.Model.from_matrices(model.M, model.K, model.points, damping=model.D).with_interfaces(
+        a=model.interfaces["a"].nodes, b=model.interfaces["b"].nodes
+    )
+    same = flexmb.flexible_body(given, basis)
+    np.testing.assert_allclose(body.damping, same.damping)
+    np.testing.assert_allclose(body.velocity_matrix, same.velocity_matrix)
+
+
+def test_dampers_to_the_ground_and_springs_to_it_are_named():
+    across = fem.NodeSpring(ENDS, [1, 1], [-1.0, 1.0], damping=C, source="DASHPOT, line 7 of part.inp")
+    for wrong in (across, fem.NodeSpring(ENDS[:1], [0], [1.0], damping=C, source="DASHPOT, line 7 of part.inp")):
+        with pytest.raises(MatrixError, match=r"DASHPOT, line 7 of part.inp damps rigid motion"):
+            reduction.modal(damped(wrong), 4)
+    grounded = fem.NodeSpring(ENDS[:1], [0], [1.0], 1e7, source="SPRING, line 9 of part.inp")
+    with pytest.raises(MatrixError, match=r"not free of stiffness .*Springs hold it: SPRING, line 9 of part.inp"):
+        reduction.modal(damped(grounded), 4)
+    with pytest.raises(MeshError, match="damping must be positive"):
+        fem.NodeSpring([0], [0], [1.0], damping=-1.0)
+    with pytest.raises(MeshError, match="stiffness or a damping above zero"):
+        fem.NodeSpring([0], [0], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes", "dofs", "expected"),
+    [("DASHPOTA", "101, 103", "", [(-1, 0, 0), (1, 0, 0)]), ("DASHPOT2", "101, 103", "3, 1", [(0, 0, 1), (-1, 0, 0)]), ("DASHPOT1", "103", "2", [(0, 1, 0)])],
+)  # fmt: skip
+def test_dashpots_of_abaqus(kind, nodes, dofs, expected, tmp_path):
+    text = f"*ELEMENT, TYPE={kind}, ELSET=s\n9, {nodes}\n*DASHPOT, ELSET=s\n{dofs}\n12.5\n"
+    mesh = read(tmp_path, text)
+    assert [(s.stiffness, s.damping) for s in mesh.springs] == [(0, 12.5)]
+    label = {int(number): k for k, number in enumerate(mesh.node_ids)}
+    row = np.zeros((len(mesh.points), 3))
+    for node, direction in zip(nodes.split(", "), expected, strict=True):
+        row[label[int(node)]] = direction
+    np.testing.assert_allclose(fem.Model(mesh).D.toarray(), 12.5 * np.outer(row, row), atol=1e-12)
+    assert fem.read_mesh(deck(tmp_path, MODEL + text), ignore=["DASHPOT"]).springs == ()
+
+
+def test_dampers_of_nastran(tmp_path):
+    """CDAMP1, the second of a PDAMP; CDAMP2; CVISC along and about its line; B beside K, and alone, of a PBUSH."""
+    x, y, _ = PLATE.points[4].tolist()
+    text = f"GRID,90,,1.2,.3,.1\nGRID,91,,{x!r},{y!r},0.\nRBAR,80,90,5,123456\nRBE2,81,91,123456,6\nCORD2R,3,,0.,0.,0.,0.,1.,0.,+\n+,1.,0.,0.\n"
+    text += "CDAMP1,60,8,5,1,91,1\nPDAMP,7,1.,8,2.5\nCDAMP2,61,3.5,5,3,91,3\nCVISC,62,9,90,10\nPVISC,9,4.,5.\n"
+    text += "CBUSH,70,9,91,5,,,,3\nPBUSH,9,K,3.+3,,,,,,+\n+,,B,6.,7.\n"
+    mesh = plate(tmp_path, text, loud=False)
+    assert mesh.unread == ()
+    assert [(s.stiffness, s.damping) for s in mesh.springs] == [(0, 2.5), (0, 3.5), (0, 4), (0, 5), (3e3, 6), (0, 7)]
+    label = {int(n): k for k, n in enumerate(mesh.node_ids)}
+    line = mesh.points[label[10]] - mesh.points[label[90]]
+    line /= np.linalg.norm(line)
+    for spring, first in zip(mesh.springs[2:4], (0, 3), strict=True):
+        row = np.zeros((len(mesh.points), 6))
+        np.add.at(row, (spring.nodes, spring.components), spring.coefficients)
+        np.testing.assert_allclose(row[label[10], first : first + 3], line, atol=1e-12)
+        np.testing.assert_allclose(row[label[90]], -row[label[10]], atol=1e-12)
+    wrong = plate(tmp_path, text.replace("+,,B,6.,7.", "+,,GE,.02"), loud=False)
+    assert "a line GE of its PBUSH" in wrong.unread[0].text
+    lost = plate(tmp_path, text.replace("PDAMP,7,1.,8", "PDAMP,7,1.,9"), loud=False)
+    assert "the deck has no PDAMP 8" in lost.unread[0].text

@@ -90,8 +90,8 @@ def _long_entry(function: Any, text: str) -> Callable[..., Any]:
 _record(
     CompiledModel,
     d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_turning contact_reach "
-    "group_law group_shape line_numbers station_point station_tangent skin_shape skin_ball skin_swing other_ball other_swing "
-    "node_point node_across node_bend tree_boxes",
+    "group_law group_shape line_numbers station_point station_tangent skin_shape skin_ball skin_swing other_ball "
+    "other_swing node_point node_across node_bend tree_boxes",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes "
     "node_rows velocity_matrix",
     d4="marker_second node_second",
@@ -103,9 +103,9 @@ _record(
     "envelope_first load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
     "signal_angle signal_index signal_rate contact_point point_contact turn_state contact_feature body_group "
-    "group_start group_pair group_record group_marker line_kind line_body line_function line_station skin_body skin_marker "
-    "skin_other skin_node mate_node stencil_start node_skin node_body node_place compliance_start compliance_size "
-    "velocity_body",
+    "group_start group_pair group_record group_marker line_kind line_body line_function line_station skin_body "
+    "skin_marker skin_other skin_node mate_node stencil_start node_skin node_body node_place compliance_start "
+    "compliance_size velocity_body",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers "
     "skin_facet skin_tree facet_nodes",
     b1="marker_moves marker_used",

@@ -274,8 +274,8 @@ def solve_island(W, b, first, owner, mu, size, compliance, r):
     """Solve the cone problem of one island for `r` (n,), a guess; returns whether a solution was found.
 
     The forces of more sliding points than carry a body are not determined, or change without limit with its motion. A
-    small `compliance` of all points, relative to their mean response, makes them unique; it is added to `W`. `size` is the scale of
-    the rates.
+    small `compliance` of all points, relative to their mean response, makes them unique; it is added to `W`. `size` is
+    the scale of the rates.
     """
     n = len(b)
     if n <= 3 and len(mu) == 1 and (n == 1 or mu[0] > 0.0):

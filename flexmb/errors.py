@@ -288,6 +288,14 @@ class LawRangeWarning(FlexmbWarning):
     """
 
 
+class OpenGapWarning(FlexmbWarning):
+    """A small gap or overlap remains at an impact of exact contacts, which joints or other contacts keep from closing.
+
+    Raised at the end of a run; the message names the first such contact, its time and the gap, which is at most 1e-6 of
+    the smaller shape. A larger one is an error.
+    """
+
+
 class CrowdedStepWarning(FlexmbWarning):
     """A step of exact contacts holds more impacts, or beginnings and ends of sliding, than are located.
 

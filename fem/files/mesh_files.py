@@ -3,6 +3,7 @@ VTK, and formats of users), all other formats by meshio."""
 
 import contextlib
 import io
+import re
 import shutil
 import tempfile
 import warnings
@@ -167,7 +168,17 @@ def read_raw(path: str | Path, elements: str | None = None, expand: bool = False
 
 
 def _refuse_op2(path: Path) -> RawMesh:
-    raise MeshError("OP2 files hold results of Nastran and are not read; give the deck (.bdf), which has the mesh.")
+    raise MeshError(
+        "OP2 files hold results of Nastran and are not read as meshes; give the deck (.bdf), which has the mesh. "
+        "fem.read_nastran reads matrices of OP2 files."
+    )
+
+
+def _read_dat(path: Path) -> RawMesh:
+    """A deck of Nastran, which has BEGIN BULK or cards GRID, or a file of Tecplot."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    is_nastran = re.search(r"^\s*BEGIN\s+BULK|^GRID[ *,\t]", text, flags=re.IGNORECASE | re.MULTILINE)
+    return read_nastran_mesh(path) if is_nastran else _read_by_meshio(path)
 
 
 def _read_by_meshio(path: Path) -> RawMesh:
@@ -432,6 +443,7 @@ def _write_vtk(mesh: Mesh, path: Path) -> None:
 register_reader([".inp"], read_abaqus_mesh)
 register_reader([".msh"], read_gmsh)
 register_reader([".bdf", ".nas", ".fem"], read_nastran_mesh)
+register_reader([".dat"], _read_dat)
 register_reader([".vtu", ".vtk", ".vtp", ".stl"], lambda path: _raw_from_vtk(read_vtk(path)))
 register_reader([".cdb"], read_ansys_mesh)
 register_reader([".op2"], _refuse_op2)

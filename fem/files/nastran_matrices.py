@@ -1,4 +1,4 @@
-"""Mass and stiffness matrices of Nastran: DMIG cards in punch or bulk data files, and OUTPUT4 files."""
+"""Mass and stiffness matrices of Nastran: DMIG cards in punch or bulk data files, OUTPUT4 and OUTPUT2 files."""
 
 from pathlib import Path
 
@@ -7,10 +7,13 @@ import numpy as np
 from fem.errors import MatrixError, unknown_name
 from fem.files.matrix_files import existing
 from fem.files.matrix_record import Entries, ImportedMatrices, collected
+from fem.files.nastran.op2 import read_op2
 from fem.files.nastran.op4 import read_op4
 
 REAL = (1, 2)
 """Types of a DMIG matrix that hold real numbers: single and double precision."""
+OUTPUT = {".op4": ("OUTPUT4", read_op4), ".op2": ("OUTPUT2", read_op2)}
+"""Files of matrices over all dofs of the nodes: their kind, and what reads them."""
 
 
 def read_nastran(
@@ -26,17 +29,13 @@ def read_nastran(
       `mass` and, where it is wanted, `damping` (`BAAX`) are their names.
     - `.op4`: OUTPUT4 matrices over all dofs of the nodes, six a node (`KGG`, `MGG`); the file does not name the nodes:
       give the grid numbers `nodes`, ascending (`mesh.node_ids`). Text or binary, dense or sparse.
+    - `.op2`: the same of an OUTPUT2 file; its results and other tables are passed over.
 
     Raises `MatrixError` when the file has no matrix of a name or several, or cannot be read.
     """
     path = existing(path)
-    if path.suffix.lower() == ".op2":
-        raise MatrixError(
-            f"{path}: OP2 files are not read. Let Nastran write OUTPUT4 (.op4) or DMIG, or turn the file into Matrix "
-            'Market by pyNastran (docs/interchange.md, "Matrices").'
-        )
-    if path.suffix.lower() == ".op4":
-        return _read_op4(path, _wanted(stiffness, mass, damping), nodes)
+    if path.suffix.lower() in OUTPUT:
+        return _read_output(path, _wanted(stiffness, mass, damping), nodes)
     matrices = _dmig(path)
     wanted = _wanted(stiffness, mass, damping)
     for name in wanted.values():
@@ -107,16 +106,17 @@ def _real(text: str) -> float:
     return float(text if sign <= 0 or text[sign - 1] == "E" else f"{text[:sign]}E{text[sign:]}")
 
 
-def _read_op4(path: Path, wanted: dict[str, str], nodes: np.ndarray | None) -> ImportedMatrices:
+def _read_output(path: Path, wanted: dict[str, str], nodes: np.ndarray | None) -> ImportedMatrices:
+    kind, read = OUTPUT[path.suffix.lower()]
     if nodes is None:
         raise MatrixError(
-            f"{path}: an OUTPUT4 file does not name its nodes; give nodes=, the grid numbers in ascending order."
+            f"{path}: an {kind} file does not name its nodes; give nodes=, the grid numbers in ascending order."
         )
-    found = read_op4(path)
+    found = read(path)
     names = [name for name, _ in found]
     for name in wanted.values():
         if name not in names:
-            raise MatrixError(f"{path}: " + unknown_name("OUTPUT4 matrix", name, names))
+            raise MatrixError(f"{path}: " + unknown_name(f"{kind} matrix", name, names))
         if names.count(name) > 1:
             raise MatrixError(
                 f"{path}: expected one matrix {name}, found {names.count(name)}; write the wanted one to a file of its "

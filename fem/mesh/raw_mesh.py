@@ -146,8 +146,9 @@ def _cells(
     if not solid and not lines and not surfaces:
         there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
         unknown = "; ".join(listed((*raw.unread, *raw.unread_lines)))
+        known = ", ".join(kind for kind in ELEMENTS if "-" not in kind)  # others are integrations of these
         raise MeshError(
-            f"The mesh {name!r} has no solid cells that flexmb knows ({', '.join(ELEMENTS)}); it has {there}. "
+            f"The mesh {name!r} has no solid cells that flexmb knows ({known}); it has {there}. "
             + (f"Not read: {unknown}. " if unknown else "")
             + "Export the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any "
             "group at all). Triangles and quadrilaterals become shells by read_mesh(..., shells=[...]) with the "

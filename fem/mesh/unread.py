@@ -63,7 +63,8 @@ class Declared:
     - `cells`: numbers of cells (k,), or (block, row) while a file is read.
     - `thickness` and `offset` of shells, whose thickness is None elsewhere; `shell`: the whole shell where it is more
       than a layer of the material; `beam`: section of beams and direction of their y axis, None elsewhere; `theory` of
-      beams; `area` of trusses, None elsewhere; `axes` of solids whose material turns around an axis.
+      beams; `table` of beams whose section varies; `area` of trusses, None elsewhere; `axes` of solids whose material
+      turns around an axis.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Declared:
     area: float | None = None
     shell: Shell | None = None
     axes: CylindricalAxes | None = None
+    table: BeamTable | None = None
 
     def contradiction(self, section: Any) -> str | None:
         """How the constants differ from those of a material, or of the material of a beam or shell, and the section
@@ -97,6 +99,8 @@ class Declared:
                 return None
         if isinstance(section, Truss) and self.area is not None and abs(section.area - self.area) > SAME * self.area:
             return f"{self} is not the truss of the model, of area {section.area:g}"
+        if self.table is not None and isinstance(section, Beam):
+            return f"{self} is not the beam of the model: its section varies"
         if isinstance(section, Beam) and self.beam is not None:
             theirs, ours = (np.array([s.area, s.Iy, s.Iz, s.J]) for s in (self.beam[0], section.section))
             if (np.abs(theirs - ours) > SAME * theirs).any():
@@ -121,10 +125,12 @@ class Declared:
             return None
         return f"{self} and {other} are two, and one material of the model stands for both"
 
-    def made(self) -> Material | Shell | Beam | Truss:
+    def made(self) -> Material | Shell | Beam | BeamTable | Truss:
         """What the file makes of the cells. Raises `MaterialError` where it does not say enough."""
         if self.shell is not None:
             return self.shell
+        if self.table is not None:
+            return self.table
         if self.elasticity is None:
             reason = self.wrong or "has no elastic constants that flexmb reads"
             raise MaterialError(f"{self} ({self.source.label}) {reason}. Give materials: fem.Model(mesh, material).")
@@ -208,12 +214,12 @@ def require_obeyed(name: str, unread: Sequence[Unread]) -> None:
     )
 
 
-def materials_of_file(mesh: Any) -> tuple[dict[str, Material | Shell | Beam | Truss], np.ndarray]:
+def materials_of_file(mesh: Any) -> tuple[dict[str, Material | Shell | Beam | BeamTable | Truss], np.ndarray]:
     """The materials that the file of a mesh gives to its cells, by name, and the index of the material of each cell.
 
     Raises `MaterialError` for cells without a material, or with one whose constants are missing.
     """
-    names: dict[str, Material | Shell | Beam | Truss] = {}
+    names: dict[str, Material | Shell | Beam | BeamTable | Truss] = {}
     index = np.full(mesh.cell_count, -1)
     for declared in mesh.declared:
         try:

@@ -1,6 +1,6 @@
 """Contact: shapes of surfaces, laws of the normal force, and the cone problem of contacts with exact friction."""
 
-from flexmb.contact.cones import Bounded, ConeSolution, Coulomb, solve_contacts
+from flexmb.contact.cones import Bounded, ConeSolution, Coulomb, Turning, solve_contacts
 from flexmb.contact.laws import (
     FACTORS,
     NormalLaw,
@@ -37,6 +37,7 @@ __all__ = [
     "Sphere",
     "Surface",
     "TriangleMesh",
+    "Turning",
     "TurningFriction",
     "convex_pieces",
     "effective_modulus",

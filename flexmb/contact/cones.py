@@ -48,6 +48,30 @@ class Bounded:
 
 
 @dataclass(frozen=True)
+class Turning:
+    """Friction of turning at a contact with dry friction or without: the row of spinning, or the two of rolling, with
+    angular velocities and moments. The moment is at most `length` times the normal impulse of its contact, and opposes
+    the angular velocity.
+
+    - `contact`: the number of the block of the contact, a `Coulomb` or a `Bounded` with the lower bound 0.
+    - `length`: a moment over a force.
+    - `rows`: 1 for spinning, 2 for rolling.
+
+    Raises `UnilateralError` when the length is negative or not finite, or there are other numbers of rows.
+    """
+
+    contact: int
+    length: float
+    rows: int = 2
+
+    def __post_init__(self) -> None:
+        if not (self.length >= 0.0 and np.isfinite(self.length)):
+            raise UnilateralError(f"The friction of turning is a length >= 0; found {self.length}.")
+        if self.rows not in (1, 2):
+            raise UnilateralError(f"Friction of turning has 1 row, of spinning, or 2, of rolling; found {self.rows}.")
+
+
+@dataclass(frozen=True)
 class Coulomb:
     """A contact with dry friction: the row of the normal, then those of one (plane) or two tangential directions.
 
@@ -65,6 +89,9 @@ class Coulomb:
             raise UnilateralError(f"A coefficient of friction is a number >= 0; found {self.friction}.")
         if self.rows not in (2, 3):
             raise UnilateralError(f"A contact with friction has 2 or 3 rows; found {self.rows}.")
+
+
+Block = Bounded | Coulomb | Turning
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +112,7 @@ class ConeSolution:
 def solve_contacts(
     response: Float[np.ndarray, "n n"],
     free: Float[np.ndarray, "n"],
-    blocks: Sequence[Bounded | Coulomb],
+    blocks: Sequence[Block],
     *,
     start: Float[np.ndarray, "n"] | None = None,
     scale: float | None = None,
@@ -105,20 +132,22 @@ def solve_contacts(
     """
     sizes = np.array([block.rows for block in blocks], dtype=np.int64)
     n = int(sizes.sum())
-    W, b = np.array(response, dtype=float), np.array(free, dtype=float)
-    _require_fitting(W, b, n)
+    W, f = np.array(response, dtype=float), np.array(free, dtype=float)
+    _require_fitting(W, f, n)
     first = np.concatenate([[0], np.cumsum(sizes)])
-    mu = np.array([getattr(block, "friction", 0.0) for block in blocks])
+    _require_contacts(blocks)
+    mu = np.array([b.length if isinstance(b, Turning) else getattr(b, "friction", 0.0) for b in blocks])
+    owner = np.array([b.contact if isinstance(b, Turning) else -1 for b in blocks], dtype=np.int64)
     low, high = (np.array([getattr(block, side, 0.0) for block in blocks]) for side in ("lower", "upper"))
-    velocity = float(np.abs(b).max(initial=0.0)) if scale is None else float(scale)
+    velocity = float(np.abs(f).max(initial=0.0)) if scale is None else float(scale)
     target = tolerance * (velocity or 1.0)
     r = np.zeros(n) if start is None else np.array(start, dtype=float)
     if r.shape != (n,) or not np.isfinite(r).all():
         raise UnilateralError(f"The guess of the impulses must be ({n},) finite numbers; found {start!r}.")
-    law = (W, b, first, mu, low, high, target)
+    law = (W, f, first, owner, mu, low, high, target)
     done = solve_cones(*law, SWEEPS, r) if start is not None else (np.inf, 0, 0)
     if done[0] <= target:
-        r, least = _of_least_norm(W, b, r, blocks, first, velocity)
+        r, least = _of_least_norm(W, f, r, blocks, first, velocity)
     if not done[0] <= target or not least:
         r = np.zeros(n)
         done = solve_cones(*law, 0, r)
@@ -126,9 +155,21 @@ def solve_contacts(
             r = np.zeros(n)
             done = solve_cones(*law, SWEEPS, r)
         if not done[0] <= target:
-            _refuse(W @ r + b, blocks, first, done[0], velocity)
-        r, _ = _of_least_norm(W, b, r, blocks, first, velocity)
-    return ConeSolution(r, W @ r + b, *done)
+            _refuse(W @ r + f, blocks, first, done[0], velocity)
+        r, _ = _of_least_norm(W, f, r, blocks, first, velocity)
+    return ConeSolution(r, W @ r + f, *done)
+
+
+def _require_contacts(blocks: Sequence[Block]) -> None:
+    for k, block in enumerate(blocks):
+        if not isinstance(block, Turning):
+            continue
+        own = blocks[block.contact] if 0 <= block.contact < len(blocks) else None
+        if not (isinstance(own, Coulomb) or (isinstance(own, Bounded) and own.lower == 0.0)):
+            raise UnilateralError(
+                f"Friction of turning, block {k}, belongs to a contact, a Coulomb or a Bounded with the lower bound 0; "
+                f"block {block.contact} is {own!r}."
+            )
 
 
 def _require_fitting(W: np.ndarray, b: np.ndarray, n: int) -> None:
@@ -145,7 +186,7 @@ def _require_fitting(W: np.ndarray, b: np.ndarray, n: int) -> None:
 
 def _refuse(
     u: np.ndarray,
-    blocks: Sequence[Bounded | Coulomb],
+    blocks: Sequence[Block],
     first: np.ndarray,
     residual: float,
     velocity: float,
@@ -153,7 +194,7 @@ def _refuse(
     said = []
     for k, block in enumerate(blocks):
         own = slice(first[k], first[k + 1])
-        closing = isinstance(block, Coulomb) or (block.lower == 0.0 and block.upper == np.inf)
+        closing = isinstance(block, Coulomb) or (block == Bounded())
         if closing and u[own][0] < -0.5 * residual:
             said.append(f"block {k} closes with {-u[own][0]:.3g}")
     raise UnilateralError(
@@ -164,7 +205,7 @@ def _refuse(
 
 
 def _of_least_norm(
-    W: np.ndarray, b: np.ndarray, r: np.ndarray, blocks: Sequence[Bounded | Coulomb], first: np.ndarray, scale: float
+    W: np.ndarray, b: np.ndarray, r: np.ndarray, blocks: Sequence[Block], first: np.ndarray, scale: float
 ) -> tuple[Float[np.ndarray, "n"], bool]:
     """The impulses of least norm with the velocities of `r`, as far as the cones permit, and whether no contact at rest
     is at the boundary of its cone, where other directions might lead to a lesser norm."""
@@ -174,7 +215,10 @@ def _of_least_norm(
         own = slice(int(first[k]), int(first[k]) + block.rows)
         rests = bool(np.abs(u[own]).max() <= WITHIN * scale)
         grip, push = float(np.linalg.norm(r[own][1:])), float(r[own][0])
-        if isinstance(block, Bounded):
+        if isinstance(block, Turning):  # moments at their bounds are those of the normal impulse
+            bound = block.length * float(r[first[block.contact]])
+            free = float(np.linalg.norm(r[own])) < (1 - WITHIN) * bound
+        elif isinstance(block, Bounded):
             free = block.lower + WITHIN * size < push < block.upper - WITHIN * size
         else:
             free = push > WITHIN * size and grip < (1 - WITHIN) * block.friction * push
@@ -195,15 +239,23 @@ def _of_least_norm(
     values, vectors = np.linalg.eigh(0.5 * (S + S.T))
     kept = vectors[:, values > RANK * values[-1]]
     change = Q @ (kept @ (kept.T @ c) - c)
-    part = _furthest(r, change, [blocks[k] for k in within], first[within])
+    part = _furthest(r, change, blocks, first, within)
     return r + part * change, inside and part == 1.0
 
 
-def _furthest(r: np.ndarray, change: np.ndarray, blocks: Sequence[Bounded | Coulomb], first: np.ndarray) -> float:
-    """The largest part, up to one, of a change of the impulses that stays within the cones of contacts at rest."""
+def _furthest(
+    r: np.ndarray, change: np.ndarray, blocks: Sequence[Block], first: np.ndarray, within: Sequence[int]
+) -> float:
+    """The largest part, up to one, of a change of the impulses that stays within the cones of the contacts `within`,
+    which are at rest, and within the bounds of friction of turning."""
     part = 1.0
-    for block, i in zip(blocks, first, strict=True):
+    for k in [*within, *(k for k, block in enumerate(blocks) if isinstance(block, Turning) and k not in within)]:
+        block, i = blocks[k], first[k]
         x, dx = r[i : i + block.rows], change[i : i + block.rows]
+        if isinstance(block, Turning):
+            o, mu2 = first[block.contact], block.length**2
+            part = min(part, _within_cone(x, dx, r[o], change[o], mu2))
+            continue
         if isinstance(block, Bounded):
             for bound, side in ((block.lower, -1.0), (block.upper, 1.0)):
                 if side * dx[0] > 0 and np.isfinite(bound):
@@ -211,12 +263,17 @@ def _furthest(r: np.ndarray, change: np.ndarray, blocks: Sequence[Bounded | Coul
             continue
         if dx[0] < 0:
             part = min(part, -x[0] / dx[0])
-        # |x_t + s dx_t|^2 = mu^2 (x_n + s dx_n)^2, unless the change is along a slipping force
-        mu2 = block.friction**2
-        a = dx[1:] @ dx[1:] - mu2 * dx[0] ** 2
-        half = x[1:] @ dx[1:] - mu2 * x[0] * dx[0]
-        room = mu2 * x[0] ** 2 - x[1:] @ x[1:]
-        if room > WITHIN * mu2 * x[0] ** 2 and a + 2 * half > room:
-            root = np.sqrt(max(half**2 + a * room, 0.0))
-            part = min(part, room / (half + root) if half > 0 else (root - half) / a)
+        part = min(part, _within_cone(x[1:], dx[1:], x[0], dx[0], block.friction**2))
     return max(float(part), 0.0)
+
+
+def _within_cone(x: np.ndarray, dx: np.ndarray, push: float, change: float, mu2: float) -> float:
+    """The part, up to one, of a change for which `|x + s dx|^2 <= mu^2 (push + s change)^2`; one for a slipping force,
+    along which the change is."""
+    a = dx @ dx - mu2 * change**2
+    half = x @ dx - mu2 * push * change
+    room = mu2 * push**2 - x @ x
+    if room > WITHIN * mu2 * push**2 and a + 2 * half > room:
+        root = np.sqrt(max(half**2 + a * room, 0.0))
+        return float(room / (half + root) if half > 0 else (root - half) / a)
+    return 1.0

@@ -88,9 +88,10 @@ class TurningFriction:
     - `rolling`, `spinning`: their size per normal force, a length. That of rolling is the distance of the force from
       the middle of the contact, that of spinning of the order of the coefficient of friction times the radius of the
       contact.
-    - `speed` (angle/time): the angular velocity at which they are fully there; below it the bodies creep.
+    - `speed` (angle/time): the angular velocity at which those of a continuous contact are fully there; below it the
+      bodies creep. Exact contacts have none: they roll, or rest.
 
-    Raises `LawError` when a length is negative, both are zero, or the speed is not positive.
+    Raises `LawError` when a length or the speed is negative, or both lengths are zero.
     """
 
     rolling: float = 0.0
@@ -104,7 +105,8 @@ class TurningFriction:
                 raise LawError(f"The friction of {name} is a length >= 0, a moment over a force; found {value!r}.")
         if not self.rolling + self.spinning > 0.0:
             raise LawError("TurningFriction has a length of rolling, of spinning, or of both; found neither.")
-        _positive("turning friction", speed=self.speed)
+        if not (_is_number(self.speed) and 0.0 <= self.speed < math.inf):
+            raise LawError(f"The speed of turning friction must be a number >= 0; found {self.speed!r}.")
 
 
 def _positive(what: str, **values: float) -> None:

@@ -68,6 +68,11 @@ def with_closed_contacts(mechanism: Mechanism, state: State, what: str) -> Close
         touching = _touching(mechanism, state, contact, position, axes)
         if not len(touching):
             continue
+        if contact.turns:
+            raise MechanismError(
+                f"The contact {contact.name!r} touches and has friction of turning, whose moments {what} does not "
+                "include. Leave turning_friction out, or hold the body by a joint."
+            )
         marker, mu = mechanism.markers[own], contact.static
         points = _points(contact, a if swapped else b, b if swapped else a, marker, mechanism, what)
         for k in touching:

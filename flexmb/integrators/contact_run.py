@@ -21,7 +21,7 @@ from fem.errors import ConvergenceError
 from flexmb.contact.impacts import CLOSES, impact_impulses
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
-from flexmb.errors import CrowdedStepWarning, MechanismError, UnilateralError
+from flexmb.errors import CrowdedStepWarning, MechanismError, OpenGapWarning, UnilateralError
 from flexmb.integrators.alpha_run import LONGEST_RUN, GeneralisedAlphaRun
 from flexmb.integrators.integrator import Finding
 from flexmb.kernels.base.data import GROUND
@@ -57,7 +57,8 @@ from flexmb.results.result import EventRecord
 REACH = 1e-9
 """Gap, relative to the length of the mechanism, within which a point takes part in an impact."""
 DRAWN = 1e-6
-"""Overlap, relative to the length of the mechanism, with which a motion may begin."""
+"""Overlap, relative to the length of the mechanism, with which a motion may begin, and gap, relative to the smaller of
+two shapes, which an impact may leave."""
 STILL = CLOSES
 """Rate, relative to the largest of the points of an impact, below which a point is at rest."""
 SLOW = 2.0
@@ -97,6 +98,7 @@ class ContactRun(GeneralisedAlphaRun):
         self._breaking = np.zeros(0, dtype=np.int64)
         self._happened: list[EventRecord] = []
         self._crowded: list[str] = []
+        self._unclosed: list[str] = []
         self._touching = HIT * self.flat.scales[0]
         for at, first, last in zip(self.flat.contact_feature, *self._slots, strict=True):
             if at >= 0:
@@ -114,11 +116,12 @@ class ContactRun(GeneralisedAlphaRun):
 
     @property
     def findings(self) -> list[Finding]:
-        """A warning of the steps with more changes than are located."""
-        if not self._crowded:
-            return []
-        more = f" This holds for {len(self._crowded)} steps in all." if len(self._crowded) > 1 else ""
-        return [(CrowdedStepWarning, self._crowded[0] + more)]
+        """Warnings of the steps with more changes than are located, and of the impacts after which gaps remain."""
+        found: list[Finding] = []
+        for kind, all_of in ((CrowdedStepWarning, self._crowded), (OpenGapWarning, self._unclosed)):
+            more = f" This holds for {len(all_of)} steps in all." if len(all_of) > 1 else ""
+            found += [(kind, all_of[0] + more)] if all_of else []
+        return found
 
     def now(self) -> Snapshot:
         """The present motion, with the energy lost in impacts."""
@@ -337,12 +340,13 @@ class ContactRun(GeneralisedAlphaRun):
         self._part(high, PROBE)
         space = self.equations.workspace
         n = int(space.touch_count[0])
-        points, force = space.touch_point[:n], space.touch_force[:n]
+        own = np.flatnonzero(space.touch_turns[:n] == 0)
+        points, force, rate = space.touch_point[own], space.touch_force[own], space.touch_rate[own]
         grip = np.linalg.norm(force[:, 1:], axis=1)
-        at_bound = grip >= (1.0 - BOUNDARY) * space.touch_friction[:n] * force[:, 0]
+        at_bound = grip >= (1.0 - BOUNDARY) * space.touch_friction[own] * force[:, 0]
         coefficients = self.flat.contact_friction[self.flat.point_contact[points]]
         drops = (coefficients[:, 1] > coefficients[:, 0]) & (self._modes()[points] == STICKS) & at_bound
-        self._breaking = points[drops & (np.linalg.norm(space.touch_rate[:n, 1:], axis=1) > 0.0)].copy()
+        self._breaking = points[drops & (np.linalg.norm(rate[:, 1:], axis=1) > 0.0)].copy()
         return low if len(self._breaking) else high
 
     def _with_others(self, hits: np.ndarray) -> np.ndarray:
@@ -413,6 +417,7 @@ class ContactRun(GeneralisedAlphaRun):
         e.expect()
         e.residual(self._at_end, self.motion.q, self.motion.w, np.zeros(nv), np.zeros(self.flat.joint_rows))
         e.workspace.touch_count[0], e.workspace.touch_point[:n] = n, numbers
+        e.workspace.touch_turns[:n] = 0
         touch(self.flat, e.kinematics, e.workspace)
         G = np.zeros((3 * n, nv))
         for j, point in enumerate(numbers):
@@ -429,7 +434,10 @@ class ContactRun(GeneralisedAlphaRun):
     def _close(self, hits: np.ndarray) -> None:
         """Move the bodies so that points that overlap by more than round-off do not, and those that touch still do.
 
-        Raises `ConvergenceError` when `MOST_MOVES` of them do not suffice.
+        A gap that `MOST_MOVES` of them leave is within the accuracy of contacts below `_reach`; one that is small
+        against the shapes, `DRAWN`, is told of.
+
+        Raises `ConvergenceError` for a larger one.
         """
         for _ in range(MOST_MOVES):
             gaps = self._gaps()
@@ -440,16 +448,23 @@ class ContactRun(GeneralisedAlphaRun):
             n, rows, moves = len(near), slice(None, None, 3), np.zeros(len(near))
             low, high = np.where(np.isin(near, hits), -np.inf, 0.0), np.full(n, np.inf)
             W, none = np.ascontiguousarray(points.W[rows, rows]), np.zeros(n)
-            solve_cones(W, gaps[near], np.arange(n + 1), none, low, high, 0.1 * self._touching, 0, moves)
+            solve_cones(
+                W, gaps[near], np.arange(n + 1), np.full(n, -1), none, low, high, 0.1 * self._touching, 0, moves
+            )
             self._displace(points.X[:, rows] @ moves)
         left = np.abs(self._gaps()[hits])
-        if left.max() > self._touching:
-            raise ConvergenceError(
-                f"At t = {self.t:.6g} the contact {self._contact_of(hits[left.argmax()]).name!r} of "
-                f"{self.equations.mechanism.name!r} cannot be closed: a gap of {left.max():.3g} (length) remains, "
-                "because joints or other contacts hold its bodies. Take smaller steps, or fewer contacts of the same "
-                "bodies."
-            )
+        sizes = [self._contact_of(k).size for k in hits.tolist()]
+        worst = int((left / sizes).argmax())
+        if left.max() <= self._reach:
+            return
+        message = (
+            f"At t = {self.t:.6g} the contact {self._contact_of(hits[worst]).name!r} of "
+            f"{self.equations.mechanism.name!r} cannot be closed: a gap of {left[worst]:.3g} (length) remains, because "
+            "joints or other contacts hold its bodies. Take smaller steps, or fewer contacts of the same bodies."
+        )
+        if left[worst] > DRAWN * sizes[worst]:
+            raise ConvergenceError(message)
+        self._unclosed.append(message)
 
     def _displace(self, change: np.ndarray) -> None:
         m, e = self.motion, self.equations
@@ -517,8 +532,9 @@ class ContactRun(GeneralisedAlphaRun):
         m.last[USUAL] = h
         self._part(BEGINNING * h, PROBE)
         n = int(space.touch_count[0])
-        for point, force in zip(space.touch_point[:n], space.touch_force[:n], strict=True):
-            at = self.flat.contact_state + STATES * point
+        points, turns = space.touch_point[:n], space.touch_turns[:n]
+        own = np.where(turns, self.flat.turn_state[points], self.flat.contact_state + STATES * points)
+        for at, force in zip(own, space.touch_force[:n], strict=True):
             m.states[at + 1 : at + STATES] = force
         m.wdot[:], m.multipliers[:] = space.wdot, space.multipliers
 

@@ -89,9 +89,9 @@ def _long_entry(function: Any, text: str) -> Callable[..., Any]:
 
 _record(
     CompiledModel,
-    d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_reach group_law "
-    "group_shape line_numbers station_point station_tangent skin_shape skin_ball skin_swing other_ball other_swing "
-    "node_point node_across node_bend tree_boxes",
+    d2="s0 marker_point load_wrench friction_factors contact_shapes contact_friction contact_turning contact_reach "
+    "group_law group_shape line_numbers station_point station_tangent skin_shape skin_ball skin_swing other_ball "
+    "other_swing node_point node_across node_bend tree_boxes",
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes "
     "node_rows velocity_matrix facet_excess",
     d4="marker_second node_second",
@@ -102,10 +102,10 @@ _record(
     "friction_row friction_start angle_driver incident_start incident_term incident_side row_place envelope_start "
     "envelope_first load_marker load_follower load_function row_command load_command control_law control_record "
     "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
-    "signal_angle signal_index signal_rate contact_point point_contact contact_feature body_group group_start "
-    "group_pair group_record group_marker line_kind line_body line_function line_station skin_body skin_marker "
-    "skin_other skin_local skin_node mate_node stencil_start node_skin node_body node_place compliance_start "
-    "compliance_size velocity_body",
+    "signal_angle signal_index signal_rate contact_point point_contact turn_state contact_feature body_group "
+    "group_start group_pair group_record group_marker line_kind line_body line_function line_station skin_body "
+    "skin_marker skin_other skin_local skin_node mate_node stencil_start node_skin node_body node_place "
+    "compliance_start compliance_size velocity_body",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers "
     "skin_facet skin_tree facet_nodes",
     b1="marker_moves marker_used",
@@ -119,7 +119,7 @@ _record(
     "skin_normal skin_place skin_soft",
     d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change skin_turn",
     d4="touch_G skin_G",
-    i1="touch_count touch_point point_feature skin_near skin_known skin_list skin_marked skin_found "
+    i1="touch_count touch_point touch_turns point_feature skin_near skin_known skin_list skin_marked skin_found "
     "stencil_count stencil_node",
 )
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
@@ -211,7 +211,7 @@ distance_from_curve = _entry(curves.distance_from_curve, "i d d")
 functions_over = _entry(time_functions.functions_over, "d1 d1 d3")
 
 # contacts
-solve_cones = _entry(cone.solve_cones, "d2 d1 i1 d1 d1 d1 d i d1")
+solve_cones = _entry(cone.solve_cones, "d2 d1 i1 i1 d1 d1 d1 d i d1")
 pair_force = _entry(contact_groups.pair_force, "CompiledModel i i i MarkerKinematics d2 d2 d1")
 group_wrenches = _entry(contact_groups.group_wrenches, "CompiledModel d1 MarkerKinematics Workspace")
 shape_points = _entry(shapes.shape_points, "i d d d i d d d d1 d2 d2")

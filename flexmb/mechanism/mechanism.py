@@ -350,7 +350,7 @@ class Mechanism:
         for contact in self.contacts:
             begins[contact.name] = at
             at += STATES * contact.points
-        at += sum(contact.features for contact in self.contacts)
+        at += sum(contact.features + STATES * contact.points * contact.turns for contact in self.contacts)
         for own, size in surfaces.items():
             begins[own] = at
             at += size
@@ -362,6 +362,12 @@ class Mechanism:
         """The first of the states that hold the pairs of features of an exact contact."""
         begin = self.contact_state(self.contacts[0].name) + STATES * sum(c.points for c in self.contacts)
         return begin + sum(c.features for c in self.contacts[: self.contacts.index(contact)])
+
+    def turning_state(self, contact: ExactContact) -> int:
+        """The first of the states of friction of turning of an exact contact."""
+        begin = self.contact_state(self.contacts[0].name)
+        begin += sum(STATES * c.points + c.features for c in self.contacts)
+        return begin + sum(STATES * c.points * c.turns for c in self.contacts[: self.contacts.index(contact)])
 
     def joint(self, name: str) -> Joint:
         """The joint called `name`. Raises `MechanismError` when there is none."""

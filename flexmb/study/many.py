@@ -186,6 +186,27 @@ def _run_elsewhere(version: str, task: bytes, keeping: bool, variant: Parameters
     return _run(task, keeping, variant)
 
 
+def _by_value() -> Callable[..., Answer]:
+    """`_run_elsewhere` for the workers of a Dask cluster: a nested function, which is sent by value. A worker without
+    flexmb could not read a function sent by its name, and would close."""
+
+    def run(version: str, *arguments: Any) -> Answer:
+        import platform
+        from importlib import import_module
+
+        try:
+            elsewhere: Callable[..., Answer] = import_module("flexmb.study.many")._run_elsewhere
+        except ImportError as error:
+            return (
+                None,
+                f"the worker on {platform.node()!r} has no flexmb {version} ({error}); install it on all hosts",
+                {},
+            )
+        return elsewhere(version, *arguments)
+
+    return run
+
+
 def _over(
     executor: Executor, task: bytes, keeping: bool, variants: list[Parameters], left: list[int]
 ) -> Iterator[tuple[int, Answer]]:
@@ -196,8 +217,10 @@ def _over(
     scatter = getattr(getattr(executor, "_client", None), "scatter", None)
     sent = task if scatter is None else scatter(task, broadcast=True)
 
+    run = _run_elsewhere if scatter is None else _by_value()
+
     def submit(task: Any, number: int) -> "Future[Answer]":
-        return executor.submit(_run_elsewhere, __version__, task, keeping, variants[number])
+        return executor.submit(run, __version__, task, keeping, variants[number])
 
     futures = {submit(sent, number): number for number in left}
     again: set[int] = set()

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 
 import fem
 from fem.errors import MatrixError
+from fem.files.nastran.op2 import read_op2
 from fem.files.nastran.op4 import read_op4
 from fem.mesh.structured_meshes import block
 
@@ -216,7 +218,69 @@ def test_harwell_boeing_with_mapping(part, tmp_path):
         fem.read_ansys(*files)
 
 
-def test_op2_is_refused_by_name(tmp_path):
+def op2(name, A, order, word, kind=2):
+    """One matrix as OUTPUT2 writes it: markers, the trailer, and for each column its runs of values. Without a `kind`,
+    a table."""
+
+    def record(data):
+        size = np.array([len(data)], f"{order}i4").tobytes()
+        return size + data + size
+
+    def words(*values):
+        return record(np.array(values, f"{order}i{word}").tobytes())
+
+    def markers(*values):
+        return b"".join(words(k) for k in values)
+
+    def named(text):
+        return "".join(f"{text:8}"[k : k + 4].ljust(word) for k in (0, 4)).encode()
+
+    number = f"{order}{'c16' if kind > 2 else 'f8'}"
+    text = markers(2) + record(named(name)) + markers(-1, 7) + words(101, A.shape[1], A.shape[0], 6, kind, 0, 0)
+    text += markers(-2, 1, 0, 2) + record(named(name))
+    group = -3
+    for column in A.T if kind else []:
+        text += markers(group, 1, 1)
+        there = np.flatnonzero(column)
+        for run in np.split(there, np.flatnonzero(np.diff(there) > 1) + 1) if len(there) else []:
+            values = column[run].astype(number).tobytes()
+            text += markers(len(values) // word)
+            text += record(np.array([run[0] + 1], f"{order}i{word}").tobytes() + values)
+        group -= 1
+    return text + markers(group, 1, 0, 0)
+
+
+@pytest.mark.parametrize("form", [(order, word) for order in "<>" for word in (4, 8)], ids=str)
+def test_op2(part, form, tmp_path):
+    """Two matrices between tables; cut anywhere it is told; what is no matrix, and complex ones, too."""
+    order, word = form
+    path, made = tmp_path / "part.op2", [op2(name, A, order, word) for name, A in over_six_dofs(part)]
+    table = op2("OUGV1", np.zeros((1, 1)), order, word, kind=0)
+    path.write_bytes(table + made[0] + table + made[1])
+    equal(fem.read_nastran(path, "KGG", "MGG", nodes=NUMBERS), part, 1e-15)
+    whole = path.read_bytes()
+    for cut in (len(table + made[0]) + 30, len(whole) - 3):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(MatrixError, match="cannot be read as an OUTPUT2 file, after matrix 'KGG'"):
+            fem.read_nastran(path, "KGG", "MGG", nodes=NUMBERS)
+    path.write_bytes(op2("KGG", 1j * np.eye(4), order, word, kind=4))
+    ((name, A),) = read_op2(path)
+    assert name == "KGG"
+    np.testing.assert_array_equal(A.toarray(), 1j * np.eye(4))
+
+
+def test_op2_of_nastran(tmp_path):
+    """A file that Nastran wrote: matrices of its input, in single precision, and their products."""
+    path = Path(__file__).parent / "nastran_decks" / "mymatrix.op2"
+    found = {name: A.toarray() for name, A in read_op2(path)}
+    assert list(found) == ["A", "B", "ATB", "BTA", "MYDOF"]
+    assert found["MYDOF"].shape == (36, 1)
+    np.testing.assert_array_equal(found["ATB"], found["A"].T @ found["B"])
+    np.testing.assert_array_equal(found["A"].T, [[1, 3, 5, 0], [0, 6, 0, 8]])
     (tmp_path / "job.op2").write_bytes(bytes(8))
-    with pytest.raises(MatrixError, match=r"OP2 files are not read\. Let Nastran write OUTPUT4"):
-        fem.read_nastran(tmp_path / "job.op2")
+    with pytest.raises(MatrixError, match="does not begin with a marker"):
+        fem.read_nastran(tmp_path / "job.op2", nodes=NUMBERS)
+    with pytest.raises(MatrixError, match="an OUTPUT2 file does not name its nodes"):
+        fem.read_nastran(path)
+    with pytest.raises(MatrixError, match="There is no OUTPUT2 matrix named 'KAAX'"):
+        fem.read_nastran(path, nodes=NUMBERS)

@@ -386,7 +386,7 @@ def test_a_med_file_without_groups(tmp_path):
         ),
         ("a.cdb", "/COM,ANSYS RELEASE\n/PREP7\n", r"has no EBLOCK with elements. Write it in blocked format"),
         ("a.obj", "", "holds no points"),
-        ("a.op2", "", "OP2 files hold results of Nastran and are not read"),
+        ("a.op2", "", "OP2 files hold results of Nastran and are not read as meshes"),
     ],
 )
 def test_files_without_points(name, text, words, tmp_path):

@@ -102,12 +102,42 @@ def test_solids_and_layups():
     assert square.unread == ()
 
 
-def test_what_is_not_obeyed_is_named():
-    """A CBEAM that tapers."""
+def test_solids_shells_and_beams_in_one_part():
+    """Mass and frequencies that Nastran printed, of one element a side, whose masses Nastran lumps; a CBEAM tapers."""
     mixed = read("mixed/mode_solid_shell_bar.bdf", supports="keep", ignore=["LOAD"])
-    assert {u.keyword: u.text.partition("(")[2] for u in mixed.unread} == {
-        "CBEAM": "not obeyed: a beam whose section varies)"
-    }
+    assert mixed.unread == ()
+    assert sum(isinstance(m, fem.BeamTable) for m in mixed.materials) == 1
+    found = np.sort(np.abs(ssl.eigsh(mixed.K, 3, mixed.M, sigma=-1.0)[0])) ** 0.5 / (2 * np.pi)
+    np.testing.assert_allclose(found, (71.26832, 75.95746, 125.7872), rtol=0.06)
+    assert any("2 rods twist freely" in note and "line 17 of geom.inc" in note for note in mixed.mesh.warnings)
+    for (a, b), printed in KGG.items():
+        rows, columns = (
+            np.concatenate([mixed.dof_map.translations(n)[0], mixed.dof_map.rotations(n)[0]])
+            for n in (np.flatnonzero(mixed.mesh.node_ids == number) for number in (a, b))
+        )
+        block = np.zeros((6, 6))
+        for (i, j), value in printed.items():
+            block[i, j] = value
+        np.testing.assert_allclose(
+            mixed.stiffness_of_all.toarray()[np.ix_(rows, columns)], block, atol=1e-9 * np.abs(block).max()
+        )
+
+
+def test_decks_are_known_by_their_content_in_dat_files(tmp_path):
+    (tmp_path / "bent.dat").write_text((DECKS / "solid_bending.bdf").read_text())
+    paths = DECKS / "solid_bending.bdf", tmp_path / "bent.dat"
+    same, given = (fem.read_mesh(path, ignore=["LOAD", "SPC1"]) for path in paths)
+    np.testing.assert_array_equal(given.points, same.points)
+    (tmp_path / "other.dat").write_text("nothing\n")
+    with pytest.raises(fem.MeshError, match=r"other.dat"):
+        fem.read_mesh(tmp_path / "other.dat")
+
+
+KGG = {
+    (18, 22): {(0, 0): -1020936.6845970936, (0, 4): -510463.4416299561, (1, 1): -1020936.6845970936, (1, 3): 510463.4416299561, (2, 2): -7.25e6, (3, 1): -510473.2429671375, (3, 3): 104197.82116751088, (4, 0): 510473.2429671375, (4, 4): 104197.82116751088, (5, 5): -96743.9},
+    (19, 23): {(0, 0): -1812488.4, (0, 4): -906244.2, (1, 1): -1812488.4, (1, 3): 906244.2, (2, 2): -7.25e6, (3, 1): -906244.2, (3, 3): 302081.4, (4, 0): 906244.2, (4, 4): 302081.4, (5, 5): -96823.1},
+}  # fmt: skip
+"""Stiffness between the ends of the CBEAM, which tapers, and of the CBAR in the matrix KGG of Nastran."""
 
 
 def test_a_heavy_mass_on_a_bushing():

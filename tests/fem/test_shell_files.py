@@ -165,6 +165,7 @@ def layered(folder, section, normal="0., 0., 1."):
     lines += ["*ELEMENT, TYPE=S8R, ELSET=ALL"]
     lines += [f"{k}, " + ", ".join(map(str, nodes + 1)) for k, nodes in enumerate(sheet.cells[0].connectivity, 1)]
     axes = "*ORIENTATION, NAME=AX\n0., 1., 0., -1., 0., 0.\n3, 20.\n*ORIENTATION, NAME=UP\n0., 0., 1., 0., 1., 0.\n"
+    axes += "*ORIENTATION, NAME=IN\n0., 1., 0., -1., 0., 0.\n3, 60.\n"
     (folder / "deck.inp").write_text("\n".join(lines) + "\n" + LAYERS + axes + section)
     return sheet
 
@@ -182,6 +183,12 @@ def test_layers_and_orientations_of_shell_sections(tmp_path):
         "*SHELL SECTION, ELSET=ALL, COMPOSITE, ORIENTATION=AX\n0.01,, SOFT\n0.02, 3, FIBRE, 45.\n": fem.Shell.layup(
             [fem.Ply(soft, 0.01), fem.Ply(fibre, 0.02, 45.0)], x
         ),
+        "*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.02,, FIBRE, AX\n0.01,, SOFT\n0.02,, FIBRE, IN\n": fem.Shell.layup(
+            [fem.Ply(fibre, 0.02), fem.Ply(soft, 0.01), fem.Ply(fibre, 0.02, 40.0)], x
+        ),
+        "*SHELL SECTION, ELSET=ALL, COMPOSITE, ORIENTATION=IN\n0.02,, FIBRE, AX\n0.01,, FIBRE\n": fem.Shell.layup(
+            [fem.Ply(fibre, 0.02, -40.0), fem.Ply(fibre, 0.01)], (-(0.75**0.5), 0.5, 0.0)
+        ),
         "*SHELL SECTION, ELSET=ALL, MATERIAL=FIBRE, ORIENTATION=AX\n0.02\n": fem.Shell.layup([fem.Ply(fibre, 0.02)], x),
     }
     for section, shell in cases.items():
@@ -194,6 +201,9 @@ def test_layers_and_orientations_of_shell_sections(tmp_path):
     for section, words in (
         ("*SHELL SECTION, ELSET=ALL, MATERIAL=FIBRE, ORIENTATION=UP\n0.02\n", "along the normal"),
         ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.02,, FIBRE\n", "is not isotropic"),
+        ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.02,, FIBRE, AX\n0.02,, FIBRE\n", "is not isotropic"),
+        ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.02,, FIBRE, AX\n0.02,, FIBRE, UP\n", "along the normal"),
+        ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.02,, FIBRE, AX\n0.02,, FIBRE, NO\n", "no orientation 'NO'"),
         ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.02,, STEEL\n", "has no constants"),
     ):
         layered(tmp_path, section)

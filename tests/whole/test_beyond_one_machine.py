@@ -151,9 +151,10 @@ def test_an_mpi_run_ends_with_a_killed_process_and_resumes(who, expected, tmp_pa
     assert len(computed(folder)) - before <= VARIANTS - kept + 1  # one line may have been cut
 
 
-def dask(folder, *arguments):
+def dask(folder, *arguments, **variables):
     command = [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]]
-    return subprocess.Popen(command, env=environment(folder, 0.7), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    variables = environment(folder, 0.7) | variables
+    return subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 @pytest.fixture
@@ -216,3 +217,40 @@ def test_a_client_ends_whose_scheduler_was_killed(cluster, tmp_path):
         process.kill()
         process.communicate()
     assert process.returncode != 0 or None in rows(folder), errors
+
+
+def test_a_worker_without_flexmb_answers_that_it_has_none(cluster, tmp_path):
+    """Its variants have an error; it does not close, and its client does not wait for ever."""
+    address, (_, *workers) = cluster
+    for worker in workers:
+        for p in [*psutil.Process(worker.pid).children(recursive=True), psutil.Process(worker.pid)]:
+            p.kill()
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "sitecustomize.py").write_text(
+        textwrap.dedent("""
+        import sys
+        class None_:
+            @staticmethod
+            def find_spec(name, path=None, target=None):
+                if name.partition(".")[0] in ("flexmb", "fem", "reduction"):
+                    raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        sys.meta_path.insert(0, None_)
+    """)
+    )
+    folder = tmp_path / "all"
+    lacking = dask(
+        folder, "worker", address, "--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path / "w"), PYTHONPATH=str(bare),
+    )  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, script(folder, DASK), address], env=environment(folder), stderr=subprocess.PIPE, text=True
+    )
+    try:
+        _, errors = process.communicate(timeout=120)
+    finally:
+        for p in (process, lacking):
+            p.kill()
+            p.wait()
+    assert "has no flexmb" in errors
+    assert "install it on all hosts" in errors
+    assert not computed(folder)

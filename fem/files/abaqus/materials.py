@@ -50,7 +50,7 @@ class DeckSection:
 
     `plane`: the thickness of plane elements or area of trusses, and whether the deck gives it (`sized`); `shape`: name
     and sizes of the section of beams in the deck, which some beams here do not have; `layers` of a shell, from the
-    bottom: thickness, material, and angle in degrees from the first axis of the orientation.
+    bottom: thickness, material, and angle in degrees from the first axis of the orientation, or an orientation.
     """
 
     elset: str
@@ -64,7 +64,7 @@ class DeckSection:
     y_axis: tuple[float, float, float] | None = None
     shape: tuple[str, tuple[float, ...]] | None = None
     sized: bool = False
-    layers: tuple[tuple[float, str, float], ...] = ()
+    layers: tuple[tuple[float, str, float | str], ...] = ()
 
 
 @dataclass
@@ -212,14 +212,15 @@ def _shift(options: dict[str, str]) -> float:
 
 
 def _layered(source: Unread, options: dict[str, str], values: list[list[str]]) -> DeckSection | None:
-    """A shell of layers: thickness, points of integration, material, and angle. None where an orientation is named
-    for a layer, or thicknesses are those of nodes."""
-    layers = []
+    """A shell of layers: thickness, points of integration, material, and angle or orientation. None where thicknesses
+    are those of nodes."""
+    layers: list[tuple[float, str, float | str]] = []
     for row in values:
         turn = row[3] if len(row) > 3 else ""
-        if len(row) < 3 or not row[2] or (turn and not _is_number(turn)):
+        if len(row) < 3 or not row[2]:
             return None
-        layers.append((number(row[0]), row[2].strip('"').upper(), number(turn) if turn else 0.0))
+        way = turn.strip('"').upper() if turn and not _is_number(turn) else number(turn or "0")
+        layers.append((number(row[0]), row[2].strip('"').upper(), way))
     if not layers or "NODALTHICKNESS" in options:
         return None
     total = sum(layer[0] for layer in layers)

@@ -199,15 +199,19 @@ def _oriented_shell(
     """A shell of layers, or one whose material has directions. What is not understood is not obeyed."""
     source = section.source
     try:
-        axes = constraints.orientation(section.orientation)
+        layers = section.layers or ((section.thickness or 0.0, section.material, 0.0),)
+        base = section.orientation or next((turn for _, _, turn in layers if isinstance(turn, str)), "")
+        axes = constraints.orientation(base)
         x_axis = None if axes is None else _in_plane(axes, cells, constraints)
         plies = []
-        for thickness, name, angle in section.layers or ((section.thickness or 0.0, section.material, 0.0),):
+        for thickness, name, turn in layers:
             known = deck.materials.records.get(name)
             if known is None or known.elasticity is None:
                 raise MeshError(f"material {name}, which has no constants")
             material = Material(deck.spelling.get(name, name), known.elasticity, known.density)
-            plies.append(Ply(material, thickness, angle))
+            if base and not section.orientation and not isinstance(turn, str):
+                Shell.layup([Ply(material, thickness)])  # raises for a material with directions, which has none here
+            plies.append(Ply(material, thickness, _angle(axes, turn, cells, constraints)))
         shell = Shell.layup(plies, x_axis, section.offset)
     except (MeshError, MaterialError) as error:
         deck.unread.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
@@ -217,6 +221,15 @@ def _oriented_shell(
     name = f"{first.name}, {source.keyword.lower()} line {source.line}"
     C, rho = first.elasticity, first.density
     yield Declared(name, C, rho, source, cells, section.thickness, section.offset, shell=shell)
+
+
+def _angle(axes: Axes | None, turn: float | str, cells: np.ndarray, constraints: Constraints) -> float:
+    """The angle (degrees) of a layer from the first one of the `axes`: as it is given, or that of an orientation."""
+    if not isinstance(turn, str) or axes is None:
+        return float(turn)
+    own = constraints.orientation(turn) or axes
+    x = axes.at(np.zeros(3)) @ np.array(_in_plane(own, cells, constraints))
+    return float(np.rad2deg(np.arctan2(x[1], x[0])))
 
 
 def _in_plane(axes: Axes, cells: np.ndarray, constraints: Constraints) -> tuple[float, float, float]:

@@ -213,12 +213,13 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
     turning |= {row[n] for _, n, _, _, _ in beams.arms}
     connections = _connections(deck, path, [points[n] for n in ids], row, axes, turning)
     new = max(NEW_NODES, ids[-1] + 1 if ids else 0) + np.arange(len(connections.points) - len(ids))
-    beams.state(connections, row)
+    notes = beams.state(connections, row)
     return RawMesh(
         np.array(connections.points).reshape(-1, 3),
         np.concatenate([np.array(ids, dtype=np.int64), new]),
         tuple(blocks),
         named,
+        warnings=notes,
         beams=True,
         unread=(*deck.unread, *connections.unread),
         unread_lines=tuple(unread_lines),
@@ -277,7 +278,7 @@ def _structure(deck: Deck, declared: list[Declared]) -> dict[int, tuple[np.ndarr
     found: dict[int, tuple[np.ndarray, Unread]] = {}
     cards_of = [sources for _, _, sources in deck.cells.values()]
     for d in declared:
-        if d.thickness is not None or d.beam is not None or d.area is not None:
+        if any(x is not None for x in (d.thickness, d.beam, d.table, d.area)):
             for block in np.unique(d.cells[:, 0]).tolist():
                 rows = d.cells[d.cells[:, 0] == block, 1]
                 known = found[block][0] if block in found else np.zeros(0, dtype=np.int64)

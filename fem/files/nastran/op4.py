@@ -25,8 +25,8 @@ MOST_ROWS = 65535
 
 
 @dataclass
-class _Matrix:
-    """Header of a matrix and, while it is read, its runs of values."""
+class Matrix:
+    """Header of a matrix and, while it is read, its runs of values; also for OUTPUT2 files."""
 
     columns: int
     rows: int
@@ -35,6 +35,13 @@ class _Matrix:
     big: bool
     starts: list[tuple[int, int]] = field(default_factory=list)
     runs: list[np.ndarray] = field(default_factory=list)
+
+    @staticmethod
+    def begun(columns: int, rows: int, kind: int, name: str) -> "Matrix":
+        """A matrix without values yet. Raises `ValueError` for a header that no matrix has."""
+        if kind not in (1, 2, 3, 4) or columns <= 0 or rows == 0:
+            raise ValueError(f"the header of matrix {name!r} states {rows} rows, {columns} columns and type {kind}")
+        return Matrix(columns, abs(rows), kind, name.strip(), rows < 0 or rows > MOST_ROWS)
 
     def add(self, row: int, column: int, numbers: np.ndarray) -> None:
         """A run of numbers down a column, from a row (both counted from 1)."""
@@ -70,20 +77,14 @@ def read_op4(path: Path) -> list[tuple[str, sp.coo_array]]:
     return found
 
 
-def _begun(columns: int, rows: int, kind: int, name: str) -> _Matrix:
-    if kind not in (1, 2, 3, 4) or columns <= 0 or rows == 0:
-        raise ValueError(f"the header of matrix {name!r} states {rows} rows, {columns} columns and type {kind}")
-    return _Matrix(columns, abs(rows), kind, name.strip(), rows < 0 or rows > MOST_ROWS)
-
-
-def _text(lines: list[str]) -> Iterator[_Matrix]:
+def _text(lines: list[str]) -> Iterator[Matrix]:
     """Lines of integers in fields of 8 and of numbers in fields whose width the header states (1P,3E23.16)."""
     at = 0
     while at < len(lines) and lines[at].strip():
         head, form = lines[at], lines[at][40:].upper()
         columns, rows, _, kind = (int(head[k : k + 8]) for k in range(0, 32, 8))
         width = int(form.replace("D", "E").split("E")[1].split(".")[0])
-        matrix = _begun(columns, rows, kind, head[32:40])
+        matrix = Matrix.begun(columns, rows, kind, head[32:40])
         column = row = 0
         at += 1
         while True:
@@ -109,7 +110,7 @@ def _text(lines: list[str]) -> Iterator[_Matrix]:
         yield matrix
 
 
-def _binary(data: bytes, order: str) -> Iterator[_Matrix]:
+def _binary(data: bytes, order: str) -> Iterator[Matrix]:
     """Fortran records: each between two counts of its bytes."""
     view, at = memoryview(data), 0
 
@@ -128,7 +129,9 @@ def _binary(data: bytes, order: str) -> Iterator[_Matrix]:
         integer = np.dtype(f"{order}i{word}")
         columns, rows, _, kind = map(int, np.frombuffer(head[: 4 * word], integer))
         name = bytes(head[4 * word :]).decode("ascii")
-        matrix = _begun(columns, rows, kind, name[0:4] + name[8:12] if word == 8 and name[4:8].isspace() else name)
+        matrix = Matrix.begun(
+            columns, rows, kind, name[0:4] + name[8:12] if word == 8 and name[4:8].isspace() else name
+        )
         number = np.dtype(f"{order}f{4 if word == 4 and kind in SINGLE else 8}")
         while True:
             inside = record()

@@ -11,6 +11,7 @@ from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MeshError
 from fem.files.nastran.cards import Card
 from fem.material import Material
+from fem.sections.beam_table import BeamTable, beam_mass, beam_stiffness
 
 BEAM_PROPERTIES = ("PBAR", "PBARL", "PBEAM", "PBEAML")
 
@@ -54,13 +55,10 @@ def beam(card: Card) -> tuple[int, Section, str, float]:
         area, I1, I2, J, mass = (card.real(k, 0.0) for k in (3, 4, 5, 6, 7))
         K1, K2, I12, rest = card.real(17, 0.0), card.real(18, 0.0), card.real(19, 0.0), card.fields[19:]
     else:
-        area, I1, I2, I12, J, mass = (card.real(k, 0.0) for k in (3, 4, 5, 6, 7, 8))
-        first = 17
-        if card.text_at(17).upper() in ("YES", "YESA", "NO"):
-            ends = [(card.real(k + 16, card.real(k, 0.0)), card.real(k, 0.0)) for k in range(3, 9)]
-            if card.real(18, 1.0) != 1.0 or any(a != b for a, b in ends):
-                raise MeshError("a beam whose section varies")
-            first = 33 if card.text_at(17).upper() == "YES" else 25
+        found, first = stations(card)
+        area, I1, I2, I12, J, mass = found[0][1:]
+        if varies(card):
+            raise MeshError("a beam whose section varies")
         K1, K2, rest = card.real(first, 1.0), card.real(first + 1, 1.0), card.fields[first + 1 :]
     if I12:
         raise MeshError("a product of inertia")
@@ -76,6 +74,63 @@ def beam(card: Card) -> tuple[int, Section, str, float]:
     except MaterialError as error:
         raise MeshError(str(error)) from None
     return card.whole(2), section, "timoshenko" if K1 else "euler-bernoulli", mass
+
+
+def stations(card: Card) -> tuple[list[list[float]], int]:
+    """Place (0 to 1), area, I1, I2, I12, J and mass per length at the stations of a PBEAM, from end to end, and the
+    field after them. What a station leaves blank is that of end A at end B, and interpolated between the ends."""
+    found = [[0.0, *(card.real(k, 0.0) for k in range(3, 9))]]
+    blank: dict[int, list[int]] = {}
+    first = 17
+    while card.text_at(first).upper() in ("YES", "YESA", "NO"):
+        place = card.real(first + 1, 1.0)
+        blank[len(found)] = [k for k in range(6) if not card.text_at(first + 2 + k)]
+        found.append([place, *(card.real(first + 2 + k, found[0][1 + k]) for k in range(6))])
+        first += 16 if card.text_at(first).upper() == "YES" else 8
+    last = next((row for row in found if row[0] == 1.0), found[0])
+    for row, left in blank.items():
+        for k in left:
+            found[row][1 + k] = found[0][1 + k] + found[row][0] * (last[1 + k] - found[0][1 + k])
+    found.sort(key=lambda row: row[0])
+    if found[0][0] != 0.0 or found[-1][0] > 1.0:
+        raise MeshError("stations of a beam outside of its length")
+    return [*found, *([[1.0, *found[-1][1:]]] if found[-1][0] < 1.0 else [])], first
+
+
+def varies(card: Card) -> bool:
+    """Whether the section of a PBEAM varies along the beam."""
+    return card.name == "PBEAM" and any(row[1:] != stations(card)[0][0][1:] for row in stations(card)[0])
+
+
+def tapered(card: Card, known: Constants, a: np.ndarray, b: np.ndarray, y: tuple[float, float, float]) -> BeamTable:
+    """The section matrices of a beam from `a` to `b` whose PBEAM varies, linear between its stations; its mass per
+    length is in them. Raises `MeshError` for what is not read."""
+    found, first = stations(card)
+    K = [card.real(first + k, 1.0) for k in (0, 1)]
+    if not all(K):
+        raise MeshError("a beam whose section varies and does not shear (K1, K2 of zero)")
+    if any(text and _is_set(text) for text in card.fields[first + 1 :]) or any(row[4] for row in found):
+        raise MeshError("warping, shear relief, a shear centre aside or a product of inertia in a beam that varies")
+    if known.elasticity is None:
+        raise MeshError(f"its material has no constants {known.wrong}")
+    compliance = np.linalg.inv(known.elasticity)
+    E, G = float(1 / compliance[0, 0]), float(1 / compliance[3, 3])
+    density = known.density or 0.0
+    along = (b - a) / np.linalg.norm(b - a)
+    S, M = [], []
+    for _, area, I1, I2, _, J, mass in found:
+        torsion = G * (J or (I1 + I2) / 2)
+        S.append(beam_stiffness(E * area, (K[0] * G * area, K[1] * G * area), torsion, (E * I2, E * I1)))
+        M.append(beam_mass(density * area + mass, (density * I2, density * I1)))
+    area, I1, I2, _, J = np.mean([row[1:6] for row in found], axis=0).tolist()
+    places = a @ along + np.array([row[0] for row in found]) * np.linalg.norm(b - a)
+    try:
+        drawn = Section(area, I2, I1, J or (I1 + I2) / 2)
+        return BeamTable(
+            places, np.array(S), np.array(M), y, tuple(along.tolist()), drawn, (E, G), f"PBEAM {card.whole(1)}"
+        )
+    except MaterialError as error:
+        raise MeshError(str(error)) from None
 
 
 def _is_set(text: str) -> bool:

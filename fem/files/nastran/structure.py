@@ -11,7 +11,7 @@ from fem.files.nastran import lines
 from fem.files.nastran.cards import Card
 from fem.files.nastran.constraints import Connections
 from fem.files.nastran.deck import NEW_NODES, Deck, material_of, not_obeyed
-from fem.files.nastran.sections import BEAM_PROPERTIES, beam
+from fem.files.nastran.sections import BEAM_PROPERTIES, beam, tapered, varies
 from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES, card_of_element, shell
 from fem.files.nastran.systems import Systems
 from fem.mesh.constraints import NodeMass, NodeSpring
@@ -65,8 +65,9 @@ class Beams:
             length = float(np.linalg.norm(self.points[nodes[1]] - self.points[nodes[0]]))
             self.masses += [(card, n, mass * length / 2) for n in nodes]
 
-    def state(self, to: Connections, row: dict[int, int]) -> None:
-        """Add constraints, masses and springs to the others of the deck."""
+    def state(self, to: Connections, row: dict[int, int]) -> tuple[str, ...]:
+        """Add constraints, masses and springs to the others of the deck; a note on rods whose twist is free."""
+        free = []
         for card, node, end, (beside, middle), made in self.arms:
             source = not_obeyed(card)
             for c in lines.connections(row[node], row[beside], end, made, None if middle is None else row[middle]):
@@ -75,12 +76,16 @@ class Beams:
             source = not_obeyed(card)
             to.masses.append((NodeMass(row[node], mass, source.label), source))
         for card, (a, b), stiffness in self.twisted:
-            if row[a] in to.turning and row[b] in to.turning:  # elsewhere nothing else resists or loads the twist
+            if (row[a] in to.turning) != (row[b] in to.turning):
+                free.append(f"{card.name}, line {card.line} of {card.file}")
+            elif row[a] in to.turning:  # elsewhere nothing else resists or loads the twist
                 source, x = not_obeyed(card), self.points[b] - self.points[a]
                 x = x / np.linalg.norm(x)
                 ends = np.repeat([row[a], row[b]], 3)
                 turns = np.tile([3, 4, 5], 2)
                 to.springs.append((NodeSpring(ends, turns, np.concatenate([-x, x]), stiffness, source.label), source))
+        note = "rods twist freely at an end that nothing else gives rotations, also where supports hold these; first:"
+        return (f"{len(free)} {note} {free[0]}",) if free else ()
 
 
 def sectioned(deck: Deck, beams: Beams, unread_lines: list[Unread]) -> Iterator[Declared]:
@@ -123,6 +128,8 @@ def _beam_key(
     if owner is None or owner.name not in BEAM_PROPERTIES or card.name not in lines.BEAMS:
         raise MeshError(f"a property that is read ({', '.join(BEAM_PROPERTIES)}) is missing")
     ends = lines.ends(card, beams.points, beams.axes)
+    if varies(owner):
+        return _tapered_key(deck, beams, owner, card, nodes, made_of, ends)
     number, section, theory, mass = beam(owner)
     key = (owner.whole(1), ends.y)
     if key not in made_of:
@@ -131,6 +138,32 @@ def _beam_key(
         made_of[key] = Declared(*common, beam=(section, ends.y), wrong=known.wrong, theory=theory)
     beams.place(card, nodes, ends)
     beams.lump(card, nodes, mass * deck.mass_factor)
+    return key
+
+
+def _tapered_key(
+    deck: Deck,
+    beams: Beams,
+    owner: Card,
+    card: Card,
+    nodes: list[int],
+    made_of: dict[tuple, Declared],
+    ends: lines.Ends,
+) -> tuple:
+    """The section of a CBEAM that varies along it, which is one of its own for every place."""
+    key = (owner.whole(1), ends.y, tuple(ends.a.tolist()), tuple(ends.b.tolist()))
+    if key not in made_of:
+        name, known, source = material_of(deck, owner.whole(2), owner, beam=True)
+        table = tapered(owner, known, ends.a, ends.b, ends.y)
+        common = (
+            f"{name}, {table.name} of {card.name} {card.whole(1)}",
+            known.elasticity,
+            known.density,
+            source,
+            _NONE,
+        )
+        made_of[key] = Declared(*common, wrong=known.wrong, table=table)
+    beams.place(card, nodes, ends)
     return key
 
 

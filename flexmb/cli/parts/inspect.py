@@ -9,7 +9,11 @@ import typer
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file: .msh, .inp, .vtu, .bdf, .med, ...")],
     material: Annotated[
-        str, typer.Option(help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units.')
+        str,
+        typer.Option(
+            help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units; "file": materials and '
+            "sections of a deck. Mass properties are shown with it."
+        ),
     ] = "",
     surface: Annotated[
         list[str] | None,
@@ -37,7 +41,7 @@ def command(
         for text in surface or []:
             say_text(surface_of(loaded, text, from_text(text), loaded.name))
         if material:
-            part = fem.Model(loaded, material_from(material))
+            part = fem.Model(loaded, None if material == "file" else material_from(material))
             centre = np.round(part.centre_of_mass, 9)
             say_text(f"mass {part.mass:.8g}, centre {centre}, inertia about the centre\n{part.inertia()}")
     if picture is not None:

@@ -164,7 +164,7 @@ class TurningFrictionKeys(Keys):
 
     rolling: NotNegative = 0.0
     spinning: NotNegative = 0.0
-    speed: Positive
+    speed: NotNegative = 0.0
 
     def friction(self) -> laws.TurningFriction:
         """The friction."""

@@ -94,6 +94,12 @@ def require_states(m: Mechanism, states: Any, what: str) -> None:
             np.isin(modes, range(OPEN, STICKS + 1)).all(),
             f"a point of contact {contact.name!r} in {what} is neither apart, nor slides, nor sticks",
         )
+        if contact.turns:
+            modes = point_states(states, contact, m.turning_state(contact))[..., 0]
+            require(
+                np.isin(modes, range(5)).all(),
+                f"the friction of turning of contact {contact.name!r} in {what} has a mode that does not exist",
+            )
 
 
 def _require_frame_force(m: Mechanism, force: FrameForce) -> None:

@@ -152,9 +152,11 @@ class CompiledModel(NamedTuple):
     contact_markers: np.ndarray  # (nk, 2) markers of the shapes of each exact contact; see kernels/steps/touching.py
     contact_shapes: np.ndarray  # (nk, 8) code and dimensions of both shapes
     contact_friction: np.ndarray  # (nk, 2) coefficients of sliding and of sticking points
+    contact_turning: np.ndarray  # (nk, 3) coefficients of rolling and of spinning about an arm (length), and this arm
     contact_reach: np.ndarray  # (nk, 2) radius of the ball about each marker that contains its shape, inf for none
     contact_point: np.ndarray  # (nk+1,) first of the points of each contact
     point_contact: np.ndarray  # (np,) contact of each point
+    turn_state: np.ndarray  # (np,) first of the states of friction of turning of each point, -1 for none
     contact_state: int  # first of the states of contacts: mode and force (3) of each point
     contact_feature: np.ndarray  # (nk,) first of the states that hold the pairs of features of its points, -1 for none
     skin_body: np.ndarray  # (ns,) body of each surface that touches others; see kernels/equations/skins.py
@@ -274,6 +276,7 @@ class Workspace(NamedTuple):
     point_at: np.ndarray  # (np, 3) its position in the axes of the first shape, where it is listed
     touch_count: np.ndarray  # (3,) numbers: of touching points, a point without a solution, points beyond their borders
     touch_point: np.ndarray  # (np,) numbers of the points that touch
+    touch_turns: np.ndarray  # (np,) 1 for friction of turning at the touching point before it, 0 for a point
     touch_friction: np.ndarray  # (np,) coefficient of each touching point
     touch_force: np.ndarray  # (np, 3) forces of touching points: along the normal and across it
     touch_rate: np.ndarray  # (np, 3) rates of separation and slip
@@ -347,8 +350,10 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     ne, most = len(flat.element_row), int(np.diff(flat.element_state).max(initial=0))
     ni, nu, nz = len(flat.signal_sort), int(flat.control_command[-1]), int(flat.control_state[-1])
     points = len(flat.point_contact)
+    turning = int((flat.turn_state >= 0).sum())
+    touching = points + turning
     nn, ns, nk, entries = len(flat.node_skin), len(flat.skin_body), len(flat.node_body), int(flat.stencil_start[-1])
-    nz += 4 * points + 3 * nn + int(np.diff(flat.contact_point)[flat.contact_feature >= 0].sum())
+    nz += 4 * touching + 3 * nn + int(np.diff(flat.contact_point)[flat.contact_feature >= 0].sum())
     own = int(np.diff(flat.control_state).max(initial=0))
     returned = own + int(np.diff(flat.control_command).max(initial=0))
     shapes = {
@@ -371,8 +376,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
-        "energies": 5, "point_gap": points, "point_at": (points, 3), "touch_friction": points,
-        "touch_force": (points, 3), "touch_rate": (points, 3), "touch_G": (points, 3, 2, 6 + mmax),
+        "energies": 5, "point_gap": points, "point_at": (points, 3), "touch_friction": touching,
+        "touch_force": (touching, 3), "touch_rate": (touching, 3), "touch_G": (touching, 3, 2, 6 + mmax),
         "near": (NEAR, 8), "near_d": 3, "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nk, 3),
         "skin_bent": (nk, 3), "skin_at": (nk, 3), "skin_seen": (nk, 3), "skin_before": (nk, 3),
         "skin_axes": (nn, 3, 3), "skin_soft": (nn, 2), "skin_force": (nk, 3), "skin_G": (nn, 3, 2, 6 + mmax),
@@ -385,7 +390,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     counts |= {"stencil_node": entries, "skin_found": len(flat.facet_nodes)}
     for name, count in counts.items():
         arrays[name] = np.zeros(count, dtype=np.int64)
-    for name, count in (("touch_count", 3), ("touch_point", points), ("point_feature", points)):
+    counts = {"touch_count": 3, "touch_point": touching, "touch_turns": touching, "point_feature": points}
+    for name, count in counts.items():
         arrays[name] = np.zeros(count, dtype=np.int64)
     arrays["coupled"][flat.row_place[np.add.outer(flat.element_row, np.arange(6))]] = 1.0
     return pointed(Workspace(**arrays))

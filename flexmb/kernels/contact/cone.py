@@ -5,6 +5,8 @@
     one row             u = 0 where low < r < high, u >= 0 where r = low, u <= 0 where r = high
     two or three rows   a contact, the normal row first: r_n >= 0, u_n >= 0, r_n u_n = 0 and
                         |r_t| <= mu r_n where u_t = 0, otherwise r_t = -mu r_n u_t / |u_t|
+    one or two rows     friction of turning at contact `owner[k]`: the law of r_t with r_n of this contact
+    with an owner
 
 A bilateral row has the bounds -inf and inf, a unilateral one without friction 0 and inf. The law of friction is that of
 Coulomb itself: slip causes no separation, as it would in the convex relaxation.
@@ -98,11 +100,57 @@ def stick_or_slip(w, i, size, bn, b1, b2, mu, r):
 
 
 @njit(cache=True)
-def natural_map(first, mu, low, high, rho, u, r, out):
+def turn_or_rest(w, i, size, b1, b2, radius, r):
+    """Solve the friction of turning in rows `i` to `i + size - 1` of the matrix `w`, of at most `radius`, for the
+    velocities `b1`, `b2` without its own impulses, which are written to `r`.
+
+    As in `stick_or_slip`, `u = -a r`, and the size of `r(a) = -(w + a I)^-1 b` falls with `a`.
+    """
+    r[i] = r[i + size - 1] = 0.0
+    if radius <= 0.0:
+        return
+    if size == 1:
+        if w[i, i] > 0.0:
+            r[i] = min(max(-b1 / w[i, i], -radius), radius)
+        return
+    s1, s2, s12 = w[i, i], w[i + 1, i + 1], w[i, i + 1]
+    turn = 0.5 * math.atan2(2.0 * s12, s1 - s2)
+    cosine, sine = math.cos(turn), math.sin(turn)
+    mean, spread = 0.5 * (s1 + s2), math.hypot(0.5 * (s1 - s2), s12)
+    q1, q2 = cosine * b1 + sine * b2, -sine * b1 + cosine * b2
+    s1, s2 = mean + spread, max(mean - spread, NO_RESPONSE * mean)
+    if s1 <= 0.0:
+        return
+    a = x = y = 0.0
+    for _ in range(ROOTS):
+        x, y = -q1 / (s1 + a), -q2 / (s2 + a)
+        size_of = math.hypot(x, y)
+        if size_of <= radius * (1.0 + ROUNDING):
+            break
+        # Newton's method for 1 / |r(a)| = 1 / radius, which is concave: from below, monotone (More and Sorensen 1983)
+        change = (size_of - radius) / radius * size_of * size_of / (x * x / (s1 + a) + y * y / (s2 + a))
+        if change <= ROUNDING * a:
+            break
+        a += change
+    r[i], r[i + 1] = cosine * x - sine * y, sine * x + cosine * y
+
+
+@njit(cache=True)
+def natural_map(first, owner, mu, low, high, rho, u, r, out):
     """Write `(r - P(r - rho v)) / rho` to `out` (n,), with `rho` (nb,) of each block; returns its largest entry."""
     worst = 0.0
     for k in range(len(mu)):
         i, size, h = first[k], first[k + 1] - first[k], rho[k]
+        if owner[k] >= 0:
+            last, z = i + size - 1, size - 1.0
+            y1, y2 = r[i] - h * u[i], z * (r[last] - h * u[last])
+            grip, radius = math.hypot(y1, y2), mu[k] * max(r[first[owner[k]]], 0.0)
+            share = radius / grip if grip > radius else 1.0
+            out[i] = (r[i] - share * y1) / h
+            if size == 2:
+                out[last] = (r[last] - share * y2) / h
+            worst = max(worst, abs(out[i]), abs(out[last]))
+            continue
         if size == 1:
             out[i] = (r[i] - min(max(r[i] - h * u[i], low[k]), high[k])) / h
             worst = max(worst, abs(out[i]))
@@ -127,11 +175,17 @@ def natural_map(first, mu, low, high, rho, u, r, out):
 
 
 @njit(cache=True)
-def _sweep(W, b, first, mu, low, high, r):
+def _sweep(W, b, first, owner, mu, low, high, r):
     """Solve all blocks, one after the other (Gauss-Seidel)."""
     n = len(r)
     for k in range(len(mu)):
         i, size = first[k], first[k + 1] - first[k]
+        if owner[k] >= 0:
+            last = i + size - 1
+            r[i] = r[last] = 0.0
+            b1, b2 = inner(W[i], r, n) + b[i], inner(W[last], r, n) + b[last]
+            turn_or_rest(W, i, size, b1, b2, mu[k] * r[first[owner[k]]], r)
+            continue
         if size == 1:
             if W[i, i] > 0.0:
                 u = inner(W[i], r, n) + b[i]
@@ -144,7 +198,32 @@ def _sweep(W, b, first, mu, low, high, r):
 
 
 @njit(cache=True)
-def _linearise(W, eps, first, mu, low, high, rho, u, r, J, f):
+def _bound_friction(W, eps, o, i, size, mu, h, ho, closed, radius, y1, y2, r, J, f):
+    """Write the rows `i` to `i + size - 1` of `_linearise` for friction of turning at its bound, `radius`, which is
+    that of the row `o`."""
+    last, z, n, grip = i + size - 1, size - 1.0, len(r), math.hypot(y1, y2)
+    d1, d2 = (y1 / grip, y2 / grip) if grip > 0.0 else (0.0, 0.0)
+    f[i] = (r[i] - radius * d1) / h
+    if size == 2:
+        f[last] = (r[last] - radius * d2) / h
+    share = radius / grip if grip > 0.0 else 0.0
+    g11, g12, g22 = share * (1.0 - d1 * d1), -share * d1 * d2, share * (1.0 - d2 * d2)
+    slope = mu / h if closed else 0.0
+    for c in range(n):
+        normal = slope * (ho * (W[o, c] + (eps if c == o else 0.0)) - (1.0 if c == o else 0.0))
+        t1, t2 = J[i, c], z * J[last, c]
+        J[i, c] = d1 * normal + g11 * t1 + g12 * t2
+        if size == 2:
+            J[last, c] = d2 * normal + g12 * t1 + g22 * t2
+    J[i, i] += (1.0 - g11) / h
+    if size == 2:
+        J[i, last] -= g12 / h
+        J[last, i] -= g12 / h
+        J[last, last] += (1.0 - g22) / h
+
+
+@njit(cache=True)
+def _linearise(W, eps, first, owner, mu, low, high, rho, u, r, J, f):
     """The function of Alart and Curnier in units of velocity, `f` (n,), and its derivative `J` (n, n) with `W + eps I`
     in the place of `W`."""
     n = len(r)
@@ -155,6 +234,15 @@ def _linearise(W, eps, first, mu, low, high, rho, u, r, J, f):
                 J[j, c] = W[j, c]
             J[j, j] += eps
             f[j] = u[j]
+        if owner[k] >= 0:
+            o = first[owner[k]]
+            x = r[o] - rho[owner[k]] * u[o]
+            last, z = i + size - 1, size - 1.0
+            y1, y2 = r[i] - h * u[i], z * (r[last] - h * u[last])
+            grip, radius = math.hypot(y1, y2), mu[k] * max(x, 0.0)
+            if grip > radius or x <= 0.0:
+                _bound_friction(W, eps, o, i, size, mu[k], h, rho[owner[k]], x > 0.0, radius, y1, y2, r, J, f)
+            continue
         x = r[i] - h * u[i]
         lower, upper = (low[k], high[k]) if size == 1 else (0.0, np.inf)
         if x < lower or x > upper:
@@ -199,10 +287,11 @@ def _velocities(W, b, r, u):
 
 
 @njit(cache=True)
-def solve_cones(W, b, first, mu, low, high, tolerance, sweeps, r):
+def solve_cones(W, b, first, owner, mu, low, high, tolerance, sweeps, r):
     """Overwrite the impulses `r` (n,), a guess, by a solution; returns the residual, and the numbers of sweeps and of
     Newton iterations.
 
+    `owner` (nb,): of friction of turning, the block of its contact; -1 for other blocks.
     `tolerance`: largest permitted entry of the natural map, a velocity. A residual above it is a failure; `r` is then
     the best that was found. `sweeps`: sweeps in a round, at most; 0 leaves all to Newton's method, which from `r = 0`
     finds forces close to those of least norm where `W` is singular.
@@ -217,7 +306,7 @@ def solve_cones(W, b, first, mu, low, high, tolerance, sweeps, r):
             rho[k] += W[j, j] / (first[k + 1] - first[k])
         rho[k] = 1.0 / max(rho[k], WEAK * mean, 1e-300)
     _velocities(W, b, r, u)
-    residual = natural_map(first, mu, low, high, rho, u, r, f)
+    residual = natural_map(first, owner, mu, low, high, rho, u, r, f)
     least, swept, iterated, idle_rounds = residual, 0, 0, 0
     for j in range(n):
         best[j] = r[j]
@@ -226,11 +315,11 @@ def solve_cones(W, b, first, mu, low, high, tolerance, sweeps, r):
         for s in range(sweeps):
             if residual <= tolerance:
                 break
-            _sweep(W, b, first, mu, low, high, r)
+            _sweep(W, b, first, owner, mu, low, high, r)
             swept += 1
             if s % CHECKS == CHECKS - 1 or swept <= FIRST_CHECKS:
                 _velocities(W, b, r, u)
-                residual = natural_map(first, mu, low, high, rho, u, r, f)
+                residual = natural_map(first, owner, mu, low, high, rho, u, r, f)
         if residual < least:
             least = residual
             for j in range(n):
@@ -240,13 +329,13 @@ def solve_cones(W, b, first, mu, low, high, tolerance, sweeps, r):
             if residual <= tolerance:
                 break
             _velocities(W, b, r, u)
-            _linearise(W, PROXIMAL[k % 3] * mean, first, mu, low, high, rho, u, r, J, f)
+            _linearise(W, PROXIMAL[k % 3] * mean, first, owner, mu, low, high, rho, u, r, J, f)
             solve_small(J, f)
             iterated += 1
             for j in range(n):
                 r[j] -= f[j]
             _velocities(W, b, r, u)
-            residual = natural_map(first, mu, low, high, rho, u, r, f)
+            residual = natural_map(first, owner, mu, low, high, rho, u, r, f)
             idle += 1
             if residual < least:
                 least, idle = residual, 0

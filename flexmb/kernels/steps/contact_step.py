@@ -53,6 +53,7 @@ from flexmb.kernels.steps.touching import (
     mode_of,
     touch,
     touch_rates,
+    turning_of,
 )
 
 HIT = 1e-11
@@ -74,6 +75,22 @@ def _overlaps(flat, workspace, states):
 
 
 @njit(cache=True)
+def _turning_changes(was, now, before, rate, quiet):
+    """Whether spinning or rolling stops or turns back, in a step from the mode `was` to `now` and from the rates
+    `before` (3) to `rate` (3)."""
+    for bit, low, high in ((1.0, 0, 0), (2.0, 1, 2)):
+        if (was - 1.0) % (2.0 * bit) < bit or was == OPEN or now == OPEN:
+            continue
+        across, fast = 0.0, 0.0
+        for c in range(low, high + 1):
+            across += before[c] * rate[c]
+            fast = max(fast, abs(before[c]))
+        if fast > quiet and ((now - 1.0) % (2.0 * bit) < bit or across < 0.0):
+            return True
+    return False
+
+
+@njit(cache=True)
 def _slip_changes(flat, workspace, states, w, quiet):
     """Whether a point that sticks in the modes of `states` slides at the end of the step, with less friction, or one
     that slides sticks or slides backwards; `w` (nv,) are the velocities at the beginning of the step."""
@@ -86,6 +103,12 @@ def _slip_changes(flat, workspace, states, w, quiet):
     touch_rates(flat, workspace, workspace.w)
     for j in range(count):
         k = workspace.touch_point[j]
+        if workspace.touch_turns[j] == 1:
+            was = states[flat.turn_state[k]]
+            found = found or _turning_changes(
+                was, turning_of(flat, workspace, j, quiet), before[j], workspace.touch_rate[j], quiet
+            )
+            continue
         was, now = states[flat.contact_state + 4 * k], mode_of(workspace, j, quiet)
         sliding, sticking = flat.contact_friction[flat.point_contact[k]]
         if was == STICKS and now == SLIDES and sticking > sliding:

@@ -259,7 +259,7 @@ def _solve(flat, q, kinematics, workspace, x, points, first, rows, U, old, force
         soft = soft or flat.skin_local[flat.node_skin[points[j]]] == 1
     if soft and size > 0.0:
         return _solve_soft(flat, workspace, points, first, W, b, mu, size, old, force)
-    return size == 0.0 or solve_island(W, b, first, mu, size, 0.0, force[:height])
+    return size == 0.0 or solve_island(W, b, first, np.full(len(mu), -1), mu, size, 0.0, force[:height])
 
 
 @njit(cache=True)
@@ -285,7 +285,7 @@ def _solve_soft(flat, workspace, points, first, W, b, mu, size, old, force):
                 rhs[i] += local_approach(soft, guess[j]) - slope * guess[j] - local_approach(soft, old[i])
                 if not own[i, i] > 0.0:
                     return False
-        if not solve_island(own, rhs, first, mu, size, 0.0, force[:height]):
+        if not solve_island(own, rhs, first, np.full(n, -1), mu, size, 0.0, force[:height]):
             return False
         largest, change = scale, 0.0
         for j in range(n):

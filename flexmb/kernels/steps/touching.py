@@ -6,6 +6,10 @@ to forces is that of the step, `U = gamma G A^-1 G^T` with the matrix of flexmb/
 elements included. The rates hold exactly; positions follow by a displacement that closes the gaps that remain, of the
 third order in the step.
 
+Friction of turning follows its point in the list of touching points. Its three rates are those of spinning, about the
+normal, and of rolling, about the directions across it, times an arm; its forces are moments over this arm, and those
+that the normal force of its point bounds, flexmb/kernels/contact/cone.py.
+
 Source: Brüls, Acary and Cardona, "Simultaneous enforcement of constraints at position and velocity levels in the
 nonsmooth generalized-alpha scheme" (2014).
 """
@@ -15,7 +19,7 @@ import math
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import cross, dot, load3, matrix, sub, tangents, vector
+from flexmb.kernels.base.algebra import cross, dot, load3, matrix, scale, sub, tangents, vector
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER
 from flexmb.kernels.base.dense import copy, inner
 from flexmb.kernels.contact.cone import solve_cones, stick_or_slip
@@ -80,6 +84,19 @@ def all_gaps(flat, kinematics, workspace, states):
 
 
 @njit(cache=True)
+def _turn(flat, kinematics, workspace, c, i, there, G):
+    """Set the Jacobian `G` of friction of turning at the point in row `i` of `workspace.near`, if it is `there`."""
+    G[:] = 0.0
+    if there:
+        a, b, arm = flat.contact_markers[c, 0], flat.contact_markers[c, 1], flat.contact_turning[c, 2]
+        n, none = load3(workspace.near[i], 3), (0.0, 0.0, 0.0)
+        s, t = tangents(n)
+        to_bodies(flat, kinematics, a, b, none, scale(arm, n), G[0])
+        to_bodies(flat, kinematics, a, b, none, scale(arm, s), G[1])
+        to_bodies(flat, kinematics, a, b, none, scale(arm, t), G[2])
+
+
+@njit(cache=True)
 def touch(flat, kinematics, workspace):
     """Set gaps and Jacobians of the touching points, `workspace.touch_point`, at the configuration of `kinematics`."""
     seen, count = -1, 0
@@ -87,6 +104,9 @@ def touch(flat, kinematics, workspace):
         k = workspace.touch_point[j]
         c = flat.point_contact[k]
         G, i = workspace.touch_G[j], k - flat.contact_point[c]
+        if workspace.touch_turns[j] == 1:
+            _turn(flat, kinematics, workspace, c, i, i < count or flat.contact_feature[c] >= 0, G)
+            continue
         if flat.contact_feature[c] >= 0:
             tracked_point(flat, workspace, place_pair(flat, kinematics, workspace, c), c, k, workspace.near[i])
         elif c != seen:
@@ -250,11 +270,12 @@ def _meet(ends, j, k):
 
 
 @njit(cache=True)
-def solve_island(W, b, first, mu, scale, compliance, r):
+def solve_island(W, b, first, owner, mu, size, compliance, r):
     """Solve the cone problem of one island for `r` (n,), a guess; returns whether a solution was found.
 
     The forces of more sliding points than carry a body are not determined, or change without limit with its motion. A
-    small `compliance` of all points, relative to their mean response, makes them unique; it is added to `W`.
+    small `compliance` of all points, relative to their mean response, makes them unique; it is added to `W`. `size` is
+    the scale of the rates.
     """
     n = len(b)
     if n <= 3 and len(mu) == 1 and (n == 1 or mu[0] > 0.0):
@@ -267,15 +288,15 @@ def solve_island(W, b, first, mu, scale, compliance, r):
         mean = np.trace(W) / n
         for i in range(n):
             W[i, i] += compliance * mean
-    low, high, target = np.zeros(len(mu)), np.full(len(mu), np.inf), CONES * scale
-    residual, _, _ = solve_cones(W, b, first, mu, low, high, target, 0 if n <= SMALL else SWEEPS, r)
-    if residual > FAILED * scale:
+    low, high, target = np.zeros(len(mu)), np.full(len(mu), np.inf), CONES * size
+    residual, _, _ = solve_cones(W, b, first, owner, mu, low, high, target, 0 if n <= SMALL else SWEEPS, r)
+    if residual > FAILED * size:
         again = np.zeros(n)
-        other, _, _ = solve_cones(W, b, first, mu, low, high, target, SWEEPS, again)
+        other, _, _ = solve_cones(W, b, first, owner, mu, low, high, target, SWEEPS, again)
         if other < residual:
             residual = other
             r[:] = again
-    return residual <= FAILED * scale
+    return residual <= FAILED * size
 
 
 @njit(cache=True)
@@ -289,23 +310,37 @@ def press(flat, workspace, X, changes, gamma, compliance, w, x, change):
     force, count, ends = workspace.touch_force, workspace.touch_count, _ends(flat, workspace)
     island = _islands(ends, 2 * len(flat.modes))
     done = np.zeros(n, np.bool_)
-    members, rows = np.empty(n, np.int64), np.empty(3 * n, np.int64)
+    rows, point = np.empty(3 * n, np.int64), 0
     for j in range(n):
         if done[j]:
             continue
         size, height = 0, 0
-        first = np.zeros(n + 1, np.int64)
+        first, owner, mu = np.zeros(2 * n + 1, np.int64), np.full(2 * n, -1), np.empty(2 * n)
         for k in range(j, n):
-            if island[k] == island[j]:
-                done[k] = True
-                members[size] = k
-                sides = 3 if workspace.touch_friction[k] > 0.0 else 1
+            if island[k] != island[j]:
+                continue
+            done[k] = True
+            if workspace.touch_turns[k] == 0:
+                mu[size] = workspace.touch_friction[k]
+                sides = 3 if mu[size] > 0.0 else 1
+                point = size
                 for c in range(sides):
                     rows[height + c] = 3 * k + c
                 height += sides
                 size += 1
                 first[size] = height
-        W, b, old, mu = np.empty((height, height)), np.empty(height), np.empty(height), np.empty(size)
+                continue
+            turning = flat.contact_turning[flat.point_contact[workspace.touch_point[k]]]
+            for c in range(3):
+                bound = turning[1 if c == 0 else 0]
+                if bound > 0.0:
+                    rows[height] = 3 * k + c
+                    height += 1
+                    if c < 2:
+                        mu[size], owner[size] = bound, point
+                        size += 1
+                    first[size] = height
+        W, b, old = np.empty((height, height)), np.empty(height), np.empty(height)
         for i in range(height):
             k, c = rows[i] // 3, rows[i] % 3
             old[i] = force[k, c]
@@ -313,16 +348,14 @@ def press(flat, workspace, X, changes, gamma, compliance, w, x, change):
             for p in range(i + 1):
                 acts = _meet(ends, k, rows[p] // 3)
                 W[i, p] = W[p, i] = gamma * _rate(flat, workspace, k, c, X[rows[p]]) if acts else 0.0
-        scale = 0.0
+        largest = 0.0
         for i in range(height):
             own = inner(W[i], old, height)
-            scale = max(scale, abs(b[i]), abs(own))
+            largest = max(largest, abs(b[i]), abs(own))
             b[i] -= own
-        for k in range(size):
-            mu[k] = workspace.touch_friction[members[k]]
         r = old.copy()
-        if scale > 0.0 and not solve_island(W, b, first[: size + 1], mu, scale, compliance, r):
-            count[1] = workspace.touch_point[members[0]]
+        if largest > 0.0 and not solve_island(W, b, first[: size + 1], owner[:size], mu[:size], largest, compliance, r):
+            count[1] = workspace.touch_point[j]
             return False
         for i in range(height):
             k, c = rows[i] // 3, rows[i] % 3
@@ -346,6 +379,8 @@ def close_gaps(flat, tree, kinematics, workspace, X, q, pose):
         count, worst = 0, 0.0
         for j in range(n):
             gap = workspace.point_gap[workspace.touch_point[j]]
+            if workspace.touch_turns[j] == 1:
+                continue
             if workspace.touch_force[j, 0] > 0.0 or gap < 0.0:
                 rows[count] = j
                 count += 1
@@ -360,7 +395,7 @@ def close_gaps(flat, tree, kinematics, workspace, X, q, pose):
                 low[i] = -np.inf
             for p in range(i + 1):
                 W[i, p] = W[p, i] = _rate(flat, workspace, rows[i], 0, X[3 * rows[p]])
-        solve_cones(W, b, np.arange(count + 1), np.zeros(count), low, high, 1e-3 * worst, 0, r)
+        solve_cones(W, b, np.arange(count + 1), np.full(count, -1), np.zeros(count), low, high, 1e-3 * worst, 0, r)
         U, moved = np.zeros(X.shape[1]), np.empty_like(q)
         for i in range(count):
             for a in range(len(U)):
@@ -383,9 +418,16 @@ def gather(flat, states, workspace, afresh):
             c = flat.point_contact[k]
             workspace.touch_point[n] = k
             workspace.touch_friction[n] = flat.contact_friction[c, 1 if states[at] == STICKS else 0]
+            workspace.touch_turns[n] = 0
             for i in range(3):
                 workspace.touch_force[n, i] = 0.0 if afresh else states[at + 1 + i]
             n += 1
+            at = flat.turn_state[k]
+            if at >= 0:
+                workspace.touch_point[n], workspace.touch_turns[n], workspace.touch_friction[n] = k, 1, 0.0
+                for i in range(3):
+                    workspace.touch_force[n, i] = 0.0 if afresh else states[at + 1 + i]
+                n += 1
     workspace.touch_count[0] = n
 
 
@@ -395,6 +437,8 @@ def loosen(flat, workspace, quiet):
     count = 0
     for j in range(workspace.touch_count[0]):
         k = workspace.touch_point[j]
+        if workspace.touch_turns[j] == 1:
+            continue
         sliding = flat.contact_friction[flat.point_contact[k], 0]
         if workspace.touch_friction[j] > sliding and mode_of(workspace, j, quiet) == SLIDES:
             workspace.touch_friction[j] = sliding
@@ -416,12 +460,29 @@ def mode_of(workspace, j, quiet):
 
 
 @njit(cache=True)
+def turning_of(flat, workspace, j, quiet):
+    """The mode of friction of turning, entry `j` of the touching points, at the end of a step: `OPEN` without a normal
+    force, else 1, and 1 more if it spins, and 2 more if it rolls."""
+    push, force, rate = workspace.touch_force[j - 1, 0], workspace.touch_force[j], workspace.touch_rate[j]
+    if push <= 0.0:
+        return OPEN
+    turning, mode = flat.contact_turning[flat.point_contact[workspace.touch_point[j]]], 1.0
+    if abs(rate[0]) > quiet and abs(force[0]) >= (1.0 - BOUNDARY) * turning[1] * push:
+        mode += 1.0
+    if math.hypot(rate[1], rate[2]) > quiet and math.hypot(force[1], force[2]) >= (1.0 - BOUNDARY) * turning[0] * push:
+        mode += 2.0
+    return mode
+
+
+@njit(cache=True)
 def keep_touch(flat, workspace, quiet, states):
     """Write modes and forces of all points to `states` (nz,); returns the number of modes that have changed."""
     changed = 0
     for j in range(workspace.touch_count[0]):
-        at = flat.contact_state + 4 * workspace.touch_point[j]
-        mode = mode_of(workspace, j, quiet)
+        k = workspace.touch_point[j]
+        turns = workspace.touch_turns[j] == 1
+        at = flat.turn_state[k] if turns else flat.contact_state + 4 * k
+        mode = turning_of(flat, workspace, j, quiet) if turns else mode_of(workspace, j, quiet)
         if mode != states[at]:
             changed += 1
         states[at] = mode

@@ -42,13 +42,15 @@ class WithContacts(WithElasticRelations):
 
         - `friction`: its coefficient, or (static, dynamic), the first for points that stick.
         - `restitution`: of impacts, from 0 to 1, by the law `impact`.
+        - `turning_friction`: `TurningFriction(rolling, spinning)`, moments against rolling and spinning of bodies that
+          touch, at most these lengths times the normal force; impacts do without.
 
         With `law` it is continuous: the normal force follows from the depth of the overlap and its rate.
 
         - `law`: `flexmb.contact.power_law(stiffness)` and others.
         - `friction`, `static_friction`: coefficients; a smooth law of the slip, which is at the static one at the
           `slip_speed` (length/time) and creeps below it.
-        - `turning_friction`: friction of rolling and spinning.
+        - `turning_friction`: friction of rolling and spinning, with its `speed`.
 
         One of both, or both, may be flexible surfaces of reduced bodies, `body.surface("teeth")`: their nodes do not
         overlap the rigid shape, with the forces that the elastic body exerts; and of two flexible surfaces, weighted
@@ -75,12 +77,12 @@ class WithContacts(WithElasticRelations):
                 "law=flexmb.contact.power_law(flexmb.contact.hertz_stiffness(...))."
             )
         if law is None:
-            if static_friction is not None or slip_speed is not None or turning_friction is not None:
+            if static_friction is not None or slip_speed is not None:
                 raise MechanismError(
-                    f"Contact {name!r}: static_friction, slip_speed and turning_friction belong to a continuous "
-                    "contact, with law=. The friction of an exact contact is a number or (static, dynamic)."
+                    f"Contact {name!r}: static_friction and slip_speed belong to a continuous contact, with "
+                    "law=. The friction of an exact contact is a number or (static, dynamic)."
                 )
-            self._exact_contact(name, a, b, friction, restitution, impact)
+            self._exact_contact(name, a, b, friction, restitution, impact, turning_friction)
             return
         if isinstance(friction, tuple | list) or restitution or impact != "newton":
             raise MechanismError(
@@ -154,8 +156,15 @@ class WithContacts(WithElasticRelations):
                 warn_of_distant_shape(name, surface, self._bodies[body], self._frames[body])
 
     def _exact_contact(
-        self, name: str, a: Surface, b: Surface, friction: float | tuple[float, float], restitution: float, impact: str
+        self,
+        name: str,
+        a: Surface,
+        b: Surface,
+        friction: float | tuple[float, float],
+        restitution: float,
+        impact: str,
+        turning: TurningFriction | None,
     ) -> None:
-        made, axes = drawn_exact_contact(name, (a, b), friction, restitution, impact, self._frames)
+        made, axes = drawn_exact_contact(name, (a, b), friction, restitution, impact, turning, self._frames)
         pair = self._pair(name, a.place, b.place, None, *axes)
         self._contacts[name] = replace(made, markers=pair)

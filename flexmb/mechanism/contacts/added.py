@@ -13,7 +13,7 @@ from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, FlexibleSurface, vector
 from flexmb.mechanism.contacts.element import bound_contact, require_apart
-from flexmb.mechanism.contacts.exact import ExactContact, coefficients, points_of_pair, require_exact
+from flexmb.mechanism.contacts.exact import ExactContact, coefficients, points_of_pair, require_exact, turning_lengths
 from flexmb.mechanism.contacts.surface import FACING, SurfaceContact, surface_contact
 from flexmb.mechanism.frame_law import BoundLaw
 from flexmb.spatial.lie import frame_with_axis
@@ -43,6 +43,7 @@ def drawn_exact_contact(
     friction: float | tuple[float, float],
     restitution: float,
     impact: str,
+    turning: TurningFriction | None,
     frames: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[ExactContact, tuple[np.ndarray, np.ndarray]]:
     """An exact contact, still without markers, and the world axes (3, 3) of both shapes, as `drawn_contact`."""
@@ -52,7 +53,15 @@ def drawn_exact_contact(
     require_exact(*pair, name)
     numbers, meshes = pair_numbers(*pair)
     made = ExactContact(
-        name, (-1, -1), numbers, *coefficients(name, friction), restitution, impact, points_of_pair(*pair), meshes
+        name,
+        (-1, -1),
+        numbers,
+        *coefficients(name, friction),
+        restitution,
+        impact,
+        points_of_pair(*pair),
+        meshes,
+        *turning_lengths(name, turning),
     )
     drawn = [drawn_shape(name, surface, frames) for surface in surfaces]
     return made, (drawn[0][1], drawn[1][1])

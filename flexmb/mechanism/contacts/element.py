@@ -182,6 +182,11 @@ def law_numbers(
         raise MechanismError(
             f"Contact {name!r}: turning_friction is a flexmb.contact.TurningFriction; found {turning!r}."
         )
+    if turning is not None and not turning.speed > 0.0:
+        raise MechanismError(
+            f"Contact {name!r}: the turning_friction of a continuous contact needs a speed, the angular velocity at "
+            "which it is fully there and below which the bodies creep: TurningFriction(rolling, spinning, speed)."
+        )
     turns = (0.0, 0.0, 1.0) if turning is None else (turning.rolling, turning.spinning, turning.speed)
     numbers = (normal.stiffness, normal.exponent, normal.damping, normal.line, mu, stick, slip_speed or 1.0, deepest)
     return tuple(float(x) for x in (*numbers, *turns))

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from jaxtyping import Float
 
+from flexmb.contact.laws import TurningFriction
 from flexmb.contact.shape import ContactShape
 from flexmb.contact.shapes import Meshes, addressed, pair_of
 from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
@@ -44,6 +45,8 @@ class ExactContact:
     - `restitution`: of impacts, by the law `impact`: of velocities (Newton), impulses (Poisson), energies (Stronge), or
       the algebraic law of Pereira and Nikravesh (flexmb/contact/impacts.py).
     - `points`: the most points at which the shapes touch.
+    - `rolling`, `spinning` (length): the largest moment of each point, across the normal and about it, over its normal
+      force.
     - `meshes`: the shapes that are meshes, by the places of their dimensions in `shapes`.
 
     Raises `MechanismError` when a coefficient is out of range or the law is unknown.
@@ -58,9 +61,11 @@ class ExactContact:
     impact: str
     points: int
     meshes: Meshes = field(default_factory=dict, compare=False)
+    rolling: float = 0.0
+    spinning: float = 0.0
 
     def __post_init__(self) -> None:
-        for what in ("friction", "static", "restitution"):
+        for what in ("friction", "static", "restitution", "rolling", "spinning"):
             value = getattr(self, what)
             if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) < np.inf:
                 raise MechanismError(f"Contact {self.name!r}: {what} is a number >= 0; found {value!r}.")
@@ -98,6 +103,12 @@ class ExactContact:
         """The number of states that hold the pairs of features of its points, after those of `STATES` of all contacts:
         one each, or none (flexmb/kernels/steps/tracking.py)."""
         return self.points if all(shape.title in POLYHEDRA for shape in self.pair) else 0
+
+    @property
+    def turns(self) -> bool:
+        """Whether it has friction of turning: `STATES` more for each point, its mode and its moments about the normal
+        and across it, over the arm `size`. They follow the states of pairs of features of all contacts."""
+        return self.rolling + self.spinning > 0.0
 
     @property
     def size(self) -> float:
@@ -153,14 +164,38 @@ def coefficients(name: str, friction: float | tuple[float, float]) -> tuple[floa
     return friction, friction
 
 
+def turning_lengths(name: str, turning: TurningFriction | None) -> tuple[float, float]:
+    """The lengths (rolling, spinning) of friction of turning. Raises `MechanismError` for anything else, and when it
+    has a speed, which belongs to a continuous contact."""
+    if turning is None:
+        return 0.0, 0.0
+    if not isinstance(turning, TurningFriction):
+        raise MechanismError(
+            f"Contact {name!r}: turning_friction is a flexmb.contact.TurningFriction; found {turning!r}."
+        )
+    if turning.speed:
+        raise MechanismError(
+            f"Contact {name!r}: the turning_friction of an exact contact has no speed below which bodies creep; found "
+            f"{turning.speed}. Leave it out, or give the contact a law= of the normal force."
+        )
+    return float(turning.rolling), float(turning.spinning)
+
+
 def contact_arrays(contacts: tuple[ExactContact, ...], first_state: int) -> dict[str, Any]:
     """The entries of `CompiledModel` for exact contacts, whose states begin at `first_state`."""
     counts, features = [contact.points for contact in contacts], [contact.features for contact in contacts]
     begin = first_state + STATES * sum(counts) + np.cumsum([0, *features])[:-1]
+    turns = np.repeat([contact.turns for contact in contacts], counts).astype(bool)
+    turn_begin = first_state + STATES * sum(counts) + sum(features)
+    arms = [contact.size if contact.turns else 1.0 for contact in contacts]
     return {
         "contact_markers": np.array([c.markers for c in contacts], dtype=np.int64).reshape(-1, 2),
         "contact_shapes": np.array([c.numbers for c in contacts], dtype=float).reshape(-1, 8),
         "contact_friction": np.array([(c.friction, c.static) for c in contacts], dtype=float).reshape(-1, 2),
+        "contact_turning": np.array(
+            [(c.rolling / arm, c.spinning / arm, arm) for c, arm in zip(contacts, arms, strict=True)], dtype=float
+        ).reshape(-1, 3),
+        "turn_state": np.where(turns, turn_begin + STATES * (np.cumsum(turns) - 1), -1).astype(np.int64),
         "contact_reach": np.array([c.reach for c in contacts], dtype=float).reshape(-1, 2),
         "contact_point": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         "point_contact": np.repeat(np.arange(len(contacts)), counts).astype(np.int64),
@@ -171,7 +206,7 @@ def contact_arrays(contacts: tuple[ExactContact, ...], first_state: int) -> dict
 
 def contact_states(contacts: Iterable[ExactContact]) -> int:
     """The number of states of exact contacts."""
-    return sum(STATES * contact.points + contact.features for contact in contacts)
+    return sum(STATES * contact.points * (1 + contact.turns) + contact.features for contact in contacts)
 
 
 def contact_tree(contact: ExactContact) -> dict[str, Any]:

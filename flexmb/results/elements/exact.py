@@ -21,6 +21,8 @@ class PointsOverTime(NamedTuple):
     - `gap` (nt, n): infinite where a shape has fewer points. `touches` (nt, n): whether the point is closed.
     - `point`, `normal` (nt, n, 3), `force` (nt, n, 3) on the second body, `velocity` (nt, n, 3) of the second surface
       relative to the first.
+    - `couple` (nt, n, 3): the moment of friction of turning on the second body, `turning` (nt, 3): its angular velocity
+      relative to the first one.
     - `b`: the motion of the place of the second shape.
     """
 
@@ -30,14 +32,21 @@ class PointsOverTime(NamedTuple):
     normal: Float[np.ndarray, "nt n 3"]
     force: Float[np.ndarray, "nt n 3"]
     velocity: Float[np.ndarray, "nt n 3"]
+    couple: Float[np.ndarray, "nt n 3"]
+    turning: Float[np.ndarray, "nt 3"]
     b: MarkerMotion
 
     @property
     def moment(self) -> Float[np.ndarray, "nt 3"]:
-        """The moment of all forces about the place of the second shape."""
+        """The moment of all forces and couples about the place of the second shape."""
         place = self.b.position[:, None]
         arm = np.where(np.isfinite(self.point), self.point, place) - place
-        return np.asarray(np.cross(arm, self.force).sum(axis=1))
+        return np.asarray((np.cross(arm, self.force) + self.couple).sum(axis=1))
+
+    @property
+    def turning_power(self) -> Float[np.ndarray, "nt"]:
+        """The power of friction of turning, which is not positive."""
+        return np.asarray((self.couple.sum(axis=1) * self.turning).sum(axis=1))
 
 
 def exact_contact_of(mechanism: Mechanism, name: str) -> ExactContact | None:
@@ -57,6 +66,9 @@ def points_over_time(motion: Motion, contact: ExactContact) -> PointsOverTime:
             f"The motion does not have the forces of the contact {contact.name!r}; only simulated motions have them."
         )
     own = point_states(np.asarray(states), contact, mechanism.contact_state(contact.name))
+    turns = np.zeros_like(own)
+    if contact.turns:
+        turns = point_states(np.asarray(states), contact, mechanism.turning_state(contact)) * contact.size
     pairs = np.zeros((nt, 0), dtype=np.int64)
     if contact.features:
         at = mechanism.feature_state(contact)
@@ -64,7 +76,7 @@ def points_over_time(motion: Motion, contact: ExactContact) -> PointsOverTime:
     a, b = (marker_motion(motion, k) for k in contact.markers)
     shape = (nt, contact.points, 3)
     gap, point, normal = np.full(shape[:2], np.inf), np.full(shape, np.nan), np.zeros(shape)
-    force, velocity = np.zeros(shape), np.zeros(shape)
+    force, velocity, couple = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for k in range(nt):
         A = a.axes[k]
         closed = own[k, :, 0] != OPEN
@@ -73,9 +85,11 @@ def points_over_time(motion: Motion, contact: ExactContact) -> PointsOverTime:
             gap[k, j], point[k, j], normal[k, j] = -row[6], a.position[k] + A @ row[:3], A @ row[3:6]
             across = np.array(tangents(tuple(row[3:6].tolist()))) @ A.T
             force[k, j] = own[k, j, 1] * normal[k, j] + own[k, j, 2:] @ across
+            couple[k, j] = turns[k, j, 1] * normal[k, j] + turns[k, j, 2:] @ across
             moving = b.velocity[k] - a.velocity[k] + np.cross(b.angular_velocity[k], point[k, j] - b.position[k])
             velocity[k, j] = moving - np.cross(a.angular_velocity[k], point[k, j] - a.position[k])
-    return PointsOverTime(gap, own[:, :, 0] != OPEN, point, normal, force, velocity, b)
+    turning = np.asarray(b.angular_velocity) - a.angular_velocity
+    return PointsOverTime(gap, own[:, :, 0] != OPEN, point, normal, force, velocity, couple, turning, b)
 
 
 def _points(
@@ -105,4 +119,4 @@ def exact_contact_wrench(motion: Motion, contact: ExactContact) -> Float[np.ndar
 def exact_contact_power(motion: Motion, contact: ExactContact) -> Float[np.ndarray, "nt"]:
     """The power (nt,) that an exact contact delivers to the bodies; that of friction is negative."""
     p = points_over_time(motion, contact)
-    return np.asarray((p.force * p.velocity).sum(axis=(1, 2)))
+    return np.asarray((p.force * p.velocity).sum(axis=(1, 2)) + p.turning_power)

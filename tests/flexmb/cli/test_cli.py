@@ -87,6 +87,12 @@ def test_inspect_tells_elements_sets_and_mass(flexmb_command):
     assert is_picture("mesh.png")
 
 
+def test_inspect_takes_materials_and_sections_of_a_deck(flexmb_command):
+    deck = Path(__file__).parents[2] / "fem" / "nastran_decks" / "solid_bending.bdf"
+    text = flexmb_command("inspect", str(deck), "--material", "file")
+    assert float(re.search(r"mass (\S+),", text)[1]) == pytest.approx(6.0)
+
+
 @pytest.fixture(scope="module")
 def rod_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("rod") / "rod.h5"

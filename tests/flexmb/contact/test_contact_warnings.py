@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 import flexmb
+from fem.errors import ConvergenceError
 from flexmb import solids
 from flexmb.contact import Box, Plane, Sphere, power_law
-from flexmb.errors import ContactPlaceWarning, TunnellingWarning
+from flexmb.equations.initial_conditions import start
+from flexmb.errors import ContactPlaceWarning, OpenGapWarning, TunnellingWarning
+from flexmb.integrators import contact_run
+from flexmb.integrators.generalised_alpha import coefficients
+from flexmb.mechanism.compile import compiled
 
 LAW = power_law(1e5)
 
@@ -79,3 +84,29 @@ def test_steps_that_resolve_a_contact_or_bodies_far_apart_are_not_named():
         result = flexmb.simulate(shot(False), 0.004, step=4e-7, output_step=1e-4)
         flexmb.simulate(shot(False, offset=30.0), 0.01, step=1e-3)
     assert result.velocity("bullet")[-1, 2] == pytest.approx(100.0 * (0.01 - 1.0) / 1.01, rel=1e-3)
+
+
+def fallen(overlap):
+    """A ball that is `overlap` inside the floor."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.004,) * 3), position=(0, 0, 0.1 - overlap))
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(ball.at((0, 0, 0))))
+    mechanism = system.build()
+    begin = start(mechanism, compiled(mechanism))
+    return contact_run.ContactRun(mechanism, begin, coefficients(0.9), step=1e-3, coordinates="absolute")
+
+
+def test_a_gap_that_cannot_be_closed_ends_a_run_only_where_it_is_not_small(monkeypatch):
+    """Without any displacement that closes it, as where joints hold the bodies."""
+    exact, small = fallen(1e-11), fallen(5e-8)
+    monkeypatch.setattr(contact_run, "MOST_MOVES", 0)
+    exact._close(np.array([0]))
+    assert not exact.findings
+    small._close(np.array([0]))
+    ((kind, message),) = small.findings
+    assert kind is OpenGapWarning
+    assert "'floor'" in message
+    assert "a gap of 5e-08 (length) remains" in message
+    monkeypatch.setattr(contact_run, "DRAWN", 1e-7)
+    with pytest.raises(ConvergenceError, match="cannot be closed: a gap of 5e-08"):
+        small._close(np.array([0]))

@@ -1,0 +1,169 @@
+"""Exact friction of rolling and spinning: the cone problem, motions in closed form, files, restart, refusals."""
+
+import numpy as np
+import pytest
+from model_files import model_of
+
+import flexmb
+from flexmb.contact import Bounded, Box, Coulomb, Plane, Sphere, Turning, TurningFriction, solve_contacts
+from flexmb.errors import LawError, MechanismError, UnilateralError
+from flexmb.files import load_result, save_result
+
+G, M, R = 9.81, 1.0, 0.1
+I = 0.4 * M * R * R
+ROLLING, SPINNING = 5e-3, 2e-3
+
+
+def ball(velocity=(0, 0, 0), spin=(0, 0, 0), *, rolling=ROLLING, spinning=0.0, slope=0.0, friction=0.5, height=0.0):
+    system = flexmb.System(gravity=(G * np.sin(slope), 0, -G * np.cos(slope)))
+    body = system.add(
+        flexmb.rigid_body("ball", mass=M, inertia=(I,) * 3),
+        position=(0, 0, R + height),
+        velocity=velocity,
+        angular_velocity=spin,
+    )
+    system.contact(
+        "track",
+        Plane().on(system.ground.at((0, 0, 0))),
+        Sphere(R).on(body.at((0, 0, 0))),
+        friction=friction,
+        turning_friction=TurningFriction(rolling, spinning),
+    )
+    return system
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_contacts_with_turning_satisfy_their_laws(seed):
+    """The conditions written out: complementarity, bounds, moments against the angular velocities."""
+    rng, blocks = np.random.default_rng(seed), []
+    for k in range(int(rng.integers(1, 5))):
+        blocks.append(Coulomb(float(rng.uniform(0.1, 1.0))) if rng.random() < 0.8 else Bounded())
+        own = len(blocks) - 1
+        blocks.append(Turning(own, float(rng.uniform(0.01, 0.5)), rows=1))
+        if k % 2 == 0:
+            blocks.append(Turning(own, float(rng.uniform(0.01, 0.5))))
+    n = sum(block.rows for block in blocks)
+    H = rng.standard_normal((n, n if seed % 2 else max(3, n // 2)))
+    W, b = H @ H.T, H @ rng.standard_normal(H.shape[1])
+    found = solve_contacts(W, b, blocks)
+    r, u, i, push, tiny = found.impulses, found.velocities, 0, [], 1e-8 * np.abs(b).max()
+    for block in blocks:
+        own = slice(i, i + block.rows)
+        i += block.rows
+        push.append(r[own][0])
+        if isinstance(block, Turning):
+            bound, f, v = block.length * push[block.contact], r[own], u[own]
+        else:
+            assert r[own][0] >= 0.0
+            assert u[own][0] > -tiny
+            assert abs(r[own][0] * u[own][0]) < 1e-8
+            f, v, bound = r[own][1:], u[own][1:], getattr(block, "friction", 0.0) * r[own][0]
+        assert np.linalg.norm(f) <= bound * (1 + 1e-8) + 1e-12
+        if np.linalg.norm(v) > 1e3 * tiny:
+            assert np.allclose(f, -bound * v / np.linalg.norm(v), atol=1e-6 * (bound + 1e-6))
+
+
+def test_a_ball_rolls_to_rest():
+    deceleration = 5 / 7 * G * ROLLING / R
+    result = flexmb.simulate(ball((1, 0, 0), (0, 1 / R, 0)), 1 / deceleration + 0.2, step=2e-3)
+    rolls = result.t < 1 / deceleration - 0.01
+    assert np.allclose(result.velocity("ball")[rolls, 0], 1 - deceleration * result.t[rolls], atol=1e-11)
+    assert np.abs(result.velocity("ball")[result.t > 1 / deceleration + 0.01]).max() < 1e-12
+    assert result.position("ball")[-1, 0] == pytest.approx(0.5 / deceleration, abs=1e-10)
+    contact = result.contact("track")
+    assert contact.moment[100] == pytest.approx([0, -ROLLING * M * G - R * contact.force[100, 0], 0], abs=1e-9)
+    assert result.energy_by_element()["track"].heat[-1] == pytest.approx(0.7, rel=1e-3)
+    assert result.ledger.imbalance < 1e-10
+
+
+def test_a_ball_holds_on_a_slope_below_the_angle_of_rolling():
+    for part in (1 - 1e-6, 1.01):
+        slope = np.arctan(part * ROLLING / R)
+        result = flexmb.simulate(ball(slope=slope), 0.3, step=2e-3)
+        moved = 0.5 * 0.3**2 * 5 / 7 * G * max(np.sin(slope) - ROLLING / R * np.cos(slope), 0.0)
+        assert result.position("ball")[-1, 0] == pytest.approx(moved, rel=2e-9, abs=1e-13)
+
+
+def test_a_ball_that_turns_back_is_of_second_order():
+    slope, error = 0.2, []
+    up, down = (5 / 7 * G * (np.sin(slope) + s * ROLLING / R * np.cos(slope)) for s in (1, -1))
+    for h in (1 / 120, 1 / 240):
+        result = flexmb.simulate(ball((-1, 0, 0), (0, -1 / R, 0), slope=slope), 1.0, step=h)
+        error.append(abs(result.position("ball")[-1, 0] + 0.5 / up - 0.5 * down * (1 - 1 / up) ** 2))
+    assert error[0] < 1e-7
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_a_ball_spins_down(friction):
+    end = I * 3 / (SPINNING * M * G)
+    system = ball(spin=(0, 0, 3), rolling=0.0, spinning=SPINNING, friction=friction)
+    result = flexmb.simulate(system, 0.8, step=1e-3)
+    spin = result.angular_velocity("ball")[:, 2]
+    assert np.allclose(spin, np.maximum(3 * (1 - result.t / end), 0.0), atol=1e-11)
+    assert result.contact("track").moment[300] == pytest.approx([0, 0, -SPINNING * M * G], abs=1e-12)
+
+
+def test_it_goes_on_after_impacts_and_files_keep_it(tmp_path):
+    system = ball((1, 0, 0), (0, 1 / R, 0), spinning=SPINNING, height=0.01)
+    whole = flexmb.simulate(system, 0.5, step=1e-3, output_step=1e-2)
+    assert whole.energy_by_element()["track"].heat[-1] > 0.02
+    assert whole.ledger.imbalance < 1e-9
+    half = flexmb.simulate(system, 0.25, step=1e-3, output_step=1e-2)
+    rest = flexmb.simulate(system, 0.25, step=1e-3, output_step=1e-2, initial_state=half)
+    assert np.abs(rest.q[-1] - whole.q[-1]).max() < 1e-9
+    loaded = load_result(save_result(whole, tmp_path / "ball.h5"))
+    assert loaded.mechanism.contacts == whole.mechanism.contacts
+    assert np.array_equal(loaded.contact("track").moment, whole.contact("track").moment)
+
+
+def test_a_box_does_not_roll_but_spins_down():
+    """At each of the four corners, spinning friction is that of a quarter of the weight; without other friction it is
+    all that slows the box down."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(
+        flexmb.rigid_body("box", mass=2.0, inertia=(0.1, 0.1, 0.1)), position=(0, 0, 0.1), angular_velocity=(0, 0, 1)
+    )
+    floor, own = Plane().on(system.ground.at((0, 0, 0))), Box(0.4, 0.4, 0.2).on(body.at((0, 0, 0)))
+    system.contact("floor", floor, own, turning_friction=TurningFriction(rolling=1e-3, spinning=SPINNING))
+    result = flexmb.simulate(system, 0.5, step=1e-3)
+    assert result.angular_velocity("box")[-1, 2] == pytest.approx(1 - 0.5 * SPINNING * 2.0 * G / 0.1, rel=1e-9)
+
+
+MODEL = """
+gravity = [0.0, 0.0, -9.81]
+simulation = { duration = 0.1, step = 1e-3 }
+bodies.ball = { kind = "rigid", mass = 1.0, inertia = [0.004, 0.004, 0.004], position = [0.0, 0.0, 0.1], velocity = [1.0, 0.0, 0.0], angular_velocity = [0.0, 10.0, 0.0] }
+
+[[contacts]]
+name = "track"
+a = { place = "ground", shape = "plane", axis = [0.0, 0.0, 1.0] }
+b = { place = "ball", shape = "sphere", radius = 0.1 }
+friction = 0.5
+turning_friction = { rolling = 0.005 }
+"""
+
+
+def test_a_model_file_has_it(tmp_path):
+    model = model_of(tmp_path, MODEL)
+    assert model.system.build().contacts[0].rolling == 0.005
+    result = flexmb.simulate(model.system, model.duration, **model.options)
+    assert result.velocity("ball")[-1, 0] == pytest.approx(1 - 0.1 * 5 / 7 * G * ROLLING / R, rel=1e-10)
+
+
+def test_what_cannot_be_is_refused():
+    system = ball()
+    pair = Plane().on(system.ground.at((0, 0, -1))), Sphere(R).on(system.ground.at((0, 0, 1)))
+    with pytest.raises(MechanismError, match="of an exact contact has no speed"):
+        system.contact("c", *pair, turning_friction=TurningFriction(1e-3, speed=0.1))
+    with pytest.raises(MechanismError, match=r"TurningFriction; found 0\.1"):
+        system.contact("c", *pair, turning_friction=0.1)
+    with pytest.raises(MechanismError, match="'track' touches and has friction of turning"):
+        flexmb.linear.equilibrium(ball())
+    with pytest.raises(LawError, match="number >= 0"):
+        TurningFriction(1e-3, speed=-1.0)
+    with pytest.raises(UnilateralError, match="belongs to a contact"):
+        solve_contacts(np.eye(3), -np.ones(3), [Bounded(-1.0, 1.0), Turning(0, 0.1)])
+    with pytest.raises(UnilateralError, match="length >= 0"):
+        Turning(0, -1.0)
+    with pytest.raises(UnilateralError, match="1 row"):
+        Turning(0, 1.0, rows=3)

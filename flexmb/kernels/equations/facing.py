@@ -33,6 +33,7 @@ from flexmb.kernels.base.algebra import (
     tangents_near,
     vector,
 )
+from flexmb.kernels.contact.local import shape_functions
 
 A, B = 0.445948490915965, 0.091576213509771
 U, V = 0.223381589678011, 0.109951743655322
@@ -148,16 +149,6 @@ def _turn_normals(flat, workspace, s):
         n = vector(normals, k)
         n = add(scale(1.0 / math.sqrt(dot(n, n)), n), vector(flat.node_bend, k))
         store(normals[k], 0, scale(1.0 / math.sqrt(dot(n, n)), n))
-
-
-@njit(cache=True, inline="always")
-def shape_functions(flat, f, u, v, w):
-    """The shape functions of the nodes of facet `f` at barycentric coordinates; a facet with a fourth node is the half
-    of a quadrilateral whose second corner is opposite to it."""
-    if flat.facet_nodes[f, 3] < 0:
-        return u, v, w, 0.0
-    s = v + w
-    return (1.0 - s) * (1.0 - w), s * (1.0 - w), s * w, (1.0 - s) * w
 
 
 @njit(cache=True)

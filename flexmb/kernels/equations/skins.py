@@ -35,9 +35,9 @@ from flexmb.kernels.base.algebra import (
 )
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import inner
+from flexmb.kernels.contact.local import local_approach, local_energy, see_point
 from flexmb.kernels.contact.shapes import BORE, PLANE, SOCKET, SPHERE, shape_points
 from flexmb.kernels.equations.facing import face
-from flexmb.kernels.equations.local import local_approach, local_energy, see_point
 from flexmb.kernels.equations.rows import place_markers, wrench_to_body
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)

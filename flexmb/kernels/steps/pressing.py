@@ -24,7 +24,7 @@ from numba import njit
 from flexmb.kernels.base.algebra import add, dot, load3, store
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import inner
-from flexmb.kernels.equations.local import local_approach, local_slope
+from flexmb.kernels.contact.local import local_approach, local_slope
 from flexmb.kernels.equations.rows import place_markers
 from flexmb.kernels.equations.skins import (
     along_ends,

@@ -8,7 +8,7 @@ resolves it: like `1/h`. At a distance r of two or more node spacings, the mesh 
 
 is the regular part, with the static response g of the finite element model (basis and residual compliance together)
 along the normals. A polynomial through it gives its value c at each node. Hertz's approach replaces the rest: of the
-static compliance G of the nodes of a face, `G - c` is taken out (flexmb/kernels/equations/local.py).
+static compliance G of the nodes of a face, `G - c` is taken out (flexmb/kernels/contact/local.py).
 """
 
 import warnings

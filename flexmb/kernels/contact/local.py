@@ -27,7 +27,16 @@ from flexmb.kernels.base.algebra import (
     tangents_near,
     vector,
 )
-from flexmb.kernels.equations.facing import shape_functions
+
+
+@njit(cache=True, inline="always")
+def shape_functions(flat, f, u, v, w):
+    """The shape functions of the nodes of facet `f` at barycentric coordinates; a facet with a fourth node is the half
+    of a quadrilateral whose second corner is opposite to it."""
+    if flat.facet_nodes[f, 3] < 0:
+        return u, v, w, 0.0
+    s = v + w
+    return (1.0 - s) * (1.0 - w), s * (1.0 - w), s * w, (1.0 - s) * w
 
 
 @njit(cache=True)

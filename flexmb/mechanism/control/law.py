@@ -14,7 +14,8 @@ import numpy as np
 
 from fem.errors import unknown_name
 from flexmb.errors import LawError
-from flexmb.kernels.base.law_call import LawCall, compiled_law, read_only, repeated_law
+from flexmb.kernels.base.frame_call import compiled_law, read_only
+from flexmb.kernels.base.law_call import LawCall, repeated_law
 from flexmb.kernels.base.memory import stored
 
 ARGUMENTS = ("t", "inputs", "states", "parameters", "commands", "rates")

@@ -208,7 +208,7 @@ def _law(name: str, function: Any, ns: int, count: int) -> tuple[Any, Any]:
 
     called = numba.njit(frame_call(compiled_law(function), ns, count))
     called.compile(ENTRY.args)
-    compiled = called.overloads[ENTRY.args]
+    compiled: Any = called.overloads[ENTRY.args]
     context, description = compiled.target_context, compiled.fndesc
     module, convention = context.codegen()._create_empty_module(name), context.call_conv
     kinds = [context.get_value_type(kind) for kind in ENTRY.args]

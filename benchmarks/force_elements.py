@@ -19,7 +19,7 @@ SCALAR = 0.3
 def run() -> list[Row]:
     """CPU time a step of an element and its body, exponents of chains, and seconds of compilation."""
     per_body, slopes = {}, {}
-    for kind in ("bushing", "law"):
+    for kind in ("bushing", "law", "differences"):
         times = [cost(tied(count, kind), steps=100, step=1e-3)[0] for count in BODIES]
         per_body[kind] = times[0] / BODIES[0]
         slopes[kind] = float(np.polyfit(np.log(BODIES), np.log(times), 1)[0])
@@ -33,16 +33,28 @@ def run() -> list[Row]:
         Row("force-elements: a formula along a line", along["formula"] - along["none"], SCALAR, 1.0, "us CPU a step and element", COMMAND),
         Row("force-elements: a compiled function of the user / a formula", along["function"], along["formula"], 1.1, "us CPU a step and body", COMMAND),
         Row("force-elements: a law and its body / a bushing and its body", per_body["law"], per_body["bushing"], 1.0, "us CPU a step", COMMAND),
+        Row("force-elements: the same law without its tangent, by differences / a bushing and its body", per_body["differences"], per_body["bushing"], 1.5, "us CPU a step", COMMAND),
         Row("force-elements: exponent of a chain of 64 to 1,000 laws / of bushings", slopes["law"], slopes["bushing"], 1.05, "CPU time a step", COMMAND),
         Row("force-elements: preparing 1,000 elements of one law / of one element of another", prepared(1000), prepared(1), 3.0, "s", COMMAND),
     ]  # fmt: skip
 
 
-def coupling() -> Any:
+def _slopes(t: Any, relative: Any, states: Any, parameters: Any, stiffness: Any, damping: Any) -> None:
+    """The tangent of the linear law."""
+    k, c, turn = parameters
+    S = relative.S
+    trace = S[0, 0] + S[1, 1] + S[2, 2]
+    for i in range(3):
+        stiffness[i, i], damping[i, i], damping[3 + i, 3 + i] = k, c, 1e-2 * turn
+        for j in range(3):
+            stiffness[3 + i, 3 + j] = 0.5 * turn * ((trace if i == j else 0.0) - S[i, j])
+
+
+def coupling(tangent: bool = True) -> Any:
     """A linear law with the stiffness and damping of the bushing; another one at every call."""
     import flexmb
 
-    @flexmb.law(parameters=("k", "c", "turn"))
+    @flexmb.law(parameters=("k", "c", "turn"), tangent=_slopes if tangent else None)
     def bush(t, relative, states, parameters, wrench, rates):  # type: ignore[no-untyped-def]
         k, c, turn = parameters
         d, v, S, omega = relative.d, relative.v, relative.S, relative.omega
@@ -59,7 +71,7 @@ def tied(count: int, kind: str) -> Any:
     """Bodies hung from each other by bushings, or by elements of a law."""
     import flexmb
 
-    system, law = flexmb.System(gravity=(0, 0, -9.81)), coupling()
+    system, law = flexmb.System(gravity=(0, 0, -9.81)), coupling(kind == "law")
     before = system.ground.at((0, 0, 0))
     for k in range(count):
         box = flexmb.rigid_body(f"box {k}", mass=1.0, inertia=(0.01, 0.02, 0.03))

@@ -8,7 +8,8 @@ import scipy
 from numpy.typing import ArrayLike
 
 from flexmb.errors import LawError
-from flexmb.mechanism.control.law import BoundController, ControlLaw, finite
+from flexmb.mechanism.control.law import BoundController, ControlLaw
+from flexmb.mechanism.laws.binding import finite
 
 UNLIMITED = 1e300
 """Bound of commands that are not limited."""

@@ -6,7 +6,8 @@ from typing import Any, Literal
 import numpy as np
 
 from flexmb.errors import LawError
-from flexmb.mechanism.control.law import BoundController, ControlLaw, finite
+from flexmb.mechanism.control.law import BoundController, ControlLaw
+from flexmb.mechanism.laws.binding import finite
 
 INPUTS = ("measured", "reference", "feedforward")
 PARAMETERS = ("kp", "ki", "kd", "filter", "lower", "upper", "tracking_time", "of_error", "period", "band")

@@ -89,6 +89,18 @@ class Equations:
         self.states = np.array(self.states if len(self.states) else self.mechanism.initial_states)
         self.angles = angles_near(self.mechanism, self.q, self.angles)
         self.expected = self.angles.copy()
+        if self.flat.element_tangent.any():
+            self._require_tangents()
+
+    def _require_tangents(self) -> None:
+        """Raise `LawError` when a tangent that a law between frames gives is wrong, near the initial motion."""
+        initial = self.mechanism.initial
+        still, none = np.zeros_like(initial.w), np.zeros(self.flat.joint_rows)
+        self.residual(self.mechanism.function_values(initial.t), initial.q, initial.w, still, none)
+        for k, force in enumerate(self.mechanism.frame_forces):
+            seen = np.zeros(18)
+            see(self.flat, self.kinematics, self.workspace, k, seen)
+            force.call.require_tangent(initial.t, seen, np.array(force.numbers), tuple(self.flat.scales))
 
     def residual(
         self, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray

@@ -105,14 +105,14 @@ _record(
     i="follows joint_rows velocity_rows incident_size incident_most contact_state skin_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
     "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
-    "element_law element_record element_updates element_contact element_state element_parameter element_last "
-    "friction_row friction_start angle_driver incident_start incident_term incident_side row_place envelope_start "
-    "envelope_first load_marker load_follower load_function row_command load_command control_law control_record "
-    "control_sampled control_signal control_command control_state control_parameter signal_sort signal_kind "
-    "signal_angle signal_index signal_rate contact_point point_contact turn_state contact_feature body_group "
+    "element_law element_record element_tangent element_updates element_contact element_state element_parameter "
+    "element_last friction_row friction_start angle_driver incident_start incident_term incident_side row_place "
+    "envelope_start envelope_first load_marker load_follower load_function row_command load_command control_law "
+    "control_record control_sampled control_signal control_command control_state control_parameter signal_sort "
+    "signal_kind signal_angle signal_index signal_rate contact_point point_contact contact_feature body_group "
     "group_start group_pair group_record group_marker line_kind line_body line_function line_station skin_body "
     "skin_marker skin_other skin_node mate_node stencil_start node_skin node_body node_place compliance_start "
-    "compliance_size velocity_body",
+    "compliance_size velocity_body turn_state",
     i2="row_markers row_axes term_markers friction_source angle_markers signal_markers signal_axes contact_markers "
     "skin_facet skin_tree facet_nodes",
     b1="marker_moves marker_used",

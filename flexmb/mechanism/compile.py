@@ -167,6 +167,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_row=np.array(first, dtype=np.int64),
             element_law=np.array([force.call.address for force in elements], dtype=np.int64),
             element_record=np.array([force.call.record for force in elements], dtype=np.int64),
+            element_tangent=np.array([force.call.tangent_address for force in elements], dtype=np.int64),
             element_updates=np.array([force.call.law.updates for force in elements], dtype=np.int64),
             element_contact=np.array([is_plain_contact(force) for force in elements], dtype=np.int64),
             element_state=_starts([len(force.initial) for force in elements]),

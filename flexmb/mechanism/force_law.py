@@ -4,7 +4,7 @@ names for model files."""
 import ctypes
 import math
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -18,6 +18,11 @@ from flexmb.kernels.base.law_call import LawCall
 from flexmb.kernels.base.memory import stored
 
 SIGNATURE = "float64(float64, float64, float64)"
+ENTRY = "float64(int64, float64, float64, float64)"
+"""The call of a law by compiled code: the address of its record, and the arguments."""
+FUNCTION, REFUSED, PARAMETERS = 0, 1, 5
+"""Entries of the record of a law: the address of its function; 1 after a failure of compiled code, followed by the
+arguments there; the numbers of a formula."""
 
 Effort = Callable[[float, float, float], float]
 E = TypeVar("E", bound=Callable[..., Any])
@@ -68,7 +73,9 @@ class ForceLaw(LawCall):
     Records of laws, such as `flexmb.expression` returns, are functions with a property `compiled`, the function that
     numba compiled, and a method `over(t, x, xdot)` for arrays. An `interpreted` law is called as a Python function in
     any case, which saves the time of its compilation where it is rarely called. A law with a property `stored`, an
-    expression, tells the energy that it stores.
+    expression, tells the energy that it stores. One with a property `shared`, an expression, has a compiled function
+    that it shares with others, which differ from it by the numbers in the record only. Compiled code calls a law by the
+    address of its record.
     """
 
     def __init__(
@@ -77,11 +84,17 @@ class ForceLaw(LawCall):
         super().__init__(name, 3)
         self.function: Any = function
         self.interpreted = interpreted
+        self._record = np.zeros(PARAMETERS)
+        self._refused = self._record[REFUSED:PARAMETERS]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _law, (self.function, self.name, self.interpreted)
 
-    def __call__(self, t: float, x: float, xdot: float) -> float:
+    def __call__(self, record: int, t: float, x: float, xdot: float) -> float:
+        """The call by compiled code, with the arguments of `ENTRY`."""
+        return self.evaluate(t, x, xdot)
+
+    def evaluate(self, t: float, x: float, xdot: float) -> float:
         """The effort. It is NaN if the function fails, with the cause in `failure`, and after an interrupt."""
         try:
             if self.stopped is not None:
@@ -119,28 +132,35 @@ class ForceLaw(LawCall):
             raise LawError(f"The law of {self.name!r} failed: {type(error).__name__}: {error}") from error
 
     def _repeat(self, arguments: np.ndarray) -> None:
-        self(*arguments.tolist())
+        self.evaluate(*arguments.tolist())
 
     @cached_property
     def _callback(self) -> Any:
+        if not self.interpreted and hasattr(self.function, "shared"):
+            function, numbers = self.function.shared
+            self._record = np.concatenate([self._record, numbers])
+            self._refused = self._record[REFUSED:PARAMETERS]
+            return _guarded(function, True)
         function = self.function if self.interpreted else getattr(self.function, "compiled", self.function)
         if hasattr(function, "py_func") and not self.interpreted:
             try:
                 function.compile(SIGNATURE)
                 in_python = any(made.lifted for made in function.overloads.values())
                 if not in_python:
-                    return _guarded(function, self._refused.ctypes.data).ctypes
+                    return _guarded(function, False)
             except numba.core.errors.NumbaError as error:
                 raise LawError(
                     f"The law of {self.name!r} cannot be compiled for (t, x, xdot) as floats: "
                     f"{str(error).splitlines()[0]}"
                 ) from None
-        return ctypes.CFUNCTYPE(*[ctypes.c_double] * 4)(self)
+        return ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, *[ctypes.c_double] * 3)(self)
 
     @property
     def address(self) -> int:
-        """Address of the function for compiled code, valid during the lifetime of this object."""
-        return self._known(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+        """Address of the record for compiled code, valid during the lifetime of this object."""
+        compiled = getattr(self._callback, "ctypes", self._callback)
+        self._record[FUNCTION : FUNCTION + 1].view(np.int64)[0] = ctypes.cast(compiled, ctypes.c_void_p).value or 0
+        return self._known(self._record.ctypes.data)
 
     @cached_property
     def stored(self) -> "ForceLaw | None":
@@ -162,24 +182,28 @@ def _where(t: float, x: float, xdot: float) -> str:
     return f"t = {t:.6g}, x = {x:.6g}, xdot = {xdot:.6g}"
 
 
-def _guarded(function: Any, refused: int) -> Any:
-    """A compiled function that returns NaN if `function` raises, and stores 1 and the arguments at the address
-    `refused` if the value is not finite."""
+@lru_cache(maxsize=256)
+def _guarded(function: Any, numbers: bool) -> Any:
+    """A compiled function for `call_law`, which all laws of one `function` share. It returns NaN if the function
+    raises, and stores 1 and the arguments in the record of the law if the value is not finite.
 
-    def call(t: float, x: float, xdot: float) -> float:
+    A function of `numbers` takes their address in the record first.
+    """
+
+    def call(record: int, t: float, x: float, xdot: float) -> float:
         effort = np.nan
         try:  # noqa: SIM105 (compiled code)
-            effort = function(t, x, xdot)
+            effort = function(record + 8 * PARAMETERS, t, x, xdot) if numbers else function(t, x, xdot)
         except Exception:
             pass
         if not np.isfinite(effort):
-            stored(refused, 1.0)
-            stored(refused + 8, t)
-            stored(refused + 16, x)
-            stored(refused + 24, xdot)
+            stored(record + 8 * REFUSED, 1.0)
+            stored(record + 8 * REFUSED + 8, t)
+            stored(record + 8 * REFUSED + 16, x)
+            stored(record + 8 * REFUSED + 24, xdot)
         return effort
 
-    return numba.cfunc(SIGNATURE)(call)
+    return numba.cfunc(ENTRY)(call)
 
 
 refuse_old_names(__name__)

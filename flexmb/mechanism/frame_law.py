@@ -1,13 +1,12 @@
 """Frame laws: forces and moments between two frames as functions of their relative motion and of own states."""
 
 import ctypes
-import importlib
 import inspect
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numba
 import numpy as np
@@ -16,10 +15,22 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from flexmb.contact.shapes import Meshes
 from flexmb.errors import LawError
-from flexmb.kernels.base.frame_call import ENTRY, Relative, compiled_law, frame_call
+from flexmb.kernels.base.frame_call import ENTRY, Relative, compiled_law, frame_call, tangent_call
 from flexmb.kernels.base.law_call import LawCall, repeated_law
 from flexmb.kernels.base.library import library_law
+from flexmb.mechanism.laws.binding import (
+    given,
+    home_of,
+    initial_of,
+    law_named,
+    numbers_of,
+    require_different,
+    state_names,
+)
+from flexmb.mechanism.laws.tangents import require_tangent
 
+MOST_COMPARED = 10
+"""Number of different parameters of a law for which its tangent is compared with differences."""
 MOST_NAMES = 20
 """Number of parameters that the text of a law names."""
 POINTER = ctypes.POINTER(ctypes.c_double)
@@ -49,6 +60,10 @@ class FrameLaw:
     happens there and what to do; a motion with lower states ends with a `LawRangeWarning`. `library` is the name of the
     law among those that are compiled with the package (`flexmb.kernels.calls.LAWS`), for which numba is not needed.
 
+    `tangent(t, relative, states, parameters, stiffness, damping)`, of a law without states, adds the derivatives to the
+    matrices `stiffness` (6, 6) and `damping` (6, 6), which are zero: minus those of the wrench with respect to the
+    displacement and a small rotation of frame `b`, and with respect to `v` and `omega`, all in axes of frame `a`.
+
     Call the law with values of its `parameters`, by name, to bind them: `law(stiffness=1e6)`.
     """
 
@@ -62,6 +77,7 @@ class FrameLaw:
     non_negative: tuple[str, ...] = ()
     floors: Mapping[str, str] = field(default_factory=dict)
     below: str = ""
+    tangent: Any = None
     library: str = ""
 
     def __call__(self, *, initial: Sequence[float] | Mapping[str, float] | None = None, **values: float) -> "BoundLaw":
@@ -70,34 +86,14 @@ class FrameLaw:
         Raises `LawError` when a parameter or state is missing, unknown or not a finite number, or a parameter is
         outside of its range.
         """
-        for name in values:
-            if name not in self.parameters:
-                raise LawError(unknown_name(f"parameter of the law {self.name!r}", name, self.parameters))
-        given = {**self.defaults, **values}
-        if missing := [name for name in self.parameters if name not in given]:
-            raise LawError(f"The law {self.name!r} needs values of {', '.join(map(repr, missing))}.")
-        numbers = tuple(self._number(name, given[name]) for name in self.parameters)
-        start = dict.fromkeys(self.states, 0.0)
-        if isinstance(initial, Mapping):
-            for name in initial:
-                if name not in start:
-                    raise LawError(unknown_name(f"state of the law {self.name!r}", name, self.states))
-            start |= dict(initial)
-        elif initial is not None:
-            if len(initial) != len(start):
-                raise LawError(f"The law {self.name!r} has {len(start)} states; found {len(initial)} initial values.")
-            start = dict(zip(self.states, initial, strict=True))
-        begin = tuple(_finite(x, f"the initial value of {n!r} of the law {self.name!r}") for n, x in start.items())
-        return BoundLaw(self, numbers, begin)
-
-    def _number(self, name: str, value: Any) -> float:
-        """The value of a parameter."""
-        what = f"{name} of the law {self.name!r}"
-        number = _finite(value, what)
-        if (name in self.positive and not number > 0) or (name in self.non_negative and number < 0):
-            expected = "positive" if name in self.positive else "zero or positive"
-            raise LawError(f"{what[0].upper()}{what[1:]} must be {expected}; found {value!r}.")
-        return number
+        numbers = numbers_of(self.name, self.parameters, self.defaults, values)
+        for name, number in numbers.items():
+            if (name in self.positive and not number > 0) or (name in self.non_negative and number < 0):
+                expected = "positive" if name in self.positive else "zero or positive"
+                what = f"{name} of the law {self.name!r}"
+                raise LawError(f"{what[0].upper()}{what[1:]} must be {expected}; found {values.get(name, number)!r}.")
+        begin = initial_of(self.name, self.states, initial)
+        return BoundLaw(self, tuple(numbers.values()), begin)
 
     @cached_property
     def entry(self) -> Any:
@@ -115,12 +111,25 @@ class FrameLaw:
                 raise LawError(f"The law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}") from None
             return None
 
+    @cached_property
+    def tangent_entry(self) -> Any:
+        """The compiled call of the tangent; None for a law without one.
+
+        Raises `LawError` when the tangent cannot be compiled.
+        """
+        if self.tangent is None:
+            return None
+        try:
+            return numba.cfunc(ENTRY)(tangent_call(compiled_law(self.tangent), len(self.parameters)))
+        except numba.core.errors.NumbaError as error:
+            raise LawError(
+                f"The tangent of the law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}"
+            ) from None
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """Laws of modules travel by their names: the decorator has taken the place of the function there."""
-        function = getattr(self.function, "py_func", self.function)
-        module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
-        if module and _law_named(module, name) is self:
-            return _law_named, (module, name)
+        home = home_of(self)
+        if home is not None:
+            return law_named, home
         return FrameLaw, tuple(getattr(self, f.name) for f in fields(self))
 
     def __str__(self) -> str:
@@ -128,14 +137,6 @@ class FrameLaw:
         if (more := len(self.parameters) - MOST_NAMES) > 0:
             named += f" and {more} more"
         return f"law {self.name!r} of {named}" + (f" with states {', '.join(self.states)}" if self.states else "")
-
-
-def _law_named(module: str, name: str) -> Any:
-    """The object of this name in a module; None if there is none."""
-    found: Any = sys.modules.get(module) or importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,16 +149,6 @@ class BoundLaw:
     meshes: Meshes = field(default_factory=dict)
 
 
-def _finite(value: Any, what: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if isinstance(value, bool) or not np.isfinite(number):
-        raise LawError(f"{what[0].upper()}{what[1:]} must be a finite number; found {value!r}.")
-    return number
-
-
 def law(
     function: Any = None,
     *,
@@ -168,6 +159,7 @@ def law(
     non_negative: Sequence[str] = (),
     floors: Mapping[str, str] | None = None,
     below: str = "",
+    tangent: Any = None,
     name: str | None = None,
     library: str = "",
 ) -> Any:
@@ -188,10 +180,16 @@ def law(
     - `positive`, `non_negative`: names of the parameters that must be positive, or at least zero.
     - `floors`: for states, the names of the parameters that are the lowest values at which the law holds; `below`: a
       sentence on what happens there and what to do, which ends the warning of a motion with lower states.
+    - `tangent`: a function of `(t, relative, states, parameters, stiffness, damping)` that writes minus the derivatives
+      of the wrench with respect to the displacement and a small rotation of `b` to `stiffness` (6, 6), and with respect
+      to `v` and `omega` to `damping` (6, 6), all in axes of `a`. The iterations of implicit methods and the direct and
+      adjoint derivatives then use it in place of differences, which evaluate the law six times. It is compared with
+      differences where a mechanism first uses it. Not for laws with states.
 
     The function is compiled with numba; if that is impossible, it is called in Python, which takes some microseconds.
 
-    Raises `LawError` when the function does not have the six arguments, or names are repeated or unknown.
+    Raises `LawError` when a function does not have the six arguments, names are repeated or unknown, or a law with
+    states has a tangent.
     """
 
     def keep(function: Any) -> FrameLaw:
@@ -202,22 +200,30 @@ def law(
                 f"A law is a function of {', '.join(expected)}; {title!r} has "
                 f"{', '.join(_names(function)) if callable(function) else 'no arguments'}."
             )
-        own = tuple(f"state {k + 1}" for k in range(states)) if isinstance(states, int) else tuple(states)
-        named = tuple(parameters)
-        for what, entries in (("states", own), ("parameters", named)):
-            if len(set(entries)) != len(entries):
-                raise LawError(f"The {what} of the law {title!r} must have different names; found {entries}.")
+        own, named = state_names(states), tuple(parameters)
+        require_different(title, {"states": own, "parameters": named})
         for entry in floors or {}:
             if entry not in own:
                 raise LawError(unknown_name(f"state of the law {title!r}", entry, own))
         for entry in (*positive, *non_negative, *(floors or {}).values()):
             if entry not in named:
                 raise LawError(unknown_name(f"parameter of the law {title!r}", entry, named))
-        defaults = {k: v for k, v in parameters.items() if v is not None} if isinstance(parameters, Mapping) else {}
+        if tangent is not None and (own or not callable(tangent) or len(_names(tangent)) != 6):
+            raise LawError(
+                f"The tangent of the law {title!r} is a function of t, relative, states, parameters, stiffness, damping"
+                f" of a law without states; found {tangent!r}"
+                + (f" and the states {', '.join(own)}. Omit it: differences follow the states." if own else ".")
+            )
         signs = tuple(positive), tuple(non_negative)
-        return FrameLaw(function, title, own, named, defaults, updates, *signs, dict(floors or {}), below, library)
+        return FrameLaw(
+            function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below, tangent, library
+        )
 
     return keep if function is None else keep(function)
+
+
+_COMPARED: WeakKeyDictionary[FrameLaw, set[tuple[float, ...]]] = WeakKeyDictionary()
+"""The parameters of laws whose tangents have been compared with differences."""
 
 
 class FrameLawCall(LawCall):
@@ -243,8 +249,8 @@ class FrameLawCall(LawCall):
             for x, n in zip((seen, states, parameters, out), (18, ns, count, 7 + ns), strict=True)
         ]
         motion, z, p, answer = arrays
-        for given in (motion, z, p):
-            given.flags.writeable = False
+        for argument in (motion, z, p):
+            argument.flags.writeable = False
         answer[:] = 0.0
         if self.stopped is not None:
             answer[:] = np.nan
@@ -282,6 +288,50 @@ class FrameLawCall(LawCall):
         ns = len(self.law.states)
         motion, z, p = np.split(arguments[1:], [18, 18 + ns])
         self.evaluate(float(arguments[0]), motion, z, p, np.zeros(7 + ns), repeated_law(self.law.function))
+        if self._failure is None and self.stopped is None and self.law.tangent is not None:
+            self._repeat_tangent(float(arguments[0]), motion, z, p)
+
+    def _repeat_tangent(self, t: float, motion: np.ndarray, z: np.ndarray, p: np.ndarray) -> None:
+        """Evaluate the tangent in Python, for the cause of its failure."""
+        try:
+            found = self.tangent(t, motion, p)
+            problem = "" if np.isfinite(found).all() else "returned numbers that are not finite"
+        except Exception as error:
+            problem = f"failed with {type(error).__name__}: {str(error).rstrip('.')}"
+        if problem:
+            self._failure = LawError(
+                f"The tangent of the law of {self.name!r} {problem}, at {self._where(t, motion, z)}."
+            )
+
+    def require_tangent(self, t: float, seen: np.ndarray, parameters: np.ndarray, scales: tuple[float, float]) -> None:
+        """Compare the tangent of the law with differences near the relative motion `seen` (18,), once for equal
+        `parameters`; `scales` are a length and a rate. Raises `LawError` when it is wrong."""
+        known = _COMPARED.setdefault(self.law, set())
+        if self.law.tangent is None or tuple(parameters) in known or len(known) >= MOST_COMPARED:
+            return
+        known.add(tuple(parameters))
+
+        def wrench(motion: np.ndarray) -> np.ndarray:
+            out, function = np.zeros(7), self.law.function
+            self.evaluate(t, motion.copy(), np.zeros(0), parameters, out, getattr(function, "py_func", function))
+            return out[:6]
+
+        what = f"The law {self.law.name!r} of {self.name!r}"
+        try:
+            require_tangent(what, wrench, lambda motion: self.tangent(t, motion, parameters), seen, *scales)
+        except LawError:
+            known.discard(tuple(parameters))
+            raise
+        finally:
+            self.forget()
+
+    def tangent(
+        self, t: float, seen: Float[np.ndarray, "18"], parameters: Float[np.ndarray, "np"]
+    ) -> Float[np.ndarray, "2 6 6"]:
+        """The stiffness and the damping that the tangent of the law gives for a relative motion."""
+        found, function = np.zeros((2, 6, 6)), self.law.tangent
+        getattr(function, "py_func", function)(t, _relative(seen), np.zeros(0), parameters, found[0], found[1])
+        return found
 
     def over(
         self,
@@ -293,9 +343,9 @@ class FrameLawCall(LawCall):
         """Force and moment at `times`, at one relative motion and with fixed states. Raises `LawError` on failure."""
         found = np.zeros((len(times), 7 + len(states)))
         compiled = None if self.law.entry is None else self.law.entry.ctypes
-        given = [np.ascontiguousarray(x, dtype=float) for x in (seen, states, parameters)]
+        inputs = [np.ascontiguousarray(x, dtype=float) for x in (seen, states, parameters)]
         record = np.zeros(2 + 18 + len(states) + len(parameters))
-        arguments = [x.ctypes.data_as(POINTER) for x in given]
+        arguments = [x.ctypes.data_as(POINTER) for x in inputs]
         for k, t in enumerate(times):
             if compiled is not None:
                 compiled(record.ctypes.data, float(t), *arguments, found[k].ctypes.data_as(POINTER))
@@ -317,6 +367,13 @@ class FrameLawCall(LawCall):
     def address(self) -> int:
         """Address of the function for compiled code, valid during the lifetime of this object."""
         return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+    @property
+    def tangent_address(self) -> int:
+        """Address of the tangent for compiled code; 0 for a law without one, and in runs without compilation."""
+        if self.law.tangent_entry is None or numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return 0
+        return ctypes.cast(self.law.tangent_entry.ctypes, ctypes.c_void_p).value or 0
 
 
 def _relative(motion: Float[np.ndarray, "18"]) -> Relative:

@@ -5,6 +5,37 @@ from typing import Any
 from flexmb.mechanism.frame_law import law
 
 
+def _tangent(t: Any, relative: Any, states: Any, parameters: Any, stiffness: Any, damping: Any) -> None:
+    """The derivatives of the wrench of `nonlinear_bushing`; `B` is the derivative of `(p, q, s)` by rotations."""
+    radial, axial, tilt, twist = parameters[0], parameters[1], parameters[2], parameters[3]
+    progressive, coupling = parameters[4], parameters[5]
+    d, S = relative.d, relative.S
+    trace = S[0, 0] + S[1, 1] + S[2, 2]
+    along = (tilt, tilt, twist)
+    g = (
+        0.5 * tilt * (S[2, 1] - S[1, 2]) - coupling * d[1],
+        0.5 * tilt * (S[0, 2] - S[2, 0]) + coupling * d[0],
+        0.5 * twist * (S[1, 0] - S[0, 1]),
+    )
+    for i in range(3):
+        damping[i, i], damping[3 + i, 3 + i] = parameters[6], parameters[7]
+        stiffness[i, i] = radial + progressive * (d[0] * d[0] + d[1] * d[1]) if i < 2 else axial
+        own = 0.5 * trace if i == 0 else 0.0, 0.5 * trace if i == 1 else 0.0  # row 0 and 1 of B = (tr(S) I - S) / 2
+        first, second = own[0] - 0.5 * S[0, i], own[1] - 0.5 * S[1, i]
+        stiffness[0, 3 + i], stiffness[1, 3 + i] = coupling * second, -coupling * first
+        stiffness[3 + i, 0], stiffness[3 + i, 1] = coupling * second, -coupling * first
+        for j in range(3):
+            p, q = (j + 1) % 3, (j + 2) % 3
+            total = 0.5 * (S[p, q] - S[q, p]) * g[i] + 0.5 * (S[q, i] * g[p] - S[p, i] * g[q])
+            for k in range(3):
+                left = 0.5 * ((trace if k == i else 0.0) - S[k, i])
+                total += left * along[k] * 0.5 * ((trace if k == j else 0.0) - S[k, j])
+            stiffness[3 + i, 3 + j] = total
+    for i in range(2):
+        for j in range(2):
+            stiffness[i, j] += 2.0 * progressive * d[i] * d[j]
+
+
 @law(
     parameters={
         "radial": None,
@@ -17,6 +48,7 @@ from flexmb.mechanism.frame_law import law
         "rotary_damping": 0.0,
     },
     non_negative=("radial", "axial", "tilt", "twist", "progressive", "damping", "rotary_damping"),
+    tangent=_tangent,
 )
 def nonlinear_bushing(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """A rubber bushing about the axis z, with the stored energy

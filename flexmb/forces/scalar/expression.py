@@ -3,7 +3,7 @@
 import keyword
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from fem.shown import shown
 from flexmb.errors import ExpressionError
-from flexmb.forces.scalar.functions import array_function, compiled_function
+from flexmb.forces.scalar.functions import array_function, compiled_function, shared_function
 from flexmb.forces.scalar.parse import CONSTANTS, Reader
 from flexmb.forces.scalar.program import FUNCTIONS, Program
 
@@ -68,6 +68,12 @@ class Expression:
     def compiled(self) -> Any:
         """The function `effort(t, x, xdot)`, compiled by numba; a new one at each access."""
         return compiled_function(self.program, VARIABLES, self.parameters)
+
+    @property
+    def shared(self) -> tuple[Any, Sequence[float]]:
+        """The compiled function `effort(address, t, x, xdot)` that all formulas of this text share, and the numbers
+        that it reads at the address."""
+        return shared_function(self.program, VARIABLES, self.parameters)
 
     @property
     def compiled_slopes(self) -> Any:

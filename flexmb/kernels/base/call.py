@@ -13,17 +13,18 @@ KNOWN: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 @intrinsic
-def _by_pointer(typingctx: Any, address: Any, t: Any, x: Any, xdot: Any) -> Any:
+def _by_pointer(typingctx: Any, record: Any, t: Any, x: Any, xdot: Any) -> Any:
     def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         number = ir.DoubleType()
-        pointer = ir.FunctionType(number, [number] * 3).as_pointer()
-        return builder.call(builder.inttoptr(arguments[0], pointer), arguments[1:])
+        pointer = ir.FunctionType(number, [ir.IntType(64)] + [number] * 3).as_pointer()
+        function = builder.load(builder.inttoptr(arguments[0], pointer.as_pointer()))
+        return builder.call(function, arguments)
 
     return types.float64(types.int64, types.float64, types.float64, types.float64), make
 
 
-def _by_table(address: int, t: float, x: float, xdot: float) -> float:
-    return KNOWN[int(address)](t, x, xdot)
+def _by_table(record: int, t: float, x: float, xdot: float) -> float:
+    return KNOWN[int(record)](record, t, x, xdot)
 
 
 @intrinsic
@@ -51,7 +52,8 @@ def _frame_law_by_table(
 
 
 call_law = _by_table if config.DISABLE_JIT else _by_pointer  # type: ignore[attr-defined]
-"""`call_law(address, t, x, xdot)` calls the function at an address."""
+"""`call_law(record, t, x, xdot)` calls the function whose address is the first entry of the record of a law at the
+address `record`, with the same arguments; see flexmb/mechanism/force_law.py."""
 call_frame_law: Any = _frame_law_by_table if config.DISABLE_JIT else _frame_law_by_pointer  # type: ignore[attr-defined]
 """`call_frame_law(address, record, t, seen, states, parameters, out)` calls the frame law at an address for the element
 whose failures are recorded at the address `record`; see flexmb/kernels/equations/elements.py. `out` receives the wrench

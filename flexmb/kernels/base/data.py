@@ -63,8 +63,8 @@ class CompiledModel(NamedTuple):
     row_function: np.ndarray  # (nr,) index of the function of time, -1 for none
     row_stiffness: np.ndarray  # (nr,)
     row_damping: np.ndarray  # (nr,)
-    row_law: np.ndarray  # (nr,) address of a force law, or of the curve of a joint equation, 0 for none
-    row_store: np.ndarray  # (nr,) address of the energy that a force law stores, 0 if it does not tell it
+    row_law: np.ndarray  # (nr,) address of the record of a force law, or of the curve of a joint equation, 0 for none
+    row_store: np.ndarray  # (nr,) that of the energy that a force law stores, 0 if it does not tell it
     row_offset: np.ndarray  # (nr,) free length or angle; of a joint equation, the value at which it holds
     row_angle: np.ndarray  # (nr,) index of the angle that the row measures, -1 for none
     term_row: np.ndarray  # (nt,) row of each term; the first nr terms are the rows' own coordinates
@@ -77,6 +77,7 @@ class CompiledModel(NamedTuple):
     element_row: np.ndarray  # (ne,) first of the six rows of each frame force; see kernels/equations/elements.py
     element_law: np.ndarray  # (ne,) address of the law
     element_record: np.ndarray  # (ne,) address of the record of failures of each element
+    element_tangent: np.ndarray  # (ne,) address of the tangent that a law gives, 0 for one by differences
     element_updates: np.ndarray  # (ne,) 1: the law returns new states, 0: rates of states
     element_contact: np.ndarray  # (ne,) 1: a contact without memory, whose parameters are those of contacts
     element_state: np.ndarray  # (ne+1,) start of the states of each element
@@ -214,6 +215,7 @@ class Workspace(NamedTuple):
     half: np.ndarray  # (1,) half of the step in which states change; 0 at a given state
     seen: np.ndarray  # (18,) relative motion of the frames of an element
     answer: np.ndarray  # (4, 7+most states) what a law returns
+    given: np.ndarray  # (72,) stiffness and damping that a law gives
     stored: np.ndarray  # (ne,) energy that each frame force stores; NaN if its law does not tell it
     settling: np.ndarray  # (most states+1, most states) Newton matrix of the states of an element, and its residual
     tangents: np.ndarray  # (ne, 6, 6) effective stiffness of the frame forces in the matrix of a step
@@ -361,7 +363,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "command_change": (nu, nr), "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0,
         "sliding_x": (nf, nv),
         "sliding_change": (nf, nr), "sliding_rates": nf, "sliding_direction": nf, "sliding_slopes": (nf, 3),
-        "seen": 18, "answer": (4, 7 + most), "stored": ne,
+        "seen": 18, "answer": (4, 7 + most), "given": 72, "stored": ne,
         "settling": (most + 1, most), "tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
         "group_motion": (len(flat.group_marker), 6), "group_wrench": (len(flat.group_marker), 6), "group_energy": 2,

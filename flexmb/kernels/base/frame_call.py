@@ -50,16 +50,20 @@ def compiled_law(function: Any) -> Any:
     return numba.njit(**{**options, "boundscheck": True})(python)
 
 
+def _given_types() -> tuple[Any, Any, Any]:
+    """The types of the relative motion, the states and the parameters in compiled laws, which must not change them."""
+    fixed = numba.types.Array(numba.float64, 1, "C", readonly=True)
+    square = numba.types.Array(numba.float64, 2, "C", readonly=True)
+    return numba.types.NamedTuple((fixed, square, fixed, fixed), Relative), fixed, fixed
+
+
 def frame_call(function: Any, ns: int, count: int) -> Callable[..., None]:
     """The function with the arguments of `ENTRY` that calls a law with `ns` states and `count` parameters.
 
     It returns NaN if `function` raises or returns a number that is not finite, and stores 1 and the arguments in the
     record at the address `record`.
     """
-    array = numba.types.Array(numba.float64, 1, "C")
-    given, square = array.copy(readonly=True), numba.types.Array(numba.float64, 2, "C", readonly=True)
-    motion = numba.types.NamedTuple((given, square, given, given), Relative)
-    signature = (numba.float64, motion, given, given, array, array)
+    signature = (numba.float64, *_given_types(), *[numba.types.Array(numba.float64, 1, "C")] * 2)
     function.compile(signature)
     silent = function.overloads[signature].signature.return_type == numba.types.none
 
@@ -97,5 +101,33 @@ def frame_call(function: Any, ns: int, count: int) -> Callable[..., None]:
                     stored(record + 160 + 8 * k, z[k])
                 for k in range(count):
                     stored(record + 160 + 8 * ns + 8 * k, p[k])
+
+    return call
+
+
+def tangent_call(function: Any, count: int) -> Callable[..., None]:
+    """The function with the arguments of `ENTRY` that calls a tangent; the answer is the stiffness and the damping (72).
+    It records failures as laws do."""
+    function.compile((numba.float64, *_given_types(), *[numba.types.Array(numba.float64, 2, "C")] * 2))
+
+    def call(record: Any, t: Any, seen: Any, states: Any, parameters: Any, out: Any) -> None:
+        motion, answer = read_only(numba.carray(seen, 18)), numba.carray(out, 72)
+        z, p = read_only(numba.carray(states, 0)), read_only(numba.carray(parameters, count))
+        for k in range(72):
+            answer[k] = 0.0
+        relative = Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])
+        try:
+            function(t, relative, z, p, answer[:36].reshape(6, 6), answer[36:].reshape(6, 6))
+        except Exception:
+            answer[0] = np.nan
+        if not np.isfinite(answer.sum()):
+            answer[0] = np.nan
+            if np.isfinite(motion.sum()):
+                stored(record, 1.0)
+                stored(record + 8, t)
+                for k in range(18):
+                    stored(record + 16 + 8 * k, motion[k])
+                for k in range(count):
+                    stored(record + 160 + 8 * k, p[k])
 
     return call

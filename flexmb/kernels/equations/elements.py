@@ -118,13 +118,29 @@ def element_tangents(flat, functions, kinematics, workspace, gamma):
     """Effective stiffnesses `workspace.tangents` (ne, 6, 6) of all elements at the last evaluated state.
 
     They are minus the derivatives of the wrench with respect to the relative displacement and rotation of `b`, in axes
-    of `a`, plus `gamma` times those with respect to velocities, by differences; the states follow.
+    of `a`, plus `gamma` times those with respect to velocities: those that the law gives, or by differences, in which
+    the states follow.
     """
     t, seen = functions[len(functions) - 1, 0], workspace.seen
     out, states, tangents = workspace.answer[1], workspace.answer[2], workspace.tangents
     for e in range(len(flat.element_row)):
         see(flat, kinematics, workspace, e, seen)
         r, first, count = flat.element_row[e], flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e]
+        if flat.element_tangent[e] != 0:
+            given, p = workspace.given, flat.element_parameter[e]
+            call_frame_law(
+                flat.element_tangent[e],
+                flat.element_record[e],
+                t,
+                seen,
+                workspace.states[first:],
+                flat.element_parameters[p:],
+                given,
+            )
+            for i in range(6):
+                for j in range(6):
+                    tangents[e, i, j] = given[6 * i + j] + gamma * given[36 + 6 * i + j]
+            continue
         for k in range(count):
             states[k] = workspace.states[first + k]
         size = np.sqrt(seen[0] * seen[0] + seen[1] * seen[1] + seen[2] * seen[2])

@@ -1,9 +1,7 @@
 """Laws of controllers: commands as functions of time, inputs and own states, and their calls from compiled code."""
 
 import ctypes
-import importlib
 import inspect
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
@@ -12,11 +10,19 @@ from typing import Any
 import numba
 import numpy as np
 
-from fem.errors import unknown_name
 from flexmb.errors import LawError
 from flexmb.kernels.base.frame_call import compiled_law, read_only
 from flexmb.kernels.base.law_call import LawCall, repeated_law
 from flexmb.kernels.base.memory import stored
+from flexmb.mechanism.laws.binding import (
+    given,
+    home_of,
+    initial_of,
+    law_named,
+    numbers_of,
+    require_different,
+    state_names,
+)
 
 ARGUMENTS = ("t", "inputs", "states", "parameters", "commands", "rates")
 SIZES = 4
@@ -61,27 +67,8 @@ class ControlLaw:
         Raises `LawError` when a parameter or state is missing, unknown or not a finite number, or when the sample time
         is not positive, or does not fit the law.
         """
-        for name in values:
-            if name not in self.parameters:
-                raise LawError(unknown_name(f"parameter of the law {self.name!r}", name, self.parameters))
-        given = {**self.defaults, **values}
-        if missing := [name for name in self.parameters if name not in given]:
-            raise LawError(f"The law {self.name!r} needs values of {', '.join(map(repr, missing))}.")
-        numbers = tuple(finite(given[name], f"{name} of the law {self.name!r}") for name in self.parameters)
-        return BoundController(self, numbers, self._start(initial), self._checked(sample_time))
-
-    def _start(self, initial: Sequence[float] | Mapping[str, float] | None) -> tuple[float, ...]:
-        start = dict.fromkeys(self.states, 0.0)
-        if isinstance(initial, Mapping):
-            for name in initial:
-                if name not in start:
-                    raise LawError(unknown_name(f"state of the law {self.name!r}", name, self.states))
-            start |= dict(initial)
-        elif initial is not None:
-            if len(initial) != len(start):
-                raise LawError(f"The law {self.name!r} has {len(start)} states; found {len(initial)} initial values.")
-            start = dict(zip(self.states, initial, strict=True))
-        return tuple(finite(x, f"the initial value of {n!r} of the law {self.name!r}") for n, x in start.items())
+        numbers = tuple(numbers_of(self.name, self.parameters, self.defaults, values).values())
+        return BoundController(self, numbers, initial_of(self.name, self.states, initial), self._checked(sample_time))
 
     def _checked(self, sample_time: float | None) -> float | None:
         if sample_time is not None and not (
@@ -111,11 +98,9 @@ class ControlLaw:
             return None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Laws of modules travel by their names: the decorator has taken the place of the function there."""
-        function = getattr(self.function, "py_func", self.function)
-        module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
-        if module and _law_named(module, name) is self:
-            return _law_named, (module, name)
+        home = home_of(self)
+        if home is not None:
+            return law_named, home
         return ControlLaw, tuple(getattr(self, f.name) for f in fields(self))
 
     def __str__(self) -> str:
@@ -124,14 +109,6 @@ class ControlLaw:
             f"law {self.name!r}: {', '.join(self.commands)} from {', '.join(self.inputs) or 'no inputs'}; parameters "
             f"{', '.join(self.parameters) or 'none'}{states}"
         )
-
-
-def _law_named(module: str, name: str) -> Any:
-    """The object of this name in a module; None if there is none."""
-    found: Any = sys.modules.get(module) or importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,17 +124,6 @@ class BoundController:
     def __str__(self) -> str:
         how = "continuous" if self.sample_time is None else f"sampled every {self.sample_time:.6g}"
         return f"{self.law}; {how}"
-
-
-def finite(value: Any, what: str) -> float:
-    """A finite number. Raises `LawError`, which names `what` must be one, otherwise."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if isinstance(value, bool) or not np.isfinite(number):
-        raise LawError(f"{what[0].upper()}{what[1:]} must be a finite number; found {value!r}.")
-    return number
 
 
 def control_law(
@@ -200,11 +166,9 @@ def control_law(
                 f"The law of a controller is a function of {', '.join(ARGUMENTS)}; {title!r} has "
                 f"{', '.join(found) or 'no arguments'}."
             )
-        own = tuple(f"state {k + 1}" for k in range(states)) if isinstance(states, int) else tuple(states)
+        own = state_names(states)
         named = {"inputs": tuple(inputs), "commands": tuple(commands), "states": own, "parameters": tuple(parameters)}
-        for what, entries in named.items():
-            if len(set(entries)) != len(entries):
-                raise LawError(f"The {what} of the law {title!r} must have different names; found {entries}.")
+        require_different(title, named)
         if not named["commands"]:
             raise LawError(f"The law {title!r} has no commands, so that it has no effect.")
         return ControlLaw(
@@ -214,16 +178,12 @@ def control_law(
             named["commands"],
             named["states"],
             named["parameters"],
-            _given(inputs),
-            _given(parameters),
+            given(inputs),
+            given(parameters),
             updates if own else None,
         )
 
     return keep if function is None else keep(function)
-
-
-def _given(names: Sequence[str] | Mapping[str, float | None]) -> dict[str, float]:
-    return {k: v for k, v in names.items() if v is not None} if isinstance(names, Mapping) else {}
 
 
 class ControlCall(LawCall):

@@ -20,8 +20,8 @@ from flexmb.kernels.equations.controllers import (
 )
 from flexmb.mechanism.attachments import Attachment
 from flexmb.mechanism.control.controller import MEASURED, Signal
-from flexmb.mechanism.control.law import finite
 from flexmb.mechanism.joints import JOINTS, joint_dof
+from flexmb.mechanism.laws.binding import finite
 from flexmb.mechanism.mechanism import Row
 from flexmb.mechanism.time_functions import TimeFunction
 

@@ -100,7 +100,7 @@ class Rates:
             fields["row_law"], fields["row_store"] = changed.row_law, changed.row_store
         if self.own_laws:
             changed = compiled(self.high if size > 0 else self.low)
-            for name in ("element_law", "element_record", "control_law", "control_record"):
+            for name in ("element_law", "element_record", "element_tangent", "control_law", "control_record"):
                 fields[name] = getattr(changed, name)
         if self.functions:
             table = table.copy()

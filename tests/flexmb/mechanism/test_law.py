@@ -11,6 +11,8 @@ import flexmb
 import flexmb.mechanism.force_law
 from flexmb.errors import LawError, MechanismError
 from flexmb.files.results.result_file import load_result, save_result
+from flexmb.kernels.base.call import call_law
+from flexmb.mechanism.force_law import ForceLaw
 
 STIFFNESS, DAMPING, FREE = 30.0, 0.4, 0.2
 
@@ -155,10 +157,10 @@ def test_an_interrupt_at_the_door_of_a_law_stops_the_run(monkeypatch):
     """A signal may arrive before the first line of the function runs; ctypes then drops the exception and returns zero."""
     called = flexmb.mechanism.force_law.ForceLaw.__call__
 
-    def interrupted(self, t, x, xdot):
+    def interrupted(self, record, t, x, xdot):
         if 0.1 < t < 0.12:
             raise KeyboardInterrupt
-        return called(self, t, x, xdot)
+        return called(self, record, t, x, xdot)
 
     monkeypatch.setattr(flexmb.mechanism.force_law.ForceLaw, "__call__", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -220,3 +222,27 @@ def test_a_compiled_law_that_is_not_finite_is_named(options):
 def test_a_law_keeps_the_error_model_it_was_compiled_with():
     law = numba.njit(error_model="numpy")(lambda t, x, v: 1.0 / (1.0 + np.exp(1.0 / (x - x))))
     flexmb.simulate(by_law(law), 0.05, step=1e-2)
+
+
+@numba.njit
+def called(record, t, x, xdot):
+    return call_law(record, t, x, xdot)
+
+
+def test_formulas_of_one_text_share_their_compiled_function():
+    """They differ by the numbers in their records; exponents are constants of the function."""
+
+    def laws(text, *values):
+        return [ForceLaw(flexmb.expression(text, **numbers), f"law {k}") for k, numbers in enumerate(values)]
+
+    soft, stiff = laws("-k*x - c*xdot**3", {"k": 2.0, "c": 1.0}, {"k": 5.0, "c": 0.5})
+    assert soft.address != stiff.address
+    assert soft._callback is stiff._callback
+    assert [called(law.address, 0.0, 3.0, 2.0) for law in (soft, stiff)] == [-14.0, -19.0]
+    square, cube = laws("-numbers*x**n", {"numbers": 2.0, "n": 2.0}, {"numbers": 2.0, "n": 3.0})
+    assert [called(law.address, 0.0, 3.0, 0.0) for law in (square, cube)] == [-18.0, -54.0]
+    (root, other) = laws("sqrt(x - gap)", {"gap": 1.0}, {"gap": 0.0})
+    assert np.isnan(called(root.address, 0.5, 0.0, 0.0))
+    assert called(other.address, 0.5, 0.0, 0.0) == 0.0
+    assert other.failure is None
+    assert "'law 0' returned nan at t = 0.5, x = 0, xdot = 0" in str(root.failure)

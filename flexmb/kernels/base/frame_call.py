@@ -106,8 +106,10 @@ def frame_call(function: Any, ns: int, count: int) -> Callable[..., None]:
 
 
 def tangent_call(function: Any, count: int) -> Callable[..., None]:
-    """The function with the arguments of `ENTRY` that calls a tangent; the answer is the stiffness and the damping (72).
-    It records failures as laws do."""
+    """The function with the arguments of `ENTRY` that calls a tangent, whose answer is stiffness and damping (72).
+
+    It records failures as laws do.
+    """
     function.compile((numba.float64, *_given_types(), *[numba.types.Array(numba.float64, 2, "C")] * 2))
 
     def call(record: Any, t: Any, seen: Any, states: Any, parameters: Any, out: Any) -> None:

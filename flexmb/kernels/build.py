@@ -202,8 +202,30 @@ def _gather(library: Any, found: dict[Any, None]) -> None:
         found[library] = None
 
 
-def lower(entries: dict[str, Any], signatures: Signatures) -> tuple[Any, list[tuple[str, str, str, str]]]:
-    """One module with all functions, and the rows of the table: name, text, and forms of arguments and result."""
+def _law(name: str, function: Any, ns: int, count: int) -> tuple[Any, Any]:
+    """A module with the function of C's form for a law between two frames, and its compiled function."""
+    from flexmb.kernels.base.frame_call import ENTRY, compiled_law, frame_call
+
+    called = numba.njit(frame_call(compiled_law(function), ns, count))
+    called.compile(ENTRY.args)
+    compiled: Any = called.overloads[ENTRY.args]
+    context, description = compiled.target_context, compiled.fndesc
+    module, convention = context.codegen()._create_empty_module(name), context.call_conv
+    kinds = [context.get_value_type(kind) for kind in ENTRY.args]
+    outer = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), f"flexmb_law_{name}")
+    inner = ir.Function(
+        module, convention.get_function_type(description.restype, description.argtypes), description.llvm_func_name
+    )
+    builder = ir.IRBuilder(outer.append_basic_block())
+    convention.call_function(builder, inner, description.restype, description.argtypes, outer.args)
+    builder.ret_void()  # failures are NaN in the answer
+    return module, compiled
+
+
+def lower(
+    entries: dict[str, Any], laws: dict[str, Any], signatures: Signatures
+) -> tuple[Any, list[tuple[str, str, str, str]]]:
+    """One module with all functions and laws, and the rows of the table: name, text, forms of arguments and result."""
     rows, wrappers, libraries, layout = [], [], dict[Any, None](), ""
     with global_compiler_lock:
         for name, (function, text) in entries.items():
@@ -223,13 +245,17 @@ def lower(entries: dict[str, Any], signatures: Signatures) -> tuple[Any, list[tu
             wrappers.append(str(made))
             _gather(compiled.library, libraries)
             layout = compiled.target_context.codegen()._data_layout
+        for name, law in laws.items():
+            made, compiled = _law(name, *law)
+            wrappers.append(str(made))
+            _gather(compiled.library, libraries)
     whole = ll.parse_assembly(f'target triple = "{ll.get_process_triple()}"\ntarget datalayout = "{layout}"')
     for wrapper in wrappers:
         whole.link_in(ll.parse_assembly(wrapper))
     for library in reversed(libraries):  # a function is linked only if a caller is there
         whole.link_in(library._get_module_for_linking(), preserve=True)
     whole.verify()
-    kept = {f"flexmb_{name}" for name in entries}
+    kept = {f"flexmb_{name}" for name in entries} | {f"flexmb_law_{name}" for name in laws}
     for value in (*whole.functions, *whole.global_variables):
         if not value.is_declaration and value.name not in kept:
             value.linkage = "internal"
@@ -263,6 +289,7 @@ def emit(module: bytes, names: list[str], processor: str, suffix: str) -> bytes:
 
 def header(
     rows: list[tuple[str, str, str, str]],
+    laws: dict[str, Any],
     unlocked: set[str],
     layouts: list[str],
     processors: tuple[str, ...],
@@ -274,6 +301,13 @@ def header(
     lines += [f"#define SOURCES {quoted(digest)}"]
     lines += [f"static const char *const VARIANTS[] = {{{', '.join(map(quoted, (*processors, processors[-1])))}}};"]
     lines += ["#define X86_64"] if len(processors) > 1 else []
+    rows_of_laws = []
+    for name in laws:
+        symbols = [f"flexmb_law_{name}_{i}" for i in range(len(processors))]
+        pointers = "const double *, const double *, const double *, double *"
+        lines += [f"extern void {symbol}(int64_t, double, {pointers});" for symbol in symbols]
+        rows_of_laws += [f"    {{{quoted(name)}, {{{symbols[0]}, {symbols[-1]}}}}},"]
+    lines += ["static const LawRow LAWS[] = {", *rows_of_laws, "};"]
     methods = []
     for k, (name, text, given, result) in enumerate(rows):
         symbols = [f"flexmb_{name}_{i}" for i in range(len(processors))]
@@ -307,11 +341,12 @@ def main(folder: Path) -> None:
     from flexmb.kernels.base.pointed import record_type
 
     signatures = Signatures(calls.RECORDS, calls.VALUES, record_type)
-    module, rows = lower(calls.ENTRIES, signatures)
+    module, rows = lower(calls.ENTRIES, calls.LAWS, signatures)
     architecture = ll.get_process_triple().split("-")[0].lower()
     processors = PROCESSORS.get(architecture, ("generic",))
     folder.mkdir(parents=True, exist_ok=True)
-    code, names, suffixes = module.as_bitcode(), [row[0] for row in rows], [f"_{k}" for k in range(len(processors))]
+    names = [*calls.ENTRIES, *(f"law_{name}" for name in calls.LAWS)]
+    code, suffixes = module.as_bitcode(), [f"_{k}" for k in range(len(processors))]
     with ProcessPoolExecutor(len(processors)) as pool:  # the kinds of processors side by side
         objects = list(pool.map(emit, repeat(code), repeat(names), processors, suffixes))
     for suffix, made in zip(suffixes, objects, strict=True):
@@ -319,7 +354,7 @@ def main(folder: Path) -> None:
     if sources_digest() != digest:
         raise SystemExit("The sources of the kernels changed while they were compiled: build the library again.")
     (folder / "table.h").write_text(
-        header(rows, calls.UNLOCKED, signatures.layouts, processors, digest), encoding="utf-8"
+        header(rows, calls.LAWS, calls.UNLOCKED, signatures.layouts, processors, digest), encoding="utf-8"
     )
 
 

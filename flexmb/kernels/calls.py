@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from flexmb.kernels.base import algebra, exponential
 from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
 from flexmb.kernels.base.library import called, release_lock
-from flexmb.kernels.contact import cone, features, forces, shapes
+from flexmb.kernels.contact import cone, features, forces, laws, shapes
 from flexmb.kernels.derivatives import adjoint, transposed, variation
 from flexmb.kernels.derivatives import elements as derivatives_of_elements
 from flexmb.kernels.equations import (
@@ -59,6 +59,13 @@ VALUES = {"Scheme": (step.Scheme, "d d d d d d i")}
 """Records of numbers that are passed by value, by name."""
 ENTRIES: dict[str, tuple[Any, str]] = {}
 """The functions that numba compiles, and the text of their arguments, by name."""
+LAWS: dict[str, tuple[Any, int, int]] = {
+    "contact": (laws.contact, 0, laws.NUMBERS),
+    "contact_of_each_impact": (laws.contact_of_each_impact, 1, laws.NUMBERS + 1),
+    "contact_with_indentation": (laws.contact_with_indentation, 1, laws.NUMBERS + 1),
+}
+"""The laws between two frames that mechanisms call by address (flexmb/kernels/base/frame_call.py), and their numbers of
+states and parameters, by name."""
 UNLOCKED: set[str] = set()
 """Names of the functions during which the interpreter is not locked."""
 

@@ -30,6 +30,12 @@ typedef struct {
     int unlocked;     /* whether other threads of Python run during a call */
 } Row;
 
+/* a law between two frames, of the form of flexmb/kernels/base/frame_call.py, which compiled functions call by address */
+typedef struct {
+    const char *name;
+    void (*entries[2])(int64_t, double, const double *, const double *, const double *, double *);
+} LawRow;
+
 static PyObject *call(const Row *row, PyObject *const *arguments, Py_ssize_t count);
 #include "table.h"
 
@@ -308,5 +314,15 @@ PyMODINIT_FUNC PyInit__flexmb_kernels(void) {
     if (PyModule_AddStringConstant(module, "SOURCES", SOURCES) ||
         PyModule_AddStringConstant(module, "PROCESSOR", VARIANTS[variant]))
         return NULL;
-    return module;
+    PyObject *laws = PyDict_New();
+    if (!laws) return NULL;
+    for (size_t k = 0; k < sizeof LAWS / sizeof *LAWS; k++) {
+        PyObject *address = PyLong_FromLongLong((int64_t)(intptr_t)LAWS[k].entries[variant]);
+        int failed = !address || PyDict_SetItemString(laws, LAWS[k].name, address);
+        Py_XDECREF(address);
+        if (failed) return NULL;
+    }
+    int failed = PyModule_AddObjectRef(module, "LAWS", laws);
+    Py_DECREF(laws);
+    return failed ? NULL : module;
 }

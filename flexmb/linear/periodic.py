@@ -171,7 +171,7 @@ def _efforts(result: Result, asked: Callable[[float], np.ndarray]) -> np.ndarray
                 float(e.workspace.values[r] - row.offset),
                 float(e.workspace.rates[r]),
             )
-            found[j, i] = [law(float(t), x, rate) for t in asked(float(times[k]))]
+            found[j, i] = [law.evaluate(float(t), x, rate) for t in asked(float(times[k]))]
             if law.failure is not None:
                 raise law.failure
         for j in range(len(mechanism.frame_forces)):

@@ -15,8 +15,9 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from flexmb.contact.shapes import Meshes
 from flexmb.errors import LawError
-from flexmb.kernels.base.law_call import LawCall, compiled_law, read_only, repeated_law
-from flexmb.kernels.base.memory import stored
+from flexmb.kernels.base.frame_call import ENTRY, Relative, compiled_law, frame_call, tangent_call
+from flexmb.kernels.base.law_call import LawCall, repeated_law
+from flexmb.kernels.base.library import library_law
 from flexmb.mechanism.laws.binding import (
     given,
     home_of,
@@ -32,21 +33,13 @@ MOST_COMPARED = 10
 """Number of different parameters of a law for which its tangent is compared with differences."""
 MOST_NAMES = 20
 """Number of parameters that the text of a law names."""
+POINTER = ctypes.POINTER(ctypes.c_double)
 
 
-class Relative(NamedTuple):
-    """The motion of frame `b` relative to frame `a`, in axes of `a`.
+class LibraryLaw(NamedTuple):
+    """The compiled call of a law of the library of the package; `ctypes` as that of numba's functions."""
 
-    - `d` (3,): position of the origin of `b`.
-    - `S` (3, 3): rotation; its columns are the axes of `b`.
-    - `v` (3,): rate of `d` as observed in `a`.
-    - `omega` (3,): angular velocity of `b` relative to `a`.
-    """
-
-    d: np.ndarray
-    S: np.ndarray
-    v: np.ndarray
-    omega: np.ndarray
+    ctypes: Any
 
 
 def _names(function: Any) -> tuple[str, ...]:
@@ -64,7 +57,8 @@ class FrameLaw:
     `states` (ns,) and `parameters` (np,) must not be changed.
 
     `floors` names, for states, the parameters that are the lowest values at which the law holds, and `below` tells what
-    happens there and what to do; a motion with lower states ends with a `LawRangeWarning`.
+    happens there and what to do; a motion with lower states ends with a `LawRangeWarning`. `library` is the name of the
+    law among those that are compiled with the package (`flexmb.kernels.calls.LAWS`), for which numba is not needed.
 
     `tangent(t, relative, states, parameters, stiffness, damping)`, of a law without states, adds the derivatives to the
     matrices `stiffness` (6, 6) and `damping` (6, 6), which are zero: minus those of the wrench with respect to the
@@ -84,6 +78,7 @@ class FrameLaw:
     floors: Mapping[str, str] = field(default_factory=dict)
     below: str = ""
     tangent: Any = None
+    library: str = ""
 
     def __call__(self, *, initial: Sequence[float] | Mapping[str, float] | None = None, **values: float) -> "BoundLaw":
         """The law with values of its parameters, and initial values of its states (default: zeros).
@@ -106,9 +101,11 @@ class FrameLaw:
 
         Raises `LawError` when a function of `numba.njit` cannot be compiled for these arguments.
         """
-        function = self.function
+        function, address = self.function, library_law(self.library)
+        if address:
+            return LibraryLaw(ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[POINTER] * 4)(address))
         try:
-            return _compiled(compiled_law(function), len(self.states), len(self.parameters))
+            return numba.cfunc(ENTRY)(frame_call(compiled_law(function), len(self.states), len(self.parameters)))
         except numba.core.errors.NumbaError as error:
             if hasattr(function, "py_func"):
                 raise LawError(f"The law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}") from None
@@ -123,7 +120,7 @@ class FrameLaw:
         if self.tangent is None:
             return None
         try:
-            return _compiled_tangent(compiled_law(self.tangent), len(self.parameters))
+            return numba.cfunc(ENTRY)(tangent_call(compiled_law(self.tangent), len(self.parameters)))
         except numba.core.errors.NumbaError as error:
             raise LawError(
                 f"The tangent of the law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}"
@@ -164,6 +161,7 @@ def law(
     below: str = "",
     tangent: Any = None,
     name: str | None = None,
+    library: str = "",
 ) -> Any:
     """Decorator that makes a force law between two frames of a function; see `FrameLaw`.
 
@@ -218,7 +216,7 @@ def law(
             )
         signs = tuple(positive), tuple(non_negative)
         return FrameLaw(
-            function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below, tangent
+            function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below, tangent, library
         )
 
     return keep if function is None else keep(function)
@@ -346,11 +344,11 @@ class FrameLawCall(LawCall):
         found = np.zeros((len(times), 7 + len(states)))
         compiled = None if self.law.entry is None else self.law.entry.ctypes
         inputs = [np.ascontiguousarray(x, dtype=float) for x in (seen, states, parameters)]
-        pointer, record = ctypes.POINTER(ctypes.c_double), np.zeros(2 + 18 + len(states) + len(parameters))
-        arguments = [x.ctypes.data_as(pointer) for x in inputs]
+        record = np.zeros(2 + 18 + len(states) + len(parameters))
+        arguments = [x.ctypes.data_as(POINTER) for x in inputs]
         for k, t in enumerate(times):
             if compiled is not None:
-                compiled(record.ctypes.data, float(t), *arguments, found[k].ctypes.data_as(pointer))
+                compiled(record.ctypes.data, float(t), *arguments, found[k].ctypes.data_as(POINTER))
                 if np.isfinite(found[k, :6]).all():
                     continue
             self.forget()
@@ -363,8 +361,7 @@ class FrameLawCall(LawCall):
     def _callback(self) -> Any:
         if self.law.entry is not None:
             return self.law.entry.ctypes
-        pointer = ctypes.POINTER(ctypes.c_double)
-        return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[pointer] * 4)(self)
+        return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[POINTER] * 4)(self)
 
     @property
     def address(self) -> int:
@@ -381,90 +378,3 @@ class FrameLawCall(LawCall):
 
 def _relative(motion: Float[np.ndarray, "18"]) -> Relative:
     return Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])
-
-
-def _given_types() -> tuple[Any, Any, Any]:
-    """The types of the relative motion, the states and the parameters in compiled laws, which must not change them."""
-    fixed = numba.types.Array(numba.float64, 1, "C", readonly=True)
-    square = numba.types.Array(numba.float64, 2, "C", readonly=True)
-    return numba.types.NamedTuple((fixed, square, fixed, fixed), Relative), fixed, fixed
-
-
-def _compiled_tangent(function: Any, count: int) -> Any:
-    """A compiled call of a tangent for compiled code (`call_frame_law`), which receives the stiffness and the damping
-    (72). It records failures as laws do."""
-    function.compile((numba.float64, *_given_types(), *[numba.types.Array(numba.float64, 2, "C")] * 2))
-
-    def call(record: Any, t: Any, seen: Any, states: Any, parameters: Any, out: Any) -> None:
-        motion, answer = read_only(numba.carray(seen, 18)), numba.carray(out, 72)
-        z, p = read_only(numba.carray(states, 0)), read_only(numba.carray(parameters, count))
-        for k in range(72):
-            answer[k] = 0.0
-        relative = Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])
-        try:
-            function(t, relative, z, p, answer[:36].reshape(6, 6), answer[36:].reshape(6, 6))
-        except Exception:
-            answer[0] = np.nan
-        if not np.isfinite(answer.sum()):
-            answer[0] = np.nan
-            if np.isfinite(motion.sum()):
-                stored(record, 1.0)
-                stored(record + 8, t)
-                for k in range(18):
-                    stored(record + 16 + 8 * k, motion[k])
-                for k in range(count):
-                    stored(record + 160 + 8 * k, p[k])
-
-    return numba.cfunc(ENTRY)(call)
-
-
-def _compiled(function: Any, ns: int, count: int) -> Any:
-    """A compiled call of `function` for compiled code (`call_frame_law`).
-
-    It returns NaN if `function` raises or returns a number that is not finite, and stores 1 and the arguments in the
-    record at the address `record`.
-    """
-    signature = (numba.float64, *_given_types(), *[numba.types.Array(numba.float64, 1, "C")] * 2)
-    function.compile(signature)
-    silent = function.overloads[signature].signature.return_type == numba.types.none
-
-    @numba.njit(inline="always")
-    def evaluated(t: Any, relative: Any, z: Any, p: Any, wrench: Any, rates: Any) -> Any:
-        if silent:
-            function(t, relative, z, p, wrench, rates)
-            return 0.0
-        return function(t, relative, z, p, wrench, rates)
-
-    def call(record: Any, t: Any, seen: Any, states: Any, parameters: Any, out: Any) -> None:
-        motion, answer = read_only(numba.carray(seen, 18)), numba.carray(out, 7 + ns)
-        z, p = read_only(numba.carray(states, ns)), read_only(numba.carray(parameters, count))
-        for k in range(7 + ns):
-            answer[k] = 0.0
-        relative = Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])
-        try:
-            answer[6] = evaluated(t, relative, z, p, answer[:6], answer[7:])
-        except Exception:
-            answer[0] = np.nan
-        total = 0.0
-        for k in range(7 + ns):
-            total += answer[k]
-        if silent:
-            answer[6] = np.nan
-        if not np.isfinite(total):
-            answer[0] = np.nan
-            reached = motion.sum() + z.sum()
-            if np.isfinite(reached):  # a motion that is not finite follows from an earlier failure
-                stored(record, 1.0)
-                stored(record + 8, t)
-                for k in range(18):
-                    stored(record + 16 + 8 * k, motion[k])
-                for k in range(ns):
-                    stored(record + 160 + 8 * k, z[k])
-                for k in range(count):
-                    stored(record + 160 + 8 * ns + 8 * k, p[k])
-
-    return numba.cfunc(ENTRY)(call)
-
-
-ENTRY = numba.types.void(numba.int64, numba.float64, *[numba.types.CPointer(numba.float64)] * 4)
-"""The record of failures, the time, relative motion, states, parameters, and the answer."""

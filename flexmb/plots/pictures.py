@@ -233,7 +233,9 @@ def _caption(result: Result, index: int, magnification: float) -> str:
 
 
 def _say(plotter: pv.Plotter, text: str, size: int) -> None:
-    plotter.add_text(text, position=(0.02, 0.93), viewport=True, font_size=size, color=INK, name="caption", render=False)
+    plotter.add_text(
+        text, position=(0.02, 0.93), viewport=True, font_size=size, color=INK, name="caption", render=False
+    )
 
 
 def animate(

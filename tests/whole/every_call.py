@@ -95,8 +95,13 @@ def bouncing():
 
 
 def touching():
-    """A ball drawn above a plane, beside a bent wire, and a contact that sticks; nothing moves, since laws of contacts
-    are compiled like those of users."""
+    """Balls that fall on a plane by each law of contacts, beside a bent wire, and a contact that sticks."""
+    for options in ({}, {"restitution": 0.5, "speed": 0.1, "each_impact": True}):
+        system = flexmb.System(gravity=(0, 0, -9.81))
+        ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)), position=(0, 0, 0.1))
+        floor = Plane().on(system.ground.at((0, 0, 0)))
+        system.contact("floor", floor, Sphere(0.1).on(ball.at((0, 0, 0))), law=power_law(1e6, **options))
+        flexmb.simulate(system, 0.003, step=1e-3)
     system = flexmb.System()
     ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)), position=(0, 0, 0.2))
     floor = Plane().on(system.ground.at((0, 0, 0)))

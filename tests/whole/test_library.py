@@ -20,6 +20,7 @@ from flexmb.kernels.base import library
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.base.pointed import Pointed
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.contacts.element import CONTACT_LAWS
 
 ROOT = Path(__file__).parents[2]
 PRESENT = pytest.mark.skipif(library.choice().library is None, reason=library.choice().text)
@@ -83,6 +84,29 @@ def test_nothing_of_the_package_is_compiled(tmp_path):
     found = json.loads(told.splitlines()[-1])
     assert [name for name in found["compiled"] if name.startswith("flexmb.kernels")] == []
     assert found["missed"] == []
+
+
+FALL = """
+from numba.core.event import RecordingListener, install_listener
+import flexmb
+from flexmb.contact import Plane, Sphere, power_law
+system = flexmb.System(gravity=(0, 0, -9.81))
+ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)), position=(0, 0, 0.1))
+system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(ball.at((0, 0, 0))), law=power_law(1e6))
+with install_listener("numba:compile", RecordingListener()) as heard:
+    flexmb.simulate(system, 0.003, step=1e-3)
+print([event.data["dispatcher"].py_func.__name__ for _, event in heard.buffer])
+"""
+
+
+@PRESENT
+def test_a_contact_compiles_nothing(tmp_path):
+    assert in_a_process("-c", FALL, NUMBA_CACHE_DIR=str(tmp_path)).splitlines()[-1] == "[]"
+
+
+def test_laws_of_the_library_are_those_of_the_elements():
+    for law in CONTACT_LAWS.values():
+        assert calls.LAWS[law.library][1:] == (len(law.states), len(law.parameters))
 
 
 SWING = """

@@ -8,13 +8,11 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numba
 import numpy as np
-from numba.core.imputils import impl_ret_borrowed
-from numba.extending import intrinsic
 
 from flexmb.errors import LawError
 from flexmb.kernels.base.call import KNOWN
+from flexmb.kernels.base.frame_call import compiled_law
 
 
 class LawCall:
@@ -56,27 +54,6 @@ class LawCall:
         KNOWN[address] = self
         _listen()
         return address
-
-
-@intrinsic
-def _read_only(typingctx: Any, array: Any) -> Any:
-    """The same array, of a type to which compiled functions cannot write."""
-
-    def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
-
-    return array.copy(readonly=True)(array), make
-
-
-read_only: Any = _read_only
-"""`read_only(array)` is the array as an argument that a law must not change, in compiled code."""
-
-
-def compiled_law(function: Any) -> Any:
-    """The function of a law for compiled code, which raises `IndexError` beyond the bounds of its arrays."""
-    python, options = getattr(function, "py_func", function), dict(getattr(function, "targetoptions", {}))
-    options.pop("nopython", None)
-    return numba.njit(**{**options, "boundscheck": True})(python)
 
 
 def repeated_law(function: Any) -> Any:

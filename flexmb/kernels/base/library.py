@@ -87,3 +87,9 @@ def release_lock(function: Any) -> None:
     """Let a function compiled by numba release the lock of the interpreter, as the library does."""
     if not config.DISABLE_JIT:  # type: ignore[attr-defined]
         function.targetoptions["nogil"] = True
+
+
+def library_law(name: str) -> int:
+    """The address of a law between two frames in the library (`flexmb.kernels.calls.LAWS`); 0 if it is not there."""
+    library = choice().library
+    return library.LAWS.get(name, 0) if library is not None else 0

@@ -11,7 +11,8 @@ import numba
 import numpy as np
 
 from flexmb.errors import LawError
-from flexmb.kernels.base.law_call import LawCall, compiled_law, read_only, repeated_law
+from flexmb.kernels.base.frame_call import compiled_law, read_only
+from flexmb.kernels.base.law_call import LawCall, repeated_law
 from flexmb.kernels.base.memory import stored
 from flexmb.mechanism.laws.binding import (
     given,

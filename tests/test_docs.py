@@ -154,7 +154,13 @@ READERS = sorted(p.name for p in (DOCS / "readers").glob("*.md") if p.name != "i
 
 
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg:UserWarning")
-@pytest.mark.parametrize("page", ["index.md", "tutorial.md", *(f"readers/{name}" for name in READERS)])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.long) if page in ("tutorial.md", "readers/robot-arm.md") else page
+        for page in ["index.md", "tutorial.md", *(f"readers/{name}" for name in READERS)]
+    ],
+)
 def test_pages_of_readers_run(page, tmp_path, monkeypatch):
     """What a page asserts at its end holds; its simulations are resolved."""
     monkeypatch.chdir(tmp_path)

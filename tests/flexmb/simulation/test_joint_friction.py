@@ -112,7 +112,7 @@ def test_a_rotor_on_a_journal_stops_and_stays():
     assert result.energy_by_element()["bearing"].heat[-1] == pytest.approx(0.9, rel=1e-3)
 
 
-@pytest.mark.parametrize(("drive", "count"), [(None, 4), ("2.5*sin(1.7*t)", 11)])
+@pytest.mark.parametrize(("drive", "count"), [(None, 4), pytest.param("2.5*sin(1.7*t)", 11, marks=pytest.mark.long)])
 def test_second_order_through_sticking_and_sliding(drive, count):
     expected, instants = independent((lambda t: 2.5 * np.sin(1.7 * t)) if drive else (lambda t: 0.0), 8.0)
     errors, late = [], []

@@ -40,6 +40,7 @@ def everything(second_order):
     return system.build()
 
 
+@pytest.mark.long  # numba compiles the function, which Python never calls by itself
 @pytest.mark.parametrize("far", [0.1, 0.6])
 @pytest.mark.parametrize("second_order", [False, True])
 def test_they_are_the_derivatives(second_order, far):

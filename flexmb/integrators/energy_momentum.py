@@ -42,7 +42,7 @@ from flexmb.equations.pressed import PressedNodes, complementary
 from flexmb.equations.skins import require_apart
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
-from flexmb.errors import IntegratorError
+from flexmb.errors import IntegratorError, LawError
 from flexmb.integrators.integrator import Run, Steps
 from flexmb.integrators.method import Method, register
 from flexmb.integrators.travel import flying
@@ -61,6 +61,7 @@ from flexmb.kernels.steps.conserving import (
     ConservingState,
 )
 from flexmb.kernels.steps.mean_rows import gauss_points
+from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.features import Feature
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
@@ -73,6 +74,8 @@ SHORTEST = 1e-3
 """Damping factor of a correction below which the step fails."""
 DIFFERENCE = 1e-7
 """Difference step of the matrix, relative to the scale of each unknown."""
+MOST_NAMED = 5
+"""Number of contacts that a message names."""
 LONGEST_BLOCK = 64
 """Largest number of steps for which the functions of time are evaluated in advance."""
 
@@ -166,7 +169,10 @@ class EnergyMomentumRun(Run):
             if ends[-1] == count:
                 times[-1] = target
             table = np.concatenate([self._functions[None], self.equations.mechanism.function_table(times)])
-            complete = self._run(h, table)
+            try:
+                complete = self._run(h, table)
+            except (RuntimeError, ValueError) as error:  # of compiled functions, which know no names
+                raise self._unseen(h, len(ends)) or error from error
             done += complete
             if complete:
                 self.t, self._functions = float(times[2 * complete - 1]), table[2 * complete]
@@ -195,6 +201,19 @@ class EnergyMomentumRun(Run):
             raise self._failed(h)
         accept_step(self.flat, h, m, e.workspace)
         return 1
+
+    def _unseen(self, h: float, count: int) -> LawError | None:
+        """The error to raise where a contact cannot be evaluated in one of `count` steps; None without contacts."""
+        mechanism = self.equations.mechanism
+        names = [force.name for force in mechanism.frame_forces if is_contact(force)]
+        if not names:
+            return None
+        return LawError(
+            f"A contact of {mechanism.name!r} ({', '.join(map(repr, names[:MOST_NAMED]))}"
+            f"{', ...' if len(names) > MOST_NAMED else ''}) cannot be evaluated between t = {self.t:.6g} and "
+            f"{self.t + count * h:.6g}: in a step of {h:.3g} the bodies overlap so far that centres of round shapes "
+            "coincide, or that the law has no force. Take smaller steps or a stiffer contact."
+        )
 
     def _failed(self, h: float) -> FlexmbError:
         """The error to raise when the equations of a step have no solution, or the error of the user's law that caused

@@ -18,6 +18,7 @@ from flexmb.contact import (
     mesh,
     power_law,
 )
+from flexmb.errors import LawError
 from flexmb.kernels.contact.discrete import mean_force
 from flexmb.kernels.contact.forces import elastic_force
 from flexmb.mechanism.contacts.element import PARAMETERS
@@ -129,3 +130,15 @@ def test_the_mean_force_is_the_quotient_of_energies(g0, g1):
     depths = 0.5 * (g0 + g1) + 0.5 * (g1 - g0) * x
     exact = 0.5 * sum(wk * elastic_force(d, p)[0] for d, wk in zip(depths, w, strict=True) if d > 0)
     assert mean_force(g0, g1, p) == pytest.approx(exact, rel=1e-12 if min(g0, g1) > 0 else 1e-3)
+
+
+def test_round_bodies_whose_centres_meet_are_named():
+    """A step that carries a ball from one side of another one to its centre: no direction of contact."""
+    system = flexmb.System()
+    ball = flexmb.rigid_body("ball", mass=1.0, inertia=(0.004,) * 3)
+    ball = system.add(ball, position=(0.25, 0, 0), velocity=(-25.0, 0, 0))
+    fixed, moving = Sphere(0.1).on(system.ground.at((0, 0, 0))), Sphere(0.1).on(ball.at((0, 0, 0)))
+    system.contact("hit", fixed, moving, law=power_law(1e3))
+    for method in ("energy-momentum", "generalised-alpha"):
+        with pytest.raises(LawError, match=r"'hit'.*centres"):
+            flexmb.simulate(system, 0.05, method=method, step=0.01)

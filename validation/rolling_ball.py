@@ -22,8 +22,8 @@ def ball(slope: float = 0.0, speed: float = 0.0, spin: float = 0.0) -> flexmb.Sy
     """The ball on a plane, in axes along the slope, with gravity inclined by `slope` (rad)."""
     system = flexmb.System(gravity=(G * np.sin(slope), 0, -G * np.cos(slope)), name="rolling ball")
     body = flexmb.rigid_body("ball", mass=MASS, inertia=(INERTIA,) * 3)
-    moving = {"velocity": (speed, 0, 0), "angular_velocity": (0, speed / RADIUS, spin)}
-    own = system.add(body, position=(0, 0, RADIUS), **moving)
+    velocity, angular_velocity = (speed, 0, 0), (0, speed / RADIUS, spin)
+    own = system.add(body, position=(0, 0, RADIUS), velocity=velocity, angular_velocity=angular_velocity)
     track, turning = Plane().on(system.ground.at((0, 0, 0))), TurningFriction(ROLLING, SPINNING)
     system.contact("track", track, Sphere(RADIUS).on(own.at((0, 0, 0))), friction=FRICTION, turning_friction=turning)
     return system

@@ -1,7 +1,7 @@
 """A steel sphere hits a simply supported steel beam in the middle: Timoshenko's problem of 1913, with sub-impacts.
 
-The radius of the contact is a thirtieth of the spacing of the nodes, so that the contact is local (`flexmb.contact.LocalHertz`). The reference is an independent solution: the modes of a simply supported Timoshenko beam in closed form, both spectra, with Hertz's law, integrated by SciPy to 1e-9. It lacks what the beam has at the place of
-the force beyond beam theory, of the order of 1 % of Hertz's approach, which is why the forces may differ by 2 %. The energies of the modes are compared as parts of that of the sphere: the third mode makes 1.4 oscillations during the contact, near a zero of the spectrum
+The radius of the contact is a thirtieth of the spacing of the nodes, so that the contact is local (`flexmb.contact.LocalHertz`). The reference is an independent solution: the modes of a simply supported Timoshenko beam in closed form, both spectra, with Hertz's law, integrated by SciPy to 1e-9. Beam theory is
+softer under a point load than the solid: by 0.3 % of the static deflection of the axis (a direct solution of the mesh), which is 1.4 % of Hertz's approach at the largest force. That is why the forces may differ by 2 %. The energies of the modes are compared as parts of that of the sphere: the third mode makes 1.4 oscillations during the contact, near a zero of the spectrum
 of the pulse at 1.5, so that 1 % of the duration is 20 % of its small energy.
 """
 
@@ -145,8 +145,8 @@ def run() -> list[Row | Plot]:
         rows.append(Row(CASE, what, reference, "recomputed", value, abs(value / reference - 1), allowed))
 
     add("number of sub-impacts", len(exact.spans()), len(ours.spans()), 0.0)
-    for k, (a, b) in enumerate(zip(exact.spans(), ours.spans(), strict=False), 1):
-        add(f"duration of sub-impact {k} (s)", a[1] - a[0], b[1] - b[0], 0.01 if k == 1 else 0.03)
+    for k, (their, own) in enumerate(zip(exact.spans(), ours.spans(), strict=False), 1):
+        add(f"duration of sub-impact {k} (s)", their[1] - their[0], own[1] - own[0], 0.01 if k == 1 else 0.03)
     add("largest force (N)", exact.force.max(), ours.force.max(), 0.02)
     add("impulse (N s)", np.trapezoid(exact.force, exact.t), np.trapezoid(ours.force, ours.t), 0.01)
     add("speed of the rebound (m/s)", -exact.speed, -ours.speed, 0.02)
@@ -154,13 +154,8 @@ def run() -> list[Row | Plot]:
         what = f"energy of the mode of {order} half waves, of that of the sphere"
         a, b = (side.energies[order] / (0.5 * MASS * SPEED**2) for side in (exact, ours))
         rows.append(Row(CASE, what, a, "recomputed", b, abs(b - a), 0.01))
-    ledger = result.ledger
-    rows.append(Row(CASE, "largest error of the energy, of that of the sphere", 0.0, "exact", *_balance(ledger), 1e-3))
+    error = float(np.abs(result.ledger.residual).max() / (0.5 * MASS * SPEED**2))
+    rows.append(Row(CASE, "largest error of the energy, of that of the sphere", 0.0, "exact", error, error, 1e-3))
     lines = {"flexmb": (1e6 * ours.t, ours.force), "reference": (1e6 * exact.t, exact.force)}
     rows.append(Plot("Force of a sphere on a beam", "time in microseconds", "force in N", lines))
     return rows
-
-
-def _balance(ledger: flexmb.Ledger) -> tuple[float, float]:
-    error = float(np.abs(ledger.residual).max() / (0.5 * MASS * SPEED**2))
-    return error, error

@@ -224,8 +224,8 @@ EDITS = (
     Edit("energy of residual displacements twice", "flexmb/kernels/equations/skins.py", "energy += 0.5 * dot(u, vector(workspace.skin_force, k))", "energy += dot(u, vector(workspace.skin_force, k))", SURFACES),
     Edit("second-order positions of nodes twice", "flexmb/kernels/equations/skins.py", "out[i] += 0.5 * eta[j] * inner(", "out[i] += eta[j] * inner(", SURFACES),
     Edit("second-order slopes of nodes half", "flexmb/kernels/equations/skins.py", "slope += inner(flat.node_second[p, a, j], eta, m)", "slope += 0.5 * inner(flat.node_second[p, a, j], eta, m)", SURFACES),
-    Edit("facing quadrilaterals with two corners exchanged", "flexmb/kernels/equations/facing.py", "return (1.0 - s) * (1.0 - w), s * (1.0 - w), s * w, (1.0 - s) * w", "return (1.0 - s) * (1.0 - w), s * w, s * (1.0 - w), (1.0 - s) * w", SURFACES),
-    Edit("facing facets count alike", "flexmb/kernels/equations/facing.py", "_shape(flat, f, u, v, w), there, part * area)", "_shape(flat, f, u, v, w), there, part)", SURFACES),
+    Edit("facing quadrilaterals with two corners exchanged", "flexmb/kernels/contact/local.py", "return (1.0 - s) * (1.0 - w), s * (1.0 - w), s * w, (1.0 - s) * w", "return (1.0 - s) * (1.0 - w), s * w, s * (1.0 - w), (1.0 - s) * w", SURFACES),
+    Edit("facing facets count alike", "flexmb/kernels/equations/facing.py", "shape_functions(flat, f, u, v, w), there, part * area)", "shape_functions(flat, f, u, v, w), there, part)", SURFACES),
     Edit("friction of surfaces heats in directions of the slip", "flexmb/kernels/steps/pressing.py", "heat -= workspace.states", "heat += workspace.states", SURFACES),
     Edit("points press without the others", "flexmb/kernels/steps/pressing.py", "W[i, p] += _flexed(flat, workspace, k, c, U[p])", "W[i, p] += 0.0 * _flexed(flat, workspace, k, c, U[p])", SURFACES),
     # dry friction in joints

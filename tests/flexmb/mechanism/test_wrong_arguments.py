@@ -138,7 +138,7 @@ def given(verb):
 def test_every_verb_and_each_of_its_arguments_is_tried():
     known = calls(*model())
     assert {*known, "build"} == set(VERBS)
-    rare = {"turning_friction", "impact", "restitution", "regularised", "eta"}
+    rare = {"turning_friction", "impact", "restitution", "regularised", "eta", "local"}
     for verb, arguments in known.items():
         expected = set(inspect.signature(getattr(flexmb.System, verb)).parameters) - {"self"}
         assert set(arguments) - expected == set(), verb

@@ -162,6 +162,15 @@ def _rolling_bearing(p):
     return _law(law, spin=(0, 0, 8.0), position=(-0.1, -0.048, 0), gravity=(0, -9.81, 0))
 
 
+def _ring_bearing(p):
+    """In a ring whose compliance has a few waves around it. The exponent makes the law smooth enough where rolling
+    elements begin and cease to carry; with 3/2 the derivatives of these steps are right to 1e-5."""
+    apart = np.subtract.outer(np.arange(8), np.arange(8)) * np.pi / 4
+    ring = forces.RingCompliance(1e-6 * (1.0 + np.cos(2 * apart) + 0.3 * np.cos(3 * apart)))
+    law = forces.flexible_ring_bearing(elements=9, stiffness=1e5 * p, damping=1.0, exponent=2.5, **ring.parameters)
+    return _law(law, spin=(0, 0, 8.0), position=(-0.1, -0.048, 0), gravity=(0, -9.81, 0))
+
+
 def _journal(p):
     law = forces.journal_bearing(viscosity=0.2 * p, radius=0.05, length=0.03, clearance=5e-3)
     system = flexmb.System(gravity=(0, -9.81, 0))
@@ -256,6 +265,7 @@ SMOOTH = {
     "maxwell": lambda p: _law(maxwell(k=200.0 * p, tau=0.05)),
     "drag": lambda p: _law(forces.drag(density=1.2 * p, area=0.5, coefficient=1.0, wind_x=5.0)),
     "rolling bearing": _rolling_bearing,
+    "bearing in an elastic ring": _ring_bearing,
     "journal bearing": _journal,
     "hydraulic cylinder": _cylinder,
     "servo actuator": _servo,

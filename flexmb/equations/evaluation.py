@@ -54,6 +54,8 @@ SLIDING, SETTLED = 50, 1e-14
 end."""
 COLLAPSED = 1e-9
 """Size of a step, relative to the time since the beginning, below which variable steps have become too small."""
+FOLLOWED = 1e-6
+"""Error of states, relative to them or to their change in a step, up to which they follow their rates."""
 
 
 @dataclass
@@ -409,15 +411,16 @@ class Equations:
                 "curve, beyond which it would have to move. Extend the curve, close it, or end the simulation before: "
                 "an event on the coordinate of another joint."
             )
+        unfollowed: list[str] = []
         if states is not None and q is not None and len(states):
-            h = self._follow_states(t, h, q, w, states)
+            h, unfollowed = self._follow_states(t, h, q, w, states)
         if jumping := self._unsettled():
             return ConvergenceError(
                 f"At t = {t:.6g} the states of the controllers {', '.join(map(repr, jumping))} of "
                 f"{self.mechanism.name!r} have no value at the end of a step of {h:.3g}: their laws jump, or are too "
                 "fast for it. Make them continuous, give them a sample_time, or take smaller steps."
             )
-        if escaping := self._escaping():
+        if escaping := unfollowed or self._escaping():
             return ConvergenceError(
                 f"At t = {t:.6g} the states of {', '.join(map(repr, escaping))} of {self.mechanism.name!r} have no "
                 f"value at the end of a step of {h:.3g}: their rates grow too fast with the states, or jump. See that "
@@ -438,9 +441,11 @@ class Equations:
             "or the mechanism passes a singular position in which its joints lock."
         )
 
-    def _follow_states(self, t: float, h: float, q: np.ndarray, w: np.ndarray, states: np.ndarray) -> float:
+    def _follow_states(
+        self, t: float, h: float, q: np.ndarray, w: np.ndarray, states: np.ndarray
+    ) -> tuple[float, list[str]]:
         """Look for the states at the end of a step of `h` by the implicit rule of Euler, with the motion at its
-        beginning; returns the size of the step that was evaluated last.
+        beginning; returns the size of the step that was evaluated last, and the elements whose states do not follow.
 
         Wrenches and commands of elements whose states have no value there are then not numbers, whatever the method. A
         variable step that has become too small is just short enough for the states, and longer ones are tried too.
@@ -455,9 +460,22 @@ class Equations:
                 workspace.unbalanced, energies,
             )  # fmt: skip
             workspace.half[0] = 0.0
-            if self._unsettled() or self._escaping():
-                return size
-        return h
+            if lost := self._unfollowed(size, states):
+                return size, lost
+            if self._unsettled():
+                return size, []
+        return h, []
+
+    def _unfollowed(self, h: float, states: np.ndarray) -> list[str]:
+        """Elements whose states at the end of a step of `h` were not found: their wrench is not a number, or the states
+        are not those that they had before (nz,) and the rates, since an iteration ended elsewhere."""
+        found, flat, rates = self._escaping(), self.flat, h * self.workspace.state_rates
+        left, size = np.abs(self.states - states - rates), np.maximum(np.abs(self.states), np.abs(rates))
+        for e, force in enumerate(self.mechanism.frame_forces):
+            own = slice(flat.element_state[e], flat.element_state[e + 1])
+            if force.initial and not flat.element_updates[e] and not (left[own] <= FOLLOWED * size[own].max()).all():
+                found.append(force.name)
+        return list(dict.fromkeys(found))
 
     def _escaping(self) -> list[str]:
         """Elements with states that were not found at the last evaluated motion, at which their wrench is therefore not

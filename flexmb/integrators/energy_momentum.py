@@ -171,8 +171,13 @@ class EnergyMomentumRun(Run):
             table = np.concatenate([self._functions[None], self.equations.mechanism.function_table(times)])
             try:
                 complete = self._run(h, table)
+            except FlexmbError:
+                raise
             except (RuntimeError, ValueError) as error:  # of compiled functions, which know no names
-                raise self._unseen(h, len(ends)) or error from error
+                named = self._unseen(h, len(ends))
+                if named is None:
+                    raise
+                raise named from error
             done += complete
             if complete:
                 self.t, self._functions = float(times[2 * complete - 1]), table[2 * complete]

@@ -62,7 +62,7 @@ from flexmb.kernels.steps.conserving import (
 )
 from flexmb.kernels.steps.mean_rows import gauss_points
 from flexmb.mechanism.contacts.element import is_contact
-from flexmb.mechanism.features import Feature
+from flexmb.mechanism.features import Feature, few
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Statistics
 
@@ -74,8 +74,6 @@ SHORTEST = 1e-3
 """Damping factor of a correction below which the step fails."""
 DIFFERENCE = 1e-7
 """Difference step of the matrix, relative to the scale of each unknown."""
-MOST_NAMED = 5
-"""Number of contacts that a message names."""
 LONGEST_BLOCK = 64
 """Largest number of steps for which the functions of time are evaluated in advance."""
 
@@ -214,8 +212,7 @@ class EnergyMomentumRun(Run):
         if not names:
             return None
         return LawError(
-            f"A contact of {mechanism.name!r} ({', '.join(map(repr, names[:MOST_NAMED]))}"
-            f"{', ...' if len(names) > MOST_NAMED else ''}) cannot be evaluated between t = {self.t:.6g} and "
+            f"A contact of {mechanism.name!r} ({few(names)}) cannot be evaluated between t = {self.t:.6g} and "
             f"{self.t + count * h:.6g}: in a step of {h:.3g} the bodies overlap so far that centres of round shapes "
             "coincide, or that the law has no force. Take smaller steps or a stiffer contact."
         )

@@ -4,7 +4,7 @@ A method or an analysis states what it `includes`; it refuses a mechanism that h
 added to `FEATURES` is therefore refused everywhere until somebody states that it is included.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -144,6 +144,12 @@ MOST_NAMES = 6
 """Number of parts that a message names."""
 
 
+def few(names: Sequence[str]) -> str:
+    """The first of some names of parts, and how many more there are, for messages."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(map(repr, names[:MOST_NAMES])) + more
+
+
 def refuse(mechanism: Mechanism, what: str, *, includes: Collection[Feature]) -> None:
     """Check that a mechanism has nothing that a method or analysis, called `what`, does not include.
 
@@ -152,8 +158,6 @@ def refuse(mechanism: Mechanism, what: str, *, includes: Collection[Feature]) ->
     """
     for feature, kind in FEATURES.items():
         if feature not in includes and (named := kind.named(mechanism)):
-            more = f" and {len(named) - MOST_NAMES} more" if len(named) > MOST_NAMES else ""
             raise kind.error(
-                f"{what} does not include {kind.title}, and {mechanism.name!r} has "
-                f"{', '.join(map(repr, named[:MOST_NAMES]))}{more}. {kind.remedy}"
+                f"{what} does not include {kind.title}, and {mechanism.name!r} has {few(named)}. {kind.remedy}"
             )

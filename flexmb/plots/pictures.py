@@ -272,6 +272,7 @@ def animate(
     for k, index in enumerate(picked):
         scene.move(result.q[index])
         _say(plotter, _caption(result, index, magnification), round(FINER * (7 if small else 11)))
+        plotter.render()  # a screenshot alone repeats the last picture
         image = Image.fromarray(np.asarray(plotter.screenshot(return_img=True)))
         images.append(np.asarray(image.resize(size, Image.Resampling.LANCZOS)))
         if progress is not None:

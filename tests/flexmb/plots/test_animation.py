@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 
+import flexmb
 from flexmb.errors import PictureError
 from flexmb.plots.animation import write_animation
+from flexmb.plots.pictures import animate
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +73,13 @@ def test_what_is_missing_is_told(images, tmp_path, monkeypatch):
     with pytest.raises(PictureError, match="pip install imageio-ffmpeg"):
         write_animation(images, tmp_path / "ball.mp4", 20)
     assert not list(tmp_path.iterdir())
+
+
+def test_every_frame_shows_its_time(tmp_path):
+    """Equal pictures, one after the other, are one in a GIF."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    arm = system.add(flexmb.uniform_rod("arm", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), arm["start"], axis=(0, 1, 0))
+    fallen = flexmb.simulate(system, 0.5, step=1e-2)
+    with Image.open(animate(fallen, tmp_path / "arm.gif", frames=4)) as film:
+        assert film.n_frames == 4

@@ -28,6 +28,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils, codegen, cpu, dispatcher, lowering
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.runtime import nrtdynmod
 
 VERSION = "0.68"
 PROCESSORS = {"x86_64": ("x86-64", "x86-64-v3"), "amd64": ("x86-64", "x86-64-v3")}
@@ -49,6 +50,16 @@ def lower_only() -> None:
         library._raise_if_finalized()
         library._finalized = True
 
+    def of_one_thread(module: Any, op: str, ordering: str) -> Any:
+        """The function that changes a count of references: an array made in a call is known to its thread alone."""
+        pointer = NUMBER.as_pointer()
+        function = ir.Function(module, ir.FunctionType(NUMBER, [pointer]), f"nrt_atomic_{op}")
+        builder = ir.IRBuilder(function.append_basic_block())
+        count = getattr(builder, op)(builder.load(function.args[0]), NUMBER(1))
+        builder.store(count, function.args[0])
+        builder.ret(count)
+        return function
+
     chosen = dispatcher.Dispatcher.get_call_template
 
     def by_kind(function: Any, arguments: Any, named: Any) -> Any:
@@ -58,6 +69,7 @@ def lower_only() -> None:
     replaced: list[tuple[Any, str, Any]] = [
         (codegen.CPUCodeLibrary, "_optimize_functions", with_layout),
         (codegen.CPUCodeLibrary, "finalize", not_linked),
+        (nrtdynmod, "_define_atomic_inc_dec", of_one_thread),
         (codegen.JITCodeLibrary, "get_pointer_to_function", lambda library, name: 0),
         (cpu.CPUContext, "get_executable", lambda context, library, description, environment: [].append),  # any builtin
         (lowering.Lower, "create_cfunc_wrapper", lambda lower: None),

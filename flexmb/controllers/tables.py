@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from flexmb.controllers import formulas
 from flexmb.controllers.linear import REFERENCE
 from flexmb.errors import LawError
 from flexmb.forces.scalar.points import checked_axis, column_index, read_columns, require_finite

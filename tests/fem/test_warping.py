@@ -300,3 +300,45 @@ def test_model_files():
         MaterialKeys(**steel, section={"circle": 0.1, "warping": 1e-10})
     with pytest.raises(ValueError, match="their section is missing"):
         MaterialKeys(**steel, torsion="vlasov")
+
+
+def nastran(folder, warping=2.5e-10, points=((91, 92), (92, 93)), last="2.,0.,0.", **options):
+    """Two CBEAM that continue each other, with scalar points at their ends; SPC 1 holds the first end and point."""
+    beams = "".join(
+        f"CBEAM,{k},5,{k},{k + 1},0.,1.,0.,,+\n+,,,,,,,,,+\n+,{a},{b}\n" for k, (a, b) in enumerate(points, 1)
+    )
+    lines = [
+        "BEGIN BULK\nGRID,1,,0.,0.,0.\nGRID,2,,1.,0.,0.\n" + f"GRID,3,,{last}\nSPOINT,91,92,93\n" + beams,
+        "PBEAM,5,1,4.-4,6.-7,4.-8,,5.-10,,+\n+,,,,,,,,,+\n" + f"+,.8,.8,,,,,{warping}\n",
+        f"MAT1,1,{E},,{NU},{DENSITY}\nSPC1,1,123456,1\nSPC1,1,,91\nENDDATA\n",
+    ]
+    (folder / "part.bdf").write_text("".join(lines))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fem.read_mesh(folder / "part.bdf", **options)
+
+
+def test_scalar_points_of_nastran(tmp_path):
+    """CBEAM with SA and SB and a warping constant hold their warping; without, they do not, as in Nastran."""
+    mesh = nastran(tmp_path)
+    model = fem.Model(mesh)
+    assert not [u for u in model.unread if u.keyword not in ("SPC1",)]
+    assert len(model.dof_map.rates.nodes) == 3
+    made = model.materials[0]
+    assert (made.torsion, made.section.warping) == ("vlasov", 2.5e-10)
+    u = static(model, clamped(model, 0), model.dof_map.rotations(2)[0])
+    assert u[model.dof_map.rotations(2)[0]] == pytest.approx(tip_twist(made.section, 2.0), rel=1e-9)
+    held = fem.Model(nastran(tmp_path, supports="keep"))  # the node, and the point of its rate of twist
+    tip = held.dof_map.places(held.dof_map.rotations(2))[0]
+    assert static(held, [], tip)[tip] == pytest.approx(tip_twist(made.section, 2.0), rel=1e-9)
+    free = fem.Model(nastran(tmp_path, points=(("", ""), ("", ""))))
+    assert not len(free.dof_map.rates.nodes)
+    assert free.materials[0].section.warping == 2.5e-10
+    for options, reason in (
+        ({"points": ((91, 92), (94, 93))}, "apart from that of CBEAM 1, which it continues"),
+        ({"last": "1.,0.,1."}, "that of CBEAM 1, in whose direction it does not run"),
+        ({"points": ((91, ""), (92, 93))}, "warping of one end only"),
+        ({"points": ((91, 1), (1, 93))}, "grid points"),
+    ):
+        told = [u for u in nastran(tmp_path, **options).unread if u.keyword == "CBEAM"]
+        assert reason in told[0].text

@@ -183,6 +183,27 @@ def test_buckling():
     assert lowest(K, KG) == pytest.approx(q * np.sqrt(E * s.Iz * torsion), rel=2e-3)
 
 
+@pytest.mark.parametrize("length", [1.0, 10.0, 80.0])
+@pytest.mark.filterwarnings("ignore::fem.UnitWarning")
+def test_a_stressed_beam_turns_freely(length):
+    """In a small rotation a, the forces of a stressed beam turn with it, `a x f`, moments to one half, and bimoments stay,
+    whether the warping decays over many beams or in a fortieth of one."""
+    model, rng = part("U", 2, length), np.random.default_rng(0)
+    n, start = 3 * len(model.points), model.dof_map.start_of_rates
+    u = rng.normal(size=model.ndof)
+    u[:n] *= length
+    u[start:] /= length
+    f, K = model.K @ u, model.geometric_stiffness(u)
+    size = np.repeat(
+        [np.abs(f[:n]).max(), np.abs(f[n:start]).max(), np.abs(f[n:start]).max() * length], [n, n, len(f) - start]
+    )
+    for a, turn in zip(np.eye(3), model.rigid_body_modes()[:, 3:].T, strict=True):
+        turned = np.zeros_like(f)
+        turned[:n] = np.cross(a, f[:n].reshape(-1, 3)).ravel()
+        turned[n:start] = np.cross(a, f[n:start].reshape(-1, 3)).ravel() / 2
+        np.testing.assert_allclose((K @ turn - turned) / size, 0, atol=1e-9)
+
+
 @pytest.mark.parametrize("along", [1e-6, 0.3, 4.99, 5.01, 30.0, 1e3])
 def test_the_interpolation_is_sound_for_any_length(along):
     """The stiffness, formed from the forces at the ends, is the integral of the energy."""

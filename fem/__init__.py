@@ -4,7 +4,7 @@ from fem.analysis.steps import StepResult, solve_step
 from fem.axes.cylindrical import CylindricalAxes
 from fem.axes.sides import SideAxes
 from fem.beam import Beam, Section, Truss
-from fem.dof_map import DofMap
+from fem.dofs.dof_map import DofMap
 from fem.drawn_sections.draw import drawn_section
 from fem.errors import (
     ConvergenceError,

@@ -10,6 +10,7 @@ from fem.material import Material
 from fem.shown import shown
 
 THEORIES = ("timoshenko", "euler-bernoulli")
+TORSIONS = ("saint-venant", "vlasov")
 SIDES = 24
 """Number of sides by which circles are drawn."""
 
@@ -28,8 +29,10 @@ class Section:
     - `outline`: the polygon (y, z) around the section, from y towards z, which pictures show; default: the same
       rectangle.
     - `angle`: degrees, by the right-hand rule about x, from the axes of the beam to the principal axes y, z in which
-      all else is given; `shear_centre` (y, z), by default the centroid; `warping`: the constant of Vlasov's torsion
-      about it, which is known and not used: sections may warp freely.
+      all else is given; `shear_centre` (y, z), by default the centroid;
+    - `warping`: the constant of Vlasov's torsion about the shear centre, `int omega^2 dA`, with the displacement
+      `omega(y, z)` along the beam under a unit rate of twist; `fibre_warping`: omega at the `fibres`, for the stresses
+      of warping that is held (zero if it is not given). Beams use them with `torsion="vlasov"`.
     - `drawn_centroid` (y, z): place of the centroid in the drawing of `fem.drawn_section`, in the axes of the beam.
 
     Raises `MaterialError` when a number is not positive and finite.
@@ -47,6 +50,7 @@ class Section:
     shear_centre: tuple[float, float] = (0.0, 0.0)
     warping: float = 0.0
     drawn_centroid: tuple[float, float] = (0.0, 0.0)
+    fibre_warping: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("angle", "shear_centre", "warping", "drawn_centroid"):
@@ -57,10 +61,20 @@ class Section:
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
                 raise MaterialError(f"A section's {name} must be positive and finite; found {value}.")
+        if self.warping < 0 or not np.isfinite(self.fibre_warping).all():
+            raise MaterialError(
+                f"A section's warping must not be negative, and its fibre_warping finite; found {self.warping} and "
+                f"{self.fibre_warping}."
+            )
         y, z = (float(np.sqrt(3 * inertia / self.area)) for inertia in (self.Iz, self.Iy))
         for name in ("fibres", "outline"):
             if not getattr(self, name):
                 object.__setattr__(self, name, _corners(y, z))
+        if self.fibre_warping and len(self.fibre_warping) != len(self.fibres):
+            raise MaterialError(
+                f"A section's fibre_warping needs one number for each of its {len(self.fibres)} fibres; found "
+                f"{len(self.fibre_warping)}."
+            )
 
     def __str__(self) -> str:
         numbers = (f"{name} {getattr(self, name):.6g}" for name in ("area", "Iy", "Iz", "J"))
@@ -190,23 +204,35 @@ class Beam(_OfMaterial):
     - `y_axis` (3,): a vector in the plane of the beam's x and y axes; default: the mesh's y, or z for beams along y.
     - `offset` (2,): place (y, z) of the centroid line relative to the nodes, in the axes of the beam.
     - `theory`: "timoshenko" (shear deformation) or "euler-bernoulli"; rotary inertia in both.
+    - `torsion`: "saint-venant", where sections warp freely, or "vlasov" for open thin-walled sections, where beams that
+      continue each other resist each other's warping: their nodes have a seventh dof, the rate of twist. Ends warp
+      freely unless a rigid interface holds them (docs/choosing.md, "Beams of open sections").
 
     E and G are those of the material along its first axis. Nodes of beams have six dofs. A beam that ends at a node of
     solid cells is hinged there: connect it to several nodes by a rigid interface, or let it extend into the solid.
 
-    Raises `MaterialError` when theory, offset or y axis are not usable.
+    Raises `MaterialError` when theory, torsion, offset or y axis are not usable.
     """
 
     section: Section
     y_axis: tuple[float, float, float] | None = None
     offset: tuple[float, float] = (0.0, 0.0)
     theory: str = "timoshenko"
+    torsion: str = "saint-venant"
 
     def __post_init__(self) -> None:
         if self.material.axes is not None:
             raise MaterialError(f"Material {self.material.name!r} of a beam has axes of its own, which are for solids.")
         if self.theory not in THEORIES:
             raise MaterialError(unknown_name("beam theory", self.theory, THEORIES))
+        if self.torsion not in TORSIONS:
+            raise MaterialError(unknown_name("torsion of a beam", self.torsion, TORSIONS))
+        if self.torsion == "vlasov" and not self.section.warping > 0:
+            raise MaterialError(
+                'torsion="vlasov" needs a section with a positive warping constant; found '
+                f"{self.section.warping:g}. Give Section(..., warping=...), or take fem.drawn_section, which computes "
+                "it; sections that do not warp (circles, squares of thin walls) have Saint-Venant's torsion."
+            )
         if self.y_axis is not None:
             y = np.asarray(self.y_axis, dtype=float)
             if y.shape != (3,) or not np.isfinite(y).all() or not np.linalg.norm(y) > 0:

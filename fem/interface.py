@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from fem.dof_map import DofMap
+from fem.dofs.dof_map import DofMap
 from fem.errors import InterfaceError, MeshError, unknown_name
 from fem.mesh.face_area import lumped_area
 from fem.mesh.mesh import Mesh
@@ -47,14 +47,16 @@ class Interface:
 
     - `nodes`: name of a set of the mesh, a `Selection`, or node numbers (counted from 0).
     - `kind`: "rigid" (RBE2; stiffens the part there, as a bolted or welded fitting does) or "average" (RBE3; adds
-      no stiffness, as a soft or small contact does).
+      no stiffness, as a soft or small contact does). A rigid one holds the warping of beams with torsion by Vlasov at
+      its nodes, an average one leaves it free.
     - `point` (3,): where the joint is; default: the weighted centroid of the nodes.
     - `weights` (ns,), positive, in the order of `nodes`; default: the area that each node stands for when the nodes
       make up whole faces of the skin, otherwise all equal. They act on the default point and on the mean motion of
       an average interface; a rigid one moves as one whatever they are.
 
     `resolve` makes the resolved record: `name` set, `nodes` sorted, `point` and `weights` arrays, `rotation_dofs` those
-    of its nodes that have rotations, among the dofs of all nodes. Units: consistent.
+    of its nodes that have rotations, and `warping_dofs` the rates of twist that it holds, among the dofs of all nodes.
+    Units: consistent.
 
     Raises `InterfaceError` when kind, point or weights are not usable.
     """
@@ -65,6 +67,7 @@ class Interface:
     weights: Any = None
     name: str = ""
     rotation_dofs: Any = ()
+    warping_dofs: Any = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -92,8 +95,10 @@ class Interface:
 
     @property
     def dofs(self) -> Int[np.ndarray, " d"]:
-        """All dofs of the nodes, among the dofs of all nodes: displacements, then rotations where there are some."""
-        return np.concatenate([self.translation_dofs, np.asarray(self.rotation_dofs, dtype=np.int64)])
+        """All dofs of the nodes, among the dofs of all nodes: displacements, then rotations where there are some, then
+        the rates of twist that it holds."""
+        others = (np.asarray(dofs, dtype=np.int64) for dofs in (self.rotation_dofs, self.warping_dofs))
+        return np.concatenate([self.translation_dofs, *others])
 
     def free_dofs(self, model: HasPoints) -> Int[np.ndarray, " d"]:
         """Places of the `dofs` among the independent ones of the model. A rigid interface has only such dofs."""
@@ -102,7 +107,11 @@ class Interface:
     def rigid_body_modes(self, model: HasPoints) -> Float[np.ndarray, "d 6"]:
         """Motion of the `dofs` for unit translations x, y, z of the set and unit rotations about `point`."""
         turned = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.rotation_dofs) // 3, 1))
-        return np.vstack([rigid_motion(model.points[self.nodes], self.point), turned])
+        return np.vstack([rigid_motion(model.points[self.nodes], self.point), turned, self._unwarped])
+
+    @property
+    def _unwarped(self) -> np.ndarray:
+        return np.zeros((len(self.warping_dofs), 6))
 
     def interface_matrix(self, model: HasPoints) -> sp.csr_matrix:
         """B (ndof, 6), sparse: `B^T u = [t; theta]`, the motion of the interface for nodal displacements u.
@@ -136,7 +145,7 @@ class Interface:
         """B of a set with nodes of beams: their rotations count as those of an area of the extent of the set."""
         extent = np.ptp(model.points[self.nodes], axis=0).max()
         turning = np.full(len(self.rotation_dofs), (extent if extent > 0 else 1.0) ** 2 / len(w))
-        W = np.concatenate([np.repeat(w, 3), turning])
+        W = np.concatenate([np.repeat(w, 3), turning, np.zeros(len(self.warping_dofs))])
         L = self.rigid_body_modes(model)
         rows = W[:, None] * L @ np.linalg.inv(L.T @ (W[:, None] * L))
         dof, direction = np.repeat(self.dofs, 6), np.tile(np.arange(6), len(rows))
@@ -176,10 +185,12 @@ def resolve(model: HasPoints, name: str, spec: Any) -> Interface:
     if not len(turning):
         _require_six_motions(name, points - centre, float(np.ptp(model.points, axis=0).max()))
     nodes.setflags(write=False)
-    point = centre if spec.point is None else spec.point
+    point, members = centre if spec.point is None else spec.point, nodes
     if spec.kind == "rigid" and (reference := _rigid_already(model.dof_map, nodes)) is not None:
         nodes, turning, weights = np.array([reference]), np.array([reference]), np.ones(1)
-    found = Interface(nodes, spec.kind, point, weights, name, model.dof_map.rotations(turning).ravel())
+    warping = model.dof_map.warping(members) if spec.kind == "rigid" else np.zeros(0, dtype=np.int64)
+    warping = warping[model.dof_map.places(warping) >= 0]  # others follow by an equation
+    found = Interface(nodes, spec.kind, point, weights, name, model.dof_map.rotations(turning).ravel(), warping)
     if spec.kind == "rigid":
         _require_independent(model.dof_map, found)
     return found

@@ -74,11 +74,12 @@ def part_dofs(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
     """For each part, the numbers of its independent dofs among those of the assembly."""
     nodes = sum(len(m.points) for m in parts.values())
     found, translation, rotation = {}, 0, 3 * nodes
+    rate = rotation + 3 * sum(len(m.rotation_nodes) for m in parts.values())
     for part, model in parts.items():
-        n, r = 3 * len(model.points), 3 * len(model.rotation_nodes)
-        of_all = np.concatenate([translation + np.arange(n), rotation + np.arange(r)])
+        n, r, w = 3 * len(model.points), 3 * len(model.rotation_nodes), len(model.dof_map.rates.nodes)
+        of_all = np.concatenate([translation + np.arange(n), rotation + np.arange(r), rate + np.arange(w)])
         found[part] = of_all[model.dof_map.independent]
-        translation, rotation = translation + n, rotation + r
+        translation, rotation, rate = translation + n, rotation + r, rate + w
     if all(model.dof_map.T is None for model in parts.values()):
         return found
     independent = np.sort(np.concatenate(list(found.values())))

@@ -99,8 +99,8 @@ def point_force(model: Model, nodes: Any, force: Any) -> Force:
 
 def _padded(model: Model, nodal: np.ndarray) -> np.ndarray:
     """Nodal forces (n, 3) as forces on the independent dofs of the model: no moments on nodes with rotations."""
-    moments = np.zeros(3 * len(model.rotation_nodes))
-    return np.asarray(model.dof_map.gather(np.concatenate([nodal.ravel(), moments])))
+    others = np.zeros(model.dof_map.size_of_all - nodal.size)
+    return np.asarray(model.dof_map.gather(np.concatenate([nodal.ravel(), others])))
 
 
 def _mesh_of(model: Model, what: str) -> Mesh:

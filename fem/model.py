@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from fem.beam import Beam, Truss
-from fem.dof_map import DofMap
-from fem.errors import MaterialError, MatrixError, MeshError, UnitWarning
+from fem.dofs.dof_map import DofMap
+from fem.dofs.warping import Warping, freely_warping
+from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
 from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
@@ -133,10 +134,13 @@ class _Assembly(_Condensed):
         return sp.csr_matrix(C.T @ C)
 
 
-def _dofs_of(mesh: Mesh, bare: np.ndarray | None = None) -> DofMap:
+def _dofs_of(
+    mesh: Mesh, materials: assembly.Materials, material_of: np.ndarray, bare: np.ndarray | None = None
+) -> DofMap:
     if bare is None:
         bare = mesh.bare_nodes if mesh.constraints else None
-    return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare)
+    rates = Warping.of(mesh, materials, material_of)
+    return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare, rates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +173,8 @@ class Model:
     - `M` and `K` (sparse, symmetric, full storage) are assembled on first use and shared by copies with other
       interfaces.
     - Dofs of all nodes: displacements first, `3 * node + component`; then rotations of the nodes of beams,
-      `3 n + 3 k + component` for `rotation_nodes[k]`. The model's are those that constraints leave independent, in the
-      same order; `dof_map` holds both.
+      `3 n + 3 k + component` for `rotation_nodes[k]`; then rates of twist of beams with `torsion="vlasov"`. The model's
+      are those that constraints leave independent, in the same order; `dof_map` holds both.
     - `solver`: options of the factorisations.
     - For a model made from matrices `mesh` is None and `materials` is empty.
 
@@ -231,7 +235,7 @@ class Model:
             materials=materials,
             name=name or mesh.name,
             solver=SolverOptions(),
-            _matrices=_Assembly(mesh, materials, material_of, _dofs_of(mesh)),
+            _matrices=_Assembly(mesh, materials, material_of, _dofs_of(mesh, materials, material_of)),
         )
 
     def _set(self, **values: Any) -> None:
@@ -421,9 +425,14 @@ class Model:
             materials=self.materials,
             name=self.name,
             solver=self.solver,
-            _matrices=_Assembly(mesh, source.materials, source.material_of, _dofs_of(mesh, bare)),
+            _matrices=_Assembly(
+                mesh,
+                source.materials,
+                source.material_of,
+                _dofs_of(mesh, source.materials, source.material_of, bare),
+            ),
         )
-        kept = {key: replace(i, rotation_dofs=()) for key, i in self.interfaces.items()}
+        kept = {key: replace(i, rotation_dofs=(), warping_dofs=()) for key, i in self.interfaces.items()}
         return copy.with_interfaces(**kept) if kept else copy
 
     def require_free(self) -> None:
@@ -464,6 +473,28 @@ class Model:
         if self.mesh is not None:
             rigid = [i.nodes for i in self.interfaces.values() if i.kind == "rigid"]
             warn_of_hinges(self.mesh, np.concatenate([np.zeros(0, dtype=np.int64), *rigid]))
+
+    def warn_of_free_warping(self) -> None:
+        """Issue a `MeshWarning` where rigid interfaces clamp beams of open sections whose torsion is Saint-Venant's:
+        they warp freely there, and twist too far."""
+        source = self._matrices
+        rigid = [i.nodes for i in self.interfaces.values() if i.kind == "rigid"]
+        if not rigid or not isinstance(source, _Assembly):
+            return
+        clamped = np.unique(np.concatenate(rigid))
+        for run in freely_warping(source.mesh, self.materials, source.material_of, clamped)[:3]:
+            s, nodes = run.beam.section, ", ".join(map(source.mesh.node_label, run.clamped[:4]))
+            warnings.warn(
+                MeshWarning(
+                    f"Model {self.name!r}: rigid interfaces clamp beams of an open section (material "
+                    f"{run.beam.name!r}, warping constant {s.warping:.4g}, node {nodes}), whose torsion is "
+                    f"Saint-Venant's: the section warps freely there, and over its length of {run.length:.4g} "
+                    f"(k L = {run.decay:.3g}) it twists up to {run.ratio:.3g} times as far as with warping held. Take "
+                    'fem.Beam(..., torsion="vlasov") if the joints hold it; Interface(..., kind="average") says that '
+                    "they do not."
+                ),
+                stacklevel=3,
+            )
 
     def with_interfaces(self, **interfaces: Any) -> "Model":
         """The same part with named interfaces: set names, selections, node numbers or `fem.Interface` records."""
@@ -548,7 +579,7 @@ class Model:
         """`rigid_body_modes` over the dofs of all nodes."""
         moved = rigid_motion(self.points, np.asarray(about, dtype=float))
         turned = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.rotation_nodes), 1))
-        return np.vstack([moved, turned])
+        return np.vstack([moved, turned, np.zeros((len(self.dof_map.rates.nodes), 6))])
 
     def geometric_stiffness(self, u: Float[np.ndarray, " ndof"], initial_displacement: bool = False) -> sp.csr_matrix:
         """Change (ndof, ndof) of the tangent stiffness with the displacements `u`, to first order.

@@ -23,7 +23,8 @@ def split(model: Model, n_parts: int) -> list[Model]:
     materials and names of sets do not change.
 
     Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut crosses;
-    or a model with constraints, point masses, springs at nodes, or surfaces; MatrixError for a model made from
+    or a model with constraints, point masses, springs at nodes, or surfaces, and a cut through beams with
+    `torsion="vlasov"`, whose warping it would not transmit; MatrixError for a model made from
     matrices.
     """
     source = model.elements
@@ -60,6 +61,13 @@ def split(model: Model, n_parts: int) -> list[Model]:
         shared = np.intersect1d(nodes[k], nodes[k + 1])
         if not len(shared):
             raise MeshError(f"Model {model.name!r}: pieces {k + 1} and {k + 2} of {n_parts} share no node.")
+        warping = np.intersect1d(shared, model.dof_map.rates.nodes)
+        if len(warping):
+            raise MeshError(
+                f"Model {model.name!r}: the cut between pieces {k + 1} and {k + 2} goes through node {warping[0]} of "
+                'beams with torsion="vlasov", and the pieces would not resist each other\'s warping there. Take it as '
+                "one body, or cut it elsewhere."
+            )
         cuts[k] = Interface(shared, "average", mesh.points[shared].mean(axis=0))
     home = _homes(model, nodes)
     found = []

@@ -21,7 +21,7 @@ ROOMS = (
     "fem.mesh",
     "fem.meshing",
     "fem.drawn_sections",
-    "fem.dof_map",
+    "fem.dofs",
     "fem.linear_algebra.threads",
     "fem.linear_algebra.factorisations",
     "fem.linear_algebra",

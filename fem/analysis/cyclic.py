@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from fem.dof_map import DofMap
+from fem.dofs.dof_map import DofMap
 from fem.errors import MeshError
 from fem.mesh.constraints import Constraint, Equation, turning_nodes
 from fem.mesh.steps import CyclicSymmetry
@@ -26,11 +26,15 @@ def two_sectors(
 ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """Stiffness and mass matrix of the real and the imaginary sector under `held` and the constraints of the part.
 
-    Raises `MeshError` for rotations of nodes on the sides of the sector.
+    Raises `MeshError` for rotations of nodes on the sides of the sector, and for rates of twist.
     """
     mesh, n = model.elements.mesh, len(model.points)
     free = model.on_mesh(replace(mesh, constraints=()), np.zeros(0, dtype=np.int64))
     both = [*held, *mesh.constraints]
+    if len(free.dof_map.rates.nodes):
+        raise MeshError(
+            f'Model {model.name!r}: expected a sector without rates of twist; found beams with torsion="vlasov".'
+        )
     sides = np.concatenate([symmetry.slaves, *(nodes for nodes, _ in symmetry.masters)])
     if np.isin(sides, free.rotation_nodes).any():
         raise MeshError(f"Model {model.name!r}: nodes with rotations on the sides of a sector.")

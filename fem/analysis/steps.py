@@ -2,7 +2,7 @@
 the results of the solver that the deck is for."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.linalg as sl
@@ -38,13 +38,15 @@ _LIFT = 1e3
 
 @dataclass(frozen=True, eq=False)
 class StepResult:
-    """The result of a step: `displacements` (n, 3) and `rotations` (nr, 3) of `Model.rotation_nodes` of a static step,
+    """The result of a step: `displacements` (n, 3), `rotations` (nr, 3) of `Model.rotation_nodes` and `rates` of twist
+    (nw,) of beams with torsion by Vlasov of a static step,
     natural `frequencies` (modes,) in cycles per unit of time of a frequency step; the others are empty; the `step`."""
 
     displacements: Float[np.ndarray, "n 3"]
     rotations: Float[np.ndarray, "nr 3"]
     frequencies: Float[np.ndarray, " modes"]
     step: Step
+    rates: Float[np.ndarray, " nw"] = field(default_factory=lambda: np.zeros(0))
 
 
 def solve_step(model: Model, step: Step, before: StepResult | None = None) -> StepResult:
@@ -85,8 +87,8 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
     q[dropped[:1]] = lifted
     q[free] = _displacements(K[free][:, free], (f - K @ q)[free], f"Step {step.number} ({step.source.label})")
     u = held.dof_map.expand(q)
-    n = 3 * len(held.points)
-    return StepResult(u[:n].reshape(-1, 3)[: len(model.points)], u[n:].reshape(-1, 3), np.zeros(0), step)
+    moved, turned, rates = np.split(u, [3 * len(held.points), held.dof_map.start_of_rates])
+    return StepResult(moved.reshape(-1, 3)[: len(model.points)], turned.reshape(-1, 3), np.zeros(0), step, rates)
 
 
 def _cyclic(model: Model, step: Step, before: StepResult | None) -> StepResult:
@@ -117,7 +119,8 @@ def _fixed(model: Model, support: Support, before: StepResult | None) -> Support
         )
     u = np.zeros(model.dof_map.size_of_all)
     u[:n] = before.displacements.ravel()
-    u[n:] = before.rotations.ravel()
+    u[n : model.dof_map.start_of_rates] = before.rotations.ravel()
+    u[model.dof_map.start_of_rates :] = before.rates
     row = model.dof_map.row(e.nodes, e.components, e.coefficients, e.source)
     return replace(support, value=float((row @ u).item()))
 
@@ -277,6 +280,7 @@ def _stiffness_change(model: Model, step: Step, before: StepResult | None) -> sp
     if before is not None:
         u[: before.displacements.size] = before.displacements.ravel()
         u[n : n + before.rotations.size] = before.rotations.ravel()
+        u[dofs.start_of_rates :] = before.rates
     moved = u[:n].reshape(-1, 3)
     solid = state.stiffness_change(model, step, before.step if before is not None else None, moved)
     turning = [(b.geometric_stiffness(u[where]), where) for b, where in source.turning] if before is not None else []

@@ -33,7 +33,8 @@ class SectionConstants:
     - `area`; `centroid` (y, z) in the drawing; `angle`: degrees from the axes of the drawing to the principal ones, by
       the right-hand rule about x; `Iy`, `Iz`; `J`; `shear_centre` (y, z); `warping`: the constant about it;
     - `shear_y`, `shear_z`: shear factors;
-    - `outline` (p, 2): the outer boundary, from y towards z.
+    - `outline` (p, 2): the outer boundary, from y towards z; `outline_warping` (p,): the warping function there, zero
+      in the mean and about the shear centre.
     """
 
     area: float
@@ -47,6 +48,7 @@ class SectionConstants:
     shear_y: float
     shear_z: float
     outline: np.ndarray
+    outline_warping: np.ndarray
 
 
 def constants_of(mesh: Mesh) -> SectionConstants:
@@ -89,6 +91,7 @@ def constants_of(mesh: Mesh) -> SectionConstants:
     found = _Fields.of(len(points), cells, Iy, Iz)
     y, z = found.shear_centre
     boundary = _outline(mesh)
+    at = (mesh.points[boundary, :2] - centroid) @ R.T
     return SectionConstants(
         area=float(area),
         centroid=(float(centroid[0]), float(centroid[1])),
@@ -100,7 +103,8 @@ def constants_of(mesh: Mesh) -> SectionConstants:
         warping=found.warping,
         shear_y=1 / (area * found.flexible[0]),
         shear_z=1 / (area * found.flexible[1]),
-        outline=(boundary - centroid) @ R.T,
+        outline=at,
+        outline_warping=found.potential[boundary] - z * at[:, 0] + y * at[:, 1],
     )
 
 
@@ -167,6 +171,8 @@ class _Fields:
     shear_centre: tuple[float, float]
     warping: float
     flexible: tuple[float, float]
+    potential: np.ndarray
+    """The warping function about the centroid at the points."""
 
     @staticmethod
     def of(n: int, cells: list[_Cells], Iy: float, Iz: float) -> "_Fields":
@@ -194,11 +200,11 @@ class _Fields:
         at = -float(moments[1]) / Iy, float(moments[0]) / Iz
         about_centroid = float(w @ (M @ w))
         warping = about_centroid - Iz * at[1] ** 2 - Iy * at[0] ** 2
-        return _Fields(J, at, warping, (float(psi_y @ loads[:, 1]), float(psi_z @ loads[:, 2])))
+        return _Fields(J, at, warping, (float(psi_y @ loads[:, 1]), float(psi_z @ loads[:, 2])), w)
 
 
 def _outline(mesh: Mesh) -> np.ndarray:
-    """The longest loop of sides that belong to one cell only, counter-clockwise."""
+    """The points at the corners of the longest loop of sides that belong to one cell only, counter-clockwise."""
     sides: dict[tuple[int, int], tuple[int, int]] = {}
     for block in mesh.cells:
         corners = SHELLS[block.kind].corners
@@ -215,10 +221,11 @@ def _outline(mesh: Mesh) -> np.ndarray:
         while node != first and node in after:
             loop.append(node)
             node = after.pop(node)
-        loops.append(mesh.points[loop, :2])
-    areas = [_area(loop) for loop in loops]
+        loops.append(np.array(loop))
+    areas = [_area(mesh.points[loop, :2]) for loop in loops]
     outer = loops[int(np.argmax(np.abs(areas)))]
-    return _without_straight(outer if max(areas, key=abs) > 0 else outer[::-1])
+    outer = outer if max(areas, key=abs) > 0 else outer[::-1]
+    return outer[_corners(mesh.points[outer, :2])]
 
 
 def _area(loop: np.ndarray) -> float:
@@ -226,9 +233,8 @@ def _area(loop: np.ndarray) -> float:
     return float((loop[:, 0] * after[:, 1] - loop[:, 1] * after[:, 0]).sum() / 2)
 
 
-def _without_straight(loop: np.ndarray) -> np.ndarray:
-    """The corners of a loop."""
+def _corners(loop: np.ndarray) -> np.ndarray:
+    """Which points of a loop are corners."""
     before, after = loop - np.roll(loop, 1, axis=0), np.roll(loop, -1, axis=0) - loop
     turn = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
-    keep = np.abs(turn) > 1e-6 * np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
-    return loop[keep]
+    return np.asarray(np.abs(turn) > 1e-6 * np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1))

@@ -19,9 +19,15 @@ def matrices_of(model: Model) -> ImportedMatrices:
     `B` (ndof, 6 k): loads of unit wrenches on the k interfaces, in their order; `C = B^T`: the motion of the
     interfaces.
 
-    Raises `MatrixError` for a part with constraints between nodes, which files of matrices cannot hold.
+    Raises `MatrixError` for a part with constraints between nodes or with rates of twist, which files of matrices
+    cannot hold.
     """
     dofs = model.dof_map
+    if len(dofs.rates.nodes):
+        raise MatrixError(
+            f"Model {model.name!r}: files of matrices hold translations and rotations of nodes; found the rates of "
+            'twist of beams with torsion="vlasov". Write the reduced matrices (reduction.write_reduced).'
+        )
     if len(dofs.link_nodes) or dofs.holding or (dofs.T is not None and dofs.T.nnz != dofs.size):
         raise MatrixError(
             f"Model {model.name!r}: expected a part without constraints between its nodes, since files of matrices "
@@ -62,7 +68,8 @@ def write_matrices(model: Model, path: str | Path, format: str | None = None) ->
     Rows are sorted by node and component; `B` has the loads of unit wrenches on the interfaces, six a column block in
     their order, `C` their motions. Formats of other programs hold M, K and D only.
 
-    Raises `MatrixError` for an unknown format, a part with constraints between nodes, and damping in a format without.
+    Raises `MatrixError` for an unknown format, a part with constraints between nodes or with rates of twist
+    (`torsion="vlasov"`), and damping in a format without.
     """
     return write_matrix_files(path, matrices_of(model), format)
 

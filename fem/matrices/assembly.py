@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.beam import Beam, Truss
-from fem.dof_map import DofMap
+from fem.dofs.dof_map import DofMap
 from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, Element, element
 from fem.errors import MaterialError, MeshError, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
-from fem.material import Material
+from fem.material import Material, required_density
 from fem.matrices.beam_matrices import Beams, Trusses
 from fem.matrices.cell_matrices import VOIGT, Cells, elasticity_tensor, jacobian, turned_elasticity
 from fem.matrices.geometric_stiffness import (
@@ -75,11 +75,11 @@ def mass(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.nda
             xi, weights = batch.shape.mass_rule
             _, determinant = jacobian(batch.shape, batch.x, xi)
             _insist_on_positive(mesh, batch, determinant)
-            N = batch.shape.shape(xi)
+            N, material = batch.shape.shape(xi), materials[batch.material]
             if batch.shape.hourglass:
                 N = np.full_like(N, 1 / N.shape[1])
             products = (N[:, :, None] * N[:, None, :]).reshape(len(xi), -1)
-            matrices = (determinant * weights * _density(materials[batch.material])) @ products
+            matrices = (determinant * weights * required_density(material.name, material.density)) @ products
             np.add.at(total, pattern.places[batch.number][batch.rows].ravel(), matrices.ravel())
     return pattern.scalar_matrix(total)
 
@@ -194,17 +194,19 @@ def stress_batches(
 def beam_groups(
     mesh: Mesh, materials: Materials, material_of: np.ndarray, dofs: DofMap
 ) -> list[tuple[Beams, np.ndarray]]:
-    """The line cells, a group for each beam: their fields and dofs (e, 12).
+    """The line cells, a group for each beam: their fields and dofs (e, 12), or (e, 14) with torsion by Vlasov.
 
     Refuses lines that were given no `fem.Beam` and no `fem.BeamTable`.
     """
     groups = []
     needed = "a fem.Beam (a material and a section) or a fem.BeamTable"
-    for _, block, beam, rows in _sectioned(mesh, materials, material_of, (LINE,), (Beam, BeamTable), needed):
+    for _, first, block, beam, rows in _sectioned(mesh, materials, material_of, (LINE,), (Beam, BeamTable), needed):
         cells = block.connectivity[rows]
-        x = mesh.points[cells]
+        x, places = mesh.points[cells], dofs.of_cells(cells)
         made = Beams.of(beam, x) if isinstance(beam, Beam) else TableBeams.of(beam, x)
-        groups.append((made, dofs.of_cells(cells)))
+        if isinstance(beam, Beam) and beam.torsion == "vlasov":
+            places = dofs.with_warping(places, first + rows)
+        groups.append((made, places))
     return groups
 
 
@@ -217,7 +219,7 @@ def truss_groups(
     """
     groups = []
     needed = "a fem.Truss (a material and an area)"
-    for _, block, truss, rows in _sectioned(mesh, materials, material_of, (TRUSS,), (Truss,), needed):
+    for _, _, block, truss, rows in _sectioned(mesh, materials, material_of, (TRUSS,), (Truss,), needed):
         cells = block.connectivity[rows]
         groups.append((Trusses(truss, mesh.points[cells]), dofs.translations(cells).reshape(len(cells), 6)))
     return groups
@@ -232,7 +234,7 @@ def shell_groups(
     """
     groups = []
     needed = "a fem.Shell (a material and a thickness)"
-    for number, block, shell, rows in _sectioned(mesh, materials, material_of, SHELLS, (Shell,), needed):
+    for number, _, block, shell, rows in _sectioned(mesh, materials, material_of, SHELLS, (Shell,), needed):
         cells, vertex = block.connectivity[rows], mesh.directors.of_cells[number][rows]
         x, V = mesh.points[cells], mesh.directors.vectors[vertex]
         if block.kind == "quad8":
@@ -248,19 +250,20 @@ def _sectioned(
     kinds: Collection[str],
     sections: tuple[type, ...],
     needed: str,
-) -> Iterator[tuple[int, CellBlock, Any, np.ndarray]]:
-    """The cells of `kinds` that have one section: number of the block among those of `kinds`, block, section, rows.
+) -> Iterator[tuple[int, int, CellBlock, Any, np.ndarray]]:
+    """The cells of `kinds` that have one section: number of the block among those of `kinds`, number of its first cell
+    in the mesh, block, section, rows.
 
     Refuses cells whose section is none of `sections`, with what is `needed`.
     """
-    for number, _, block, index, rows in _alike(mesh, material_of, kinds):
+    for number, first, block, index, rows in _alike(mesh, material_of, kinds):
         section = materials[index]
         if not isinstance(section, sections):
             raise MaterialError(
                 f"Mesh {mesh.name!r}: {block.kind} cells need {needed}; found {type(section).__name__} "
                 f"{section.name!r}."
             )
-        yield number, block, section, rows
+        yield number, first, block, section, rows
 
 
 def with_turning_cells(solid: sp.csr_matrix, matrices: list[tuple[np.ndarray, np.ndarray]], size: int) -> sp.csr_matrix:
@@ -352,14 +355,6 @@ def _add(total: np.ndarray, pattern: Pattern, batch: _Batch, K: np.ndarray) -> N
     places = pattern.places[batch.number][batch.rows].ravel()
     for row, (i, k) in zip(total, COMPONENTS, strict=True):
         np.add.at(row, places, K[:, i, :, k].ravel())
-
-
-def _density(material: Material | Beam | BeamTable | Shell | Truss) -> float:
-    if material.density is None:
-        raise MaterialError(
-            f"Material {material.name!r} has no density, and a mass matrix needs one. Give density=... when making it."
-        )
-    return material.density
 
 
 def _insist_on_positive(mesh: Mesh, batch: _Batch, determinant: np.ndarray) -> None:

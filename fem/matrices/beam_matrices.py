@@ -23,10 +23,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fem.beam import Beam, Truss
-from fem.errors import MaterialError, MeshError
+from fem.errors import MeshError
+from fem.material import required_density
+from fem.sections.twist import Twist, decay
 
 _XI, _W = np.polynomial.legendre.leggauss(4)
 _XI, _W = (_XI + 1) / 2, _W / 2
+MOST = 60
+"""Largest number of Gauss points of a beam."""
 SPIN = np.array(
     [
         [[0, 0, 0], [0, 0, -1], [0, 1, 0]],
@@ -44,7 +48,9 @@ class LineMass:
 
     - `mass` (p,), positions `x` (p, 3);
     - displacements `u` and rotations `theta` (p, 3, k) of k fields;
-    - `rotary` (p, 3, 3): moments of inertia of the sections.
+    - `rotary` (p, 3, 3): moments of inertia of the sections;
+    - `warping` (p, 3, k): motion of sections that warp, as that of a unit mass with the same kinetic energy, whose
+      first moments vanish; None where none does.
     """
 
     mass: np.ndarray
@@ -52,15 +58,18 @@ class LineMass:
     u: np.ndarray
     theta: np.ndarray
     rotary: np.ndarray
+    warping: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Beams:
-    """Beams of one kind at their Gauss points, in local axes, over the 12 dofs [u1, theta1, u2, theta2] in mesh axes.
+    """Beams of one kind at their Gauss points, in local axes, over the d = 12 dofs [u1, theta1, u2, theta2] in mesh
+    axes, or 14 with the rates of twist [phi1, phi2] of torsion by Vlasov.
 
-    - `u`, `theta` (e, q, 3, 12) and their derivatives `du`, `dtheta` along the beam;
-    - `shear` (e, 2, 12): shear strains, constant; `dV` (e, q): weights times length;
-    - `axes` (e, 3, 3): local axes in rows; `x` (e, q, 3): Gauss points.
+    - `u`, `theta` (e, q, 3, d) and their derivatives `du`, `dtheta` along the beam, `ddtheta` the second;
+    - `shear` (e, 2, d): shear strains, constant; `dV` (e, q): weights times length;
+    - `axes` (e, 3, 3): local axes in rows; `x` (e, q, 3): Gauss points;
+    - `torque` (e, d): about the shear centre, constant; `torsion` (e, d, d): stiffness of the twist.
     """
 
     beam: Any
@@ -73,6 +82,8 @@ class Beams:
     dV: np.ndarray
     axes: np.ndarray
     x: np.ndarray
+    torque: np.ndarray
+    torsion: np.ndarray
 
     @staticmethod
     def of(
@@ -82,8 +93,8 @@ class Beams:
 
         Raises `MeshError` for a beam without length.
         """
-        xi, weights = rule or (_XI, _W)
         x, length = directions(points)
+        xi, weights = rule or gauss_rule(beam, length)
         E, G = beam.moduli
         s = beam.section
         given, axes = beam.axes(x), beam.principal_axes(x)
@@ -92,13 +103,15 @@ class Beams:
             12 * E * inertia / (k * G * s.area * length**2) if flexible else np.zeros(len(length))
             for inertia, k in ((s.Iz, s.shear_y), (s.Iy, s.shear_z))
         )
-        e, q = len(length), len(xi)
-        u, theta, du, dtheta, ddtheta = (np.zeros((e, q, 3, 12)) for _ in range(5))
-        shear = np.zeros((e, 2, 12))
-        for first, motion, derivative in ((0, u, du), (3, theta, dtheta)):
-            motion[:, :, 0, first], motion[:, :, 0, first + 6] = 1 - xi, xi
-            derivative[:, :, 0, first] = -1 / length[:, None]
-            derivative[:, :, 0, first + 6] = 1 / length[:, None]
+        twist = Twist.of(beam, length, xi)
+        turns = [3, 9, 12, 13][: twist.value.shape[2]]
+        e, q, d = len(length), len(xi), 10 + len(turns)
+        u, theta, du, dtheta, ddtheta = (np.zeros((e, q, 3, d)) for _ in range(5))
+        shear, torque, bimoments = np.zeros((e, 2, d)), np.zeros((e, d)), np.zeros((e, 2, d))
+        u[:, :, 0, 0], u[:, :, 0, 6] = 1 - xi, xi
+        du[:, :, 0, 0], du[:, :, 0, 6] = -1 / length[:, None], 1 / length[:, None]
+        theta[:, :, 0, turns], dtheta[:, :, 0, turns], ddtheta[:, :, 0, turns] = twist.value, twist.rate, twist.change
+        torque[:, turns], bimoments[:, :, turns] = twist.torque, twist.bimoments
         for phi, shift, turn, sign, k in ((phi_y, 1, 2, 1.0, 0), (phi_z, 2, 1, -1.0, 1)):
             N, dN, T, dT, ddT, gamma = _bending(length, phi, xi)
             dofs = np.array([shift, 3 + turn, 6 + shift, 9 + turn])
@@ -112,7 +125,7 @@ class Beams:
         for motion, turned in ((u, theta), (du, dtheta)):
             motion[:, :, 1] += zs * turned[:, :, 0]
             motion[:, :, 2] -= ys * turned[:, :, 0]
-        to_local = np.zeros((e, 12, 12))
+        to_local = np.zeros((e, d, d))
         oy, oz = beam.offset
         arm = oy * given[:, 1] + oz * given[:, 2]  # from node to centroid
         places = points[:, None, 0] + xi[:, None] * (points[:, 1] - points[:, 0])[:, None] + arm[:, None]
@@ -124,53 +137,74 @@ class Beams:
             to_local[:, b, b + 3 : b + 6] = -(axes @ lever)[:, 0]  # theta x arm
             to_local[:, b + 1 : b + 3, b + 3 : b + 6] = -(axes @ of_shear)[:, 1:]
             to_local[:, b + 3 : b + 6, b + 3 : b + 6] = axes
+        to_local[:, range(12, d), range(12, d)] = 1.0
         u, theta, du, dtheta, ddtheta = (A @ to_local[:, None] for A in (u, theta, du, dtheta, ddtheta))
-        return Beams(beam, u, theta, du, dtheta, ddtheta, shear @ to_local, weights * length[:, None], axes, places)
+        torque, bimoments = (torque[:, None] @ to_local)[:, 0], bimoments @ to_local
+        torsion = (to_local[:, 9] - to_local[:, 3])[:, :, None] * torque[:, None]  # work of the forces at the ends
+        if d > 12:
+            torsion[:, 12] -= bimoments[:, 0]
+            torsion[:, 13] += bimoments[:, 1]
+        dV = weights * length[:, None]
+        return Beams(beam, u, theta, du, dtheta, ddtheta, shear @ to_local, dV, axes, places, torque, torsion)
 
-    def stiffness(self) -> Float[np.ndarray, "e 12 12"]:
+    def stiffness(self) -> Float[np.ndarray, "e d d"]:
         """Stiffness matrices."""
         E, G = self.beam.moduli
         s = self.beam.section
-        K = _weighted(self.du[:, :, :1], np.array([E * s.area]), self.dV)
-        K += _weighted(self.dtheta, np.array([G * s.J, E * s.Iy, E * s.Iz]), self.dV)
+        K = _weighted(self.du[:, :, :1], np.array([E * s.area]), self.dV) + self.torsion
+        K += _weighted(self.dtheta[:, :, 1:], np.array([E * s.Iy, E * s.Iz]), self.dV)
         if self.beam.theory == "timoshenko":
             stiff = G * s.area * np.array([s.shear_y, s.shear_z])
             K += np.einsum("eka,k,ekb,e->eab", self.shear, stiff, self.shear, self.dV.sum(axis=1))
         return (K + K.transpose(0, 2, 1)) / 2
 
-    def mass(self) -> Float[np.ndarray, "e 12 12"]:
-        """Consistent mass matrices with rotary inertia."""
+    def mass(self) -> Float[np.ndarray, "e d d"]:
+        """Consistent mass matrices with rotary inertia, and that of warping where torsion is Vlasov's."""
         density, s = self._density, self.beam.section
         M = _weighted(self.u, density * s.area * np.ones(3), self.dV)
         M += _weighted(self.theta, density * np.array([s.Iy + s.Iz, s.Iy, s.Iz]), self.dV)
+        if self._warps:
+            M += _weighted(self.dtheta[:, :, :1], np.array([density * s.warping]), self.dV)
         return (M + M.transpose(0, 2, 1)) / 2
 
     @property
-    def _density(self) -> float:
-        if self.beam.density is None:
-            raise MaterialError(f"Beam material {self.beam.name!r} has no density, and a mass matrix needs one.")
-        return self.beam.density
+    def _warps(self) -> bool:
+        """Whether the nodes have rates of twist."""
+        return self.u.shape[3] > 12
 
-    def line_mass(self, fields: Float[np.ndarray, "e 12 k"]) -> LineMass:
+    @property
+    def _density(self) -> float:
+        return required_density(self.beam.name, self.beam.density, "Beam material")
+
+    def line_mass(self, fields: Float[np.ndarray, "e d k"]) -> LineMass:
         """The mass at the Gauss points, with `fields` there."""
         density, s = self._density, self.beam.section
         u, theta = (np.einsum("eji,eqja,eak->eqik", self.axes, A, fields, optimize=True) for A in (self.u, self.theta))
         rotary = np.einsum("eki,k,ekj->eij", self.axes, density * np.array([s.Iy + s.Iz, s.Iy, s.Iz]), self.axes)
-        k = fields.shape[2]
+        k, warping = fields.shape[2], None
+        if self._warps:
+            rate = np.einsum("eqa,eak->eqk", self.dtheta[:, :, 0], fields) * self.dV[..., None] ** 0.5
+            warping = (density * s.warping) ** 0.5 * self.axes[:, None, 0, :, None] * rate[:, :, None]
+            warping = warping.reshape(-1, 3, k)
         return LineMass(
             (density * s.area * self.dV).ravel(),
             self.x.reshape(-1, 3),
             u.reshape(-1, 3, k),
             theta.reshape(-1, 3, k),
             (rotary[:, None] * self.dV[..., None, None]).reshape(-1, 3, 3),
+            warping,
         )
 
-    def gradients(self, fields: Float[np.ndarray, "e 12 k"]) -> tuple[np.ndarray, np.ndarray]:
+    def gradients(self, fields: Float[np.ndarray, "e d k"]) -> tuple[np.ndarray, np.ndarray]:
         """Places (p, 3) of the section's fibres at each Gauss point, and `du_i / dx_j` (p, 3, 3, k) there, in the axes
         of the mesh."""
-        du, theta, dtheta = (np.einsum("eqia,eak->eqik", A, fields) for A in (self.du, self.theta, self.dtheta))
+        du, theta, dtheta, ddtheta = (
+            np.einsum("eqia,eak->eqik", A, fields) for A in (self.du, self.theta, self.dtheta, self.ddtheta)
+        )
         places, found = [], []
-        for y, z in self.beam.section.fibres:
+        section = self.beam.section
+        warping = section.fibre_warping if self._warps and section.fibre_warping else (0.0,) * len(section.fibres)
+        for (y, z), omega in zip(section.fibres, warping, strict=True):
             arm = np.array([0.0, y, z])
             lever = np.einsum("kab,b->ak", SPIN, arm)  # theta x arm = lever theta
             H = np.stack(
@@ -178,26 +212,27 @@ class Beams:
                 + [np.einsum("kab,b->ak", SPIN, axis) @ theta for axis in np.eye(3)[1:]],
                 axis=3,
             )  # e, q, i, j, k
+            H[:, :, 0, 0] += omega * ddtheta[:, :, 0]
             H = np.einsum("eai,eqabk,ebj->eqijk", self.axes, H, self.axes, optimize=True)
             places.append((self.x + np.einsum("eai,a->ei", self.axes, arm)[:, None]).reshape(-1, 3))
             found.append(H.reshape(-1, 3, 3, fields.shape[2]))
         return np.concatenate(places), np.concatenate(found)
 
-    def moment_loads(self) -> Float[np.ndarray, "e 12 9"]:
+    def moment_loads(self) -> Float[np.ndarray, "e d 9"]:
         """Forces `int N^T X_a e_b` over the mass, column 3 a + b."""
         density = self._density * self.beam.section.area
         N = np.einsum("eji,eqja->eqia", self.axes, self.u)
         loads = np.einsum("eq,eqx,eqba->eaxb", density * self.dV, self.x, N, optimize=True)
-        return np.asarray(loads.reshape(len(loads), 12, 9))
+        return np.asarray(loads.reshape(len(loads), -1, 9))
 
     def second_moments(
-        self, fields: Float[np.ndarray, "e 12 m"]
+        self, fields: Float[np.ndarray, "e d m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
         """Zero for all `fields`: the rotary inertia of the sections in `line_mass` accounts for their motion."""
         return no_second_moments(fields.shape[2])
 
     def projected_geometric_stiffness(
-        self, U: Float[np.ndarray, "e 12 p"], V: Float[np.ndarray, "e 12 m"]
+        self, U: Float[np.ndarray, "e d p"], V: Float[np.ndarray, "e d m"]
     ) -> Float[np.ndarray, "p m m"]:
         """`V^T K_G(u) V` for each field u of U."""
         found = [
@@ -207,23 +242,24 @@ class Beams:
         return np.array(found).reshape(U.shape[2], V.shape[2], V.shape[2])
 
     def quadratic_strain_loads(
-        self, V: Float[np.ndarray, "e 12 m"], pairs: Int[np.ndarray, "p 2"]
-    ) -> Float[np.ndarray, "e 12 p"]:
+        self, V: Float[np.ndarray, "e d m"], pairs: Int[np.ndarray, "p 2"]
+    ) -> Float[np.ndarray, "e d p"]:
         """Loads whose work on u is `v_i^T K_G(u) v_j` for each of `pairs` (i, j) of fields V."""
-        loads = np.zeros((len(V), 12, len(pairs)))
-        for a, unit in enumerate(np.eye(12)):
+        loads = np.zeros((*V.shape[:2], len(pairs)))
+        for a, unit in enumerate(np.eye(V.shape[1])):
             K = self.geometric_stiffness(np.broadcast_to(unit, V.shape[:2]))
             KV = np.einsum("eab,ebp->eap", K, V[..., pairs[:, 1]])
             loads[:, a] = np.einsum("eap,eap->ep", V[..., pairs[:, 0]], KV)
         return loads
 
-    def geometric_stiffness(self, v: Float[np.ndarray, "e 12"]) -> Float[np.ndarray, "e 12 12"]:
+    def geometric_stiffness(self, v: Float[np.ndarray, "e d"]) -> Float[np.ndarray, "e d d"]:
         """Stress part of the geometric stiffness for nodal displacements `v`."""
-        E, G = self.beam.moduli
+        E, _ = self.beam.moduli
         s = self.beam.section
         along, curve, change = (np.einsum("eqkd,ed->eqk", A, v) for A in (self.du, self.dtheta, self.ddtheta))
-        N, T = E * s.area * along[..., 0], G * s.J * curve[..., 0]
+        N = E * s.area * along[..., 0]
         zero = np.zeros_like(N)
+        T = zero + np.einsum("ed,ed->e", self.torque, v)[:, None]
         m = np.stack([zero, -E * s.Iz * curve[..., 2], E * s.Iy * curve[..., 1]], axis=-1)  # int sigma_xx y dA
         V = np.stack([zero, -E * s.Iz * change[..., 2], E * s.Iy * change[..., 1]], axis=-1)
         ys, zs = s.shear_centre
@@ -272,9 +308,7 @@ class Trusses:
 
     @property
     def _mass(self) -> np.ndarray:
-        if self.truss.density is None:
-            raise MaterialError(f"Truss material {self.truss.name!r} has no density, and a mass matrix needs one.")
-        return self.truss.density * self.truss.area * self.length
+        return required_density(self.truss.name, self.truss.density, "Truss material") * self.truss.area * self.length
 
     def stiffness(self) -> Float[np.ndarray, "e 6 6"]:
         """Stiffness matrices."""
@@ -346,6 +380,16 @@ class Trusses:
         return np.asarray((stiff[:, None] * self._strain)[..., None] * strain[:, None])
 
 
+def gauss_rule(beam: Beam, length: Float[np.ndarray, " e"]) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss points from 0 to 1 along beams and their weights: four, which integrate the work of polynomials; and more
+    for the exponentials of warping that decays within a beam, without which a stressed beam would resist a rigid
+    rotation."""
+    if beam.torsion != "vlasov":
+        return _XI, _W
+    xi, weights = np.polynomial.legendre.leggauss(min(6 + int(np.ceil(decay(beam) * length.max(initial=0.0))), MOST))
+    return (xi + 1) / 2, weights / 2
+
+
 def directions(
     points: Float[np.ndarray, "e 2 3"], what: str = "Line cell {} of a beam set"
 ) -> tuple[Float[np.ndarray, "e 3"], Float[np.ndarray, " e"]]:
@@ -365,7 +409,7 @@ def no_second_moments(m: int) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndar
 
 def stress_work(
     beams: Beams, N: np.ndarray, T: np.ndarray, m: np.ndarray, V: np.ndarray, Q: np.ndarray
-) -> Float[np.ndarray, "e 12 12"]:
+) -> Float[np.ndarray, "e d d"]:
     """Geometric stiffness of normal forces and torques (e, q), first moments of the normal stress `int sigma y dA` and
     shear forces (e, q, 3), and second moments `int sigma y y^T dA` (e, q, 3, 3), in local axes."""
     spread = np.trace(Q, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - Q

@@ -42,7 +42,7 @@ class BeamSurface:
 
 
 def beam_surface(
-    beams: Beams, ends: Float[np.ndarray, "e 2 3"], nodes: Int[np.ndarray, "e 2"], fields: Float[np.ndarray, "e 12 k"]
+    beams: Beams, ends: Float[np.ndarray, "e 2 3"], nodes: Int[np.ndarray, "e 2"], fields: Float[np.ndarray, "e d k"]
 ) -> BeamSurface:
     """The surface of `beams` between the points `ends` of their `nodes`, for the values of `fields` at their dofs."""
     outline, cap = _refined(beams.beam.section), _cap(np.array(beams.beam.section.outline))
@@ -67,7 +67,13 @@ def _group(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points (e, q, p, 3), displacements (e, q, p, 3, k) and stresses (e, q, p, 6, k) around the sections at `places`
     (q,); the last of the p points is the centroid."""
-    section = replace(beams.beam.section, fibres=(*map(tuple, outline.tolist()), (0.0, 0.0)))
+    section = beams.beam.section
+    warping = _between(np.array(section.fibre_warping)) if section.fibres == section.outline else np.zeros(0)
+    section = replace(
+        section,
+        fibres=(*map(tuple, outline.tolist()), (0.0, 0.0)),
+        fibre_warping=(*warping.tolist(), 0.0) if len(warping) else (),
+    )
     here = type(beams).of(replace(beams.beam, section=section), ends, (places, np.ones(len(places))))
     x, stress = fibre_stresses(here, fields)
     arms = np.column_stack([np.zeros(len(section.fibres)), section.fibres])
@@ -81,11 +87,15 @@ def _group(
 
 def _refined(section: Section) -> np.ndarray:
     """The outline (p, 2) of a section with at least `POINTS` points, evenly on its sides."""
-    corners = np.array(section.outline)
+    return _between(np.array(section.outline))
+
+
+def _between(corners: Float[np.ndarray, "c *k"]) -> Float[np.ndarray, "p *k"]:
+    """Values at the corners of a section and at points evenly between them."""
+    pieces = -(-POINTS // max(len(corners), 1))
+    steps = (np.arange(pieces) / pieces).reshape(-1, *(1,) * (corners.ndim - 1))
     sides = np.roll(corners, -1, axis=0) - corners
-    pieces = -(-POINTS // len(corners))
-    steps = np.arange(pieces) / pieces
-    return np.asarray((corners[:, None] + steps[:, None] * sides[:, None]).reshape(-1, 2))
+    return np.asarray((corners[:, None] + steps * sides[:, None]).reshape(-1, *corners.shape[1:]))
 
 
 def _ends_seen(ends: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from fem.dof_map import DofMap
+from fem.dofs.dof_map import DofMap
 from fem.errors import MatrixError
 from fem.interface import rigid_motion
 

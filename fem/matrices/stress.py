@@ -42,7 +42,7 @@ def nodal_stresses(
     return total / np.where(weights > 0, weights, 1.0)[:, None, None]
 
 
-def fibre_stresses(beams: Beams, fields: Float[np.ndarray, "e 12 k"]) -> tuple[np.ndarray, np.ndarray]:
+def fibre_stresses(beams: Beams, fields: Float[np.ndarray, "e d k"]) -> tuple[np.ndarray, np.ndarray]:
     """Places (p, 3) of beam fibres and their stresses (p, 6, k) in the axes of the mesh: axial stress of bending and
     extension, mean shear of the section."""
     x, H = beams.gradients(fields)

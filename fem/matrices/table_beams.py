@@ -80,7 +80,8 @@ class TableBeams(Beams):
         dV = weights * length[:, None]
         K = (K + K.swapaxes(1, 2)) / 2
         zero = np.zeros_like(theta)
-        return TableBeams(beam, u, theta, du, here[:, :, 3:], zero, none, dV, axes, x, K, forces, S, M)
+        no_twist = np.zeros((len(length), 12)), np.zeros((len(length), 12, 12))  # all is in K
+        return TableBeams(beam, u, theta, du, here[:, :, 3:], zero, none, dV, axes, x, *no_twist, K, forces, S, M)
 
     def stiffness(self) -> Float[np.ndarray, "e 12 12"]:
         """Stiffness matrices."""

@@ -1,4 +1,4 @@
-"""Linear constraints between nodes: equations, rigid links, mean motions, ties. `fem.dof_map` eliminates them.
+"""Linear constraints between nodes: equations, rigid links, mean motions, ties. `fem.dofs` eliminates them.
 
 Components of a node: 0 to 2 the translations x, y, z; 3 to 5 the rotations about x, y, z, in the axes of the mesh.
 """
@@ -33,9 +33,10 @@ class _Terms:
                 f"{source}: needs a node, a component and a coefficient for each term; found {len(nodes)} nodes, "
                 f"{len(components)} components and {len(coefficients)} coefficients."
             )
-        if components.min() < 0 or components.max() > 5:
+        if components.min() < 0 or components.max() > 6:
             raise MeshError(
-                f"{source}: components run from 0 to 5 (translations, rotations); found {components.tolist()}."
+                f"{source}: components run from 0 to 6 (translations, rotations, rate of twist); found "
+                f"{components.tolist()}."
             )
         if not np.isfinite(coefficients).all() or not coefficients.any():
             raise MeshError(f"{source}: coefficients must be finite, not all zero; found {coefficients.tolist()}.")
@@ -73,7 +74,8 @@ class _Link:
 class Equation(_Terms):
     """A linear equation `sum_k coefficients[k] u[nodes[k], components[k]] = 0` of t terms: lists of shape (t,).
 
-    The first term is eliminated.
+    Components are 0 to 2 translations, 3 to 5 rotations, 6 the rate of twist of beams with `torsion="vlasov"`:
+    `fem.Equation([7], [6], [1.0])` holds the warping at node 7. The first term is eliminated.
 
     `source`: its name in messages, such as the keyword and line of a file.
 
@@ -159,7 +161,7 @@ class NodeSpring(_Terms):
     """A spring, a damper or both side by side between dofs of nodes. With the motion
     `s = sum_k coefficients[k] u[nodes[k], components[k]]` its force is `stiffness * s + damping * ds/dt`.
 
-    - `nodes`, `components` (0 to 5: translations, rotations) and `coefficients`: lists of t terms; `stiffness`: force
+    - `nodes`, `components` (0 to 6, as of `fem.Equation`) and `coefficients`: lists of t terms; `stiffness`: force
       or moment per motion; `damping`: force or moment per rate of the motion. `source`: its name in messages.
 
         fem.NodeSpring([3, 8], [0, 0], [1.0, -1.0], stiffness=2e5)  # along x, between nodes 3 and 8
@@ -199,7 +201,7 @@ def turning_nodes(constraints: tuple[Constraint, ...]) -> Int[np.ndarray, " k"]:
     rotations."""
     found = [np.zeros(0, dtype=np.int64)]
     for c in constraints:
-        found.append(c.nodes[c.components >= 3] if isinstance(c, Equation) else np.array([c.reference]))
+        found.append(c.nodes[np.isin(c.components, (3, 4, 5))] if isinstance(c, Equation) else np.array([c.reference]))
     return np.unique(np.concatenate(found))
 
 

@@ -62,9 +62,10 @@ class Declared:
       reason in `wrong`.
     - `cells`: numbers of cells (k,), or (block, row) while a file is read.
     - `thickness` and `offset` of shells, whose thickness is None elsewhere; `shell`: the whole shell where it is more
-      than a layer of the material; `beam`: section of beams and direction of their y axis, None elsewhere; `theory` of
-      beams; `table` of beams whose section varies; `area` of trusses, None elsewhere; `axes` of solids whose material
-      turns around an axis.
+      than a layer of the material;
+    - `beam`: section of beams and direction of their y axis, None elsewhere; `theory` and `torsion` of beams; `table`
+      of beams whose section varies;
+    - `area` of trusses, None elsewhere; `axes` of solids whose material turns around an axis.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Declared:
     shell: Shell | None = None
     axes: CylindricalAxes | None = None
     table: BeamTable | None = None
+    torsion: str = "saint-venant"
 
     def contradiction(self, section: Any) -> str | None:
         """How the constants differ from those of a material, or of the material of a beam or shell, and the section
@@ -105,6 +107,8 @@ class Declared:
             theirs, ours = (np.array([s.area, s.Iy, s.Iz, s.J]) for s in (self.beam[0], section.section))
             if (np.abs(theirs - ours) > SAME * theirs).any():
                 return f"{self} is not the beam of the model, of {section.section}"
+            if self.torsion == "vlasov" and section.torsion != self.torsion:
+                return f"{self} is not the beam of the model, whose sections warp freely"
         if self.wrong:
             return f"{self}: {self.wrong}"
         C = self.elasticity
@@ -136,7 +140,7 @@ class Declared:
             raise MaterialError(f"{self} ({self.source.label}) {reason}. Give materials: fem.Model(mesh, material).")
         material = Material(self.name, self.elasticity, self.density, self.axes)
         if self.beam is not None:
-            return Beam(material, *self.beam, theory=self.theory)
+            return Beam(material, *self.beam, theory=self.theory, torsion=self.torsion)
         if self.area is not None:
             return Truss(material, self.area)
         return material if self.thickness is None else Shell(material, self.thickness, self.offset)
@@ -145,7 +149,8 @@ class Declared:
     def section_name(self) -> str:
         """Name of the material with what tells sections of it apart."""
         if self.beam is not None:
-            return f"{self.name}, {self.beam[0]}, y axis {self.beam[1]}"
+            held = ", warping held" if self.torsion == "vlasov" else ""
+            return f"{self.name}, {self.beam[0]}, y axis {self.beam[1]}{held}"
         if self.area is not None:
             return f"{self.name}, area {self.area:g}"
         if self.shell is not None:
@@ -171,7 +176,10 @@ def _constants(C: np.ndarray | None) -> dict[str, float | None]:
     E, nu = 1 / S[0, 0], -S[0, 1] / S[0, 0]
     if -1 < nu < 0.5 and np.abs(Material.isotropic(E, nu).elasticity - C).max() < SAME * np.abs(C).max():
         return {"E": float(E), "nu": float(round(nu, 12))}
-    return {f"E{k + 1}": float(1 / S[k, k]) for k in range(3)}
+    E, G = (1 / S.diagonal()[:3]).tolist(), 1 / S[3, 3]
+    if np.ptp(E) < SAME * max(E) and np.ptp(S.diagonal()[3:]) < SAME * S[3, 3]:
+        return {"E": E[0], "G": float(G)}  # of a beam, whose two are independent
+    return {f"E{k + 1}": value for k, value in enumerate(E)}
 
 
 def canonical(keyword: str) -> str:

@@ -221,6 +221,8 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
         J2 = J2 + inertia_of(np.einsum("p,pai,pbj->ijab", w, U, U, optimize=True))
         h0 = h0 + np.einsum("kba,p,pa,pbj->kj", _SPIN, w, X, U) + np.einsum("pab,pbj->aj", line.rotary, line.theta)
         h = h + np.einsum("kba,p,pai,pbj->kij", _SPIN, w, U, U, optimize=True)
+        if line.warping is not None:
+            J2 = J2 + inertia_of(np.einsum("pai,pbj->ijab", line.warping, line.warping, optimize=True))
         if not line.rotary.any():  # points without sections
             continue
         P1, P2, PG = _turning_sections(line)

@@ -1,11 +1,188 @@
-"""Checks of flexible surfaces that touch (flexmb/kernels/equations/skins.py)."""
+"""Flexible surfaces that touch (flexmb/kernels/equations/skins.py): what their points see at a configuration, the
+residual compliance between them, and checks."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int
 
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import MechanismError
+from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.calls import place_markers, place_skins, skin_rows
+from flexmb.mechanism.contacts.surface import FORCES
+from flexmb.mechanism.mechanism import Mechanism
 
 DRAWN = 1e-6
 """Overlap, relative to the length of the mechanism, with which a motion may begin."""
+
+
+@dataclass(frozen=True, eq=False)
+class SurfacePoints:
+    """The points (n) of all flexible surfaces at a configuration, with the forces of the states of `equations`.
+
+    - `gap` (n,): distance of each point from what it touches; infinite where it faces nothing.
+    - `slip` (n, 3): displacement of each point relative to what it touches, along its normal and the two directions
+      across it, since its nodes were at the places `before` of `see_points`.
+    - `rows` (n, 3, nv): derivatives of the positions along these directions by the motions of the bodies.
+    - `shares` (3 n, 3 nk): forces on the nodes (nk), in the axes of their bodies, of unit forces at the points.
+    """
+
+    equations: Equations
+    gap: Float[np.ndarray, "n"]
+    slip: Float[np.ndarray, "n 3"]
+    rows: Float[np.ndarray, "n 3 nv"]
+    shares: sp.csr_matrix
+
+    @property
+    def places(self) -> Float[np.ndarray, "n 3"]:
+        """Gap and slip of each point, along its directions."""
+        return np.column_stack([self.gap, self.slip[:, 1:]])
+
+    def pushed(self, forces: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "nv"]:
+        """The generalised forces of `forces` at the points."""
+        return np.einsum("kc,kcj->j", forces, self.rows)
+
+    @property
+    def own_compliance(self) -> Float[np.ndarray, "n"]:
+        """The residual compliance of each point alone, along its normal."""
+        flat, shares = self.equations.flat, self.shares[::3]
+        out = np.zeros(len(self.gap))
+        for k in range(len(out)):
+            used, weights = (
+                shares.indices[shares.indptr[k] : shares.indptr[k + 1]],
+                shares.data[shares.indptr[k] : shares.indptr[k + 1]],
+            )
+            for b in np.unique(flat.node_body[used // 3]):
+                compliance = self.equations.mechanism.bodies[b].compliance
+                assert compliance is not None
+                own = flat.node_body[used // 3] == b
+                at = 3 * flat.node_place[used[own] // 3] + used[own] % 3
+                out[k] += weights[own] @ compliance.matrix[np.ix_(at, at)] @ weights[own]
+        return out
+
+    def flexed(self, forces: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+        """The residual displacements of the points along their directions by `forces` in these."""
+        pushed = self.shares.T @ forces.ravel()
+        return np.asarray(self.shares @ self._yielding(pushed[:, None])[:, 0]).reshape(-1, 3)
+
+    def compliance(self, chosen: np.ndarray, forces: np.ndarray | None = None) -> Float[np.ndarray, "m m"]:
+        """The residual compliance between the directions `chosen` (m,), numbered `3 k + c` for point k; with the slopes
+        of the approaches of local contacts at `forces` (n, 3), by default those of the states."""
+        own = self.shares[chosen]
+        C = np.asarray(own @ self._yielding(own.T.toarray()))
+        flat = self.equations.flat
+        at = self.equations.states[flat.skin_state :] if forces is None else forces.ravel()
+        for i, place in enumerate(chosen.tolist()):
+            if flat.skin_local[flat.node_skin[place // 3]] == 1 and place % 3 == 0 and at[place] > 0.0:
+                stiffness, excess = self.equations.workspace.skin_soft[place // 3]
+                C[i, i] += 2.0 / 3.0 / np.cbrt(stiffness**2 * at[place]) - excess
+        return 0.5 * (C + C.T)
+
+    def approached(self, forces: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n"]:
+        """What local contacts add to the gaps for `forces`, in place of those of the states, by the tangent at `forces`
+        and not the change along it (flexmb/kernels/contact/local.py)."""
+        flat, out = self.equations.flat, np.zeros(len(forces))
+        old = self.equations.states[flat.skin_state :].reshape(-1, 3)[:, 0]
+        for k in np.flatnonzero((flat.skin_local[flat.node_skin] == 1) & (forces[:, 0] > 0.0)):
+            stiffness = self.equations.workspace.skin_soft[k, 0]
+            new, before = (np.cbrt(max(f, 0.0) / stiffness) for f in (forces[k, 0], old[k]))
+            slope = 2.0 / 3.0 / (stiffness * new)
+            out[k] = new**2 - before**2 - slope * (forces[k, 0] - max(old[k], 0.0))
+        return out
+
+    def _yielding(self, forces: np.ndarray) -> np.ndarray:
+        """The residual displacements (3 nk, m) of all nodes by forces (3 nk, m) on them."""
+        flat, out = self.equations.flat, np.zeros_like(forces)
+        for b in np.unique(flat.node_body):
+            compliance = self.equations.mechanism.bodies[b].compliance
+            assert compliance is not None
+            nodes = np.flatnonzero(flat.node_body == b)
+            own = (3 * nodes[:, None] + np.arange(3)).ravel()
+            loaded = np.flatnonzero(np.abs(forces[own]).max(axis=1, initial=0.0) > 0.0)
+            places = (3 * flat.node_place[nodes][:, None] + np.arange(3)).ravel()
+            out[own] = compliance.matrix[places][:, places[loaded]] @ forces[own[loaded]]
+        return out
+
+
+def without_surfaces(mechanism: Mechanism) -> Mechanism:
+    """A mechanism without the contacts of its flexible surfaces, and without their forces in its initial state."""
+    states = mechanism.initial.element_states
+    own = len(mechanism.initial_states) - FORCES * sum(contact.nodes for contact in mechanism.surface_contacts)
+    initial = replace(mechanism.initial, element_states=states[:own])
+    return replace(mechanism, surface_contacts=(), initial=initial)
+
+
+def see_points(equations: Equations, q: np.ndarray, before: np.ndarray | None = None) -> SurfacePoints:
+    """What the points of flexible surfaces see at `q` (nq,), with the forces in `equations.states`; those of points
+    that face nothing are set to zero. `before` (nk, 3): the places of nodes (`workspace.skin_seen`) from which slip is
+    measured, by default the present ones."""
+    flat, space, kinematics = equations.flat, equations.workspace, equations.kinematics
+    gap, slip = look_at_points(equations, q, before)
+    n, sides = len(flat.node_skin), sides_of_points(equations)
+    rows = np.zeros((n, 3, int(flat.v_start[-1])))
+    found: list[tuple[int, int, float]] = []
+    for k in np.flatnonzero(np.isfinite(gap)).tolist():
+        s = flat.node_skin[k]
+        skin_rows(flat, q, kinematics, space, k, sides[k])
+        for side, b in enumerate((flat.marker_body[flat.skin_marker[s]], flat.skin_body[s])):
+            if b != GROUND:
+                first, last = flat.v_start[b], flat.v_start[b + 1]
+                rows[k, : sides[k], first:last] += space.skin_G[k, : sides[k], side, : last - first]
+        used = slice(flat.stencil_start[k], flat.stencil_start[k] + space.stencil_count[k])
+        nodes, weights = space.stencil_node[used], space.stencil_weight[used]
+        for j, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
+            own = space.skin_axes[k] if j < n or flat.skin_local[s] else space.skin_axes[k] @ space.skin_turn[s].T
+            found += [(3 * k + c, 3 * j + i, weight * own[c, i]) for c in range(int(sides[k])) for i in range(3)]
+    forces = equations.states[flat.skin_state :].reshape(-1, 3)
+    forces[~np.isfinite(gap)] = 0.0
+    places = np.array([x[:2] for x in found], dtype=np.int64).reshape(-1, 2).T
+    shares = sp.csr_matrix(([x[2] for x in found], tuple(places)), shape=(3 * n, 3 * len(flat.node_body)))
+    return SurfacePoints(equations, gap, slip, rows, shares)
+
+
+def look_at_points(
+    equations: Equations, q: np.ndarray, before: np.ndarray | None = None
+) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n 3"]]:
+    """Gap (n,) and slip (n, 3) of the points at `q` (nq,), as of `SurfacePoints`; the workspace of `equations` then has
+    their directions and stencils."""
+    flat, space, kinematics = equations.flat, equations.workspace, equations.kinematics
+    space.states[flat.skin_state :] = equations.states[flat.skin_state :]
+    place_markers(flat, q, kinematics)
+    place_skins(flat, q, kinematics, space, True)
+    gap, slip = space.skin_gap.copy(), np.zeros((len(flat.node_skin), 3))
+    if before is None:
+        return gap, slip
+    for k in np.flatnonzero(np.isfinite(gap) & (sides_of_points(equations) == 3)):
+        s, used = flat.node_skin[k], slice(flat.stencil_start[k], flat.stencil_start[k] + space.stencil_count[k])
+        nodes = space.stencil_node[used]
+        R = kinematics.axes[flat.skin_marker[s]].T @ kinematics.attitude[flat.skin_body[s]]
+        moved = space.stencil_weight[used] @ (space.skin_seen[nodes] - before[nodes])
+        slip[k] = space.skin_axes[k] @ R.T @ moved
+    return gap, slip
+
+
+def forces_of_points(equations: Equations, q: np.ndarray, points: np.ndarray) -> Float[np.ndarray, "nv"]:
+    """The generalised forces of some `points`, after `look_at_points` at `q` (nq,)."""
+    flat, space, out = equations.flat, equations.workspace, np.zeros(int(equations.flat.v_start[-1]))
+    forces, sides = equations.states[flat.skin_state :].reshape(-1, 3), sides_of_points(equations)
+    G = space.skin_G
+    for k in points.tolist():
+        skin_rows(flat, q, equations.kinematics, space, k, sides[k])
+        s = flat.node_skin[k]
+        for side, b in enumerate((flat.marker_body[flat.skin_marker[s]], flat.skin_body[s])):
+            if b != GROUND:
+                first, last = flat.v_start[b], flat.v_start[b + 1]
+                out[first:last] += forces[k, : sides[k]] @ G[k, : sides[k], side, : last - first]
+    return out
+
+
+def sides_of_points(equations: Equations) -> Int[np.ndarray, "n"]:
+    """The number of directions in which each point carries a force: the normal alone without friction."""
+    flat = equations.flat
+    return np.where(flat.skin_friction[flat.node_skin] > 0.0, 3, 1)
 
 
 def require_apart(equations: Equations) -> None:

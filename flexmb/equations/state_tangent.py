@@ -57,7 +57,7 @@ def state_tangent(
             def at(h: float, u: np.ndarray = unit * size, moves: bool = key == "place") -> np.ndarray:
                 return seen(h * u, none, kept) if moves else seen(none, h * u, kept)
 
-            value, error = _difference(at)
+            value, error = derivative_at_zero(at)
             tables[key][0][:, column], tables[key][1][:, column] = (
                 x[:nz] / (size * unit[column]) for x in (value, error)
             )
@@ -70,7 +70,7 @@ def state_tangent(
     for k in range(nz):
         unit = np.zeros(nz)
         unit[k] = scale[k]
-        found = _difference(lambda h, u=unit: seen(none, none, kept + h * u))  # type: ignore[misc]
+        found = derivative_at_zero(lambda h, u=unit: seen(none, none, kept + h * u))  # type: ignore[misc]
         for place, value in enumerate(found):
             by_state[place][:, k], force[place][:, k] = value[:nz] / scale[k], value[nz:] / scale[k]
     seen(none, none, kept)
@@ -88,7 +88,7 @@ def usual_states(e: Equations, state: State, wdot: np.ndarray, multipliers: np.n
     return found
 
 
-def _difference(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def derivative_at_zero(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The derivative of `at` at zero, and a bound of its error."""
     size = np.zeros(0)
 

@@ -1,6 +1,8 @@
 """Equilibrium under gravity, springs, loads and drivers, at rest or in steady motion."""
 
+import warnings
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,18 +15,21 @@ from flexmb.equations.closed_contacts import require_closed, with_closed_contact
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
 from flexmb.equations.projection import as_sparse, mass_weighted_projection
+from flexmb.equations.skins import without_surfaces
 from flexmb.equations.stationary import require_stationary, stationary_states
 from flexmb.equations.tangent import DIFFERENCE, allowed_motions, carrying, forces, measured_tangent, tangent
-from flexmb.errors import EquilibriumError
+from flexmb.errors import EquilibriumError, LawRangeWarning
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displace
+from flexmb.linear.touching import CHANGES, OPEN, OVERLAP, SLIPS, STICKS, Motions, Touching, require_shallow
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.features import SMOOTH, refuse
+from flexmb.mechanism.features import SMOOTH, Feature, refuse
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, polynomial
+from flexmb.results.elements.surface_contact import wide_contacts
 from flexmb.results.result import Result, result_of_states
 from flexmb.spatial.layout import pose
 
@@ -37,6 +42,12 @@ LOAD_STEPS = (1, 4, 16)
 SLOW, COARSE, FINER, FINEST = 0.1, 10.0, 0.125, 1e-10
 """The differences of the tangent are too coarse for a law where an iteration moves by less than `COARSE` of them, and
 by more than `SLOW` of the one before; they are then multiplied by `FINER`, down to `FINEST`."""
+AT_REST: frozenset[Feature] = SMOOTH | {"surface contacts", "rubbing surfaces", "local contacts", "facing surfaces"}
+"""What a mechanism at rest may have beside exact contacts, which become joints."""
+SOFTEST = 1e-12
+"""Least stiffness, relative to the largest, of motions that only contacts restrain, while points are chosen."""
+KEPT = 1e-9
+"""Change of the forces of points, relative to the largest, below which they may begin and cease to touch at the end."""
 SETTLED = 1e-9
 """Largest change of the states of force elements in the last iteration, relative to their scale."""
 STEADY = 1e-6
@@ -122,15 +133,20 @@ def equilibrium(
     remain closed: its mechanism has a joint `NAME.K` for each such point. Corners of boxes and meshes at planes stick;
     spheres and capsules at planes do so without friction only.
 
+    Flexible surfaces touch where they must, with forces that push. They may overlap as drawn, by up to a twentieth of
+    the length of the mechanism, as parts with an interference do. Friction is that of one motion from the initial state
+    to the equilibrium, in which points stick or slip; `softest` then is the stiffness with constant directions of the
+    friction that slips.
+
     Raises `EquilibriumError` when there is no equilibrium near the initial state, when a motion is unrestrained, so
-    that the equilibrium is not unique, when contacts would open or slide, or when the states of an element have no
-    stationary values.
+    that the equilibrium is not unique, when exact contacts would open or slide, or when the states of an element have
+    no stationary values; `MechanismError` for flexible surfaces that overlap by more, or beside exact contacts.
     """
     mechanism = system.build() if isinstance(system, System) else system
     felt = vector(acceleration, "acceleration")
     if felt.any():
         mechanism = replace(mechanism, gravity=mechanism.gravity - felt)
-    if not mechanism.contacts:
+    if not mechanism.contacts or mechanism.surface_contacts:
         return _in_steps(mechanism, t, moving=False)
     closed = with_closed_contacts(mechanism, mechanism.initial, "An equilibrium")
     found = _in_steps(closed.mechanism, t, moving=False)
@@ -205,12 +221,14 @@ def _settled(motion: TimeFunction, t: float) -> float:
 
 def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equilibrium:
     mechanism = system.build() if isinstance(system, System) else system
-    refuse(mechanism, "An equilibrium", includes=SMOOTH)
+    refuse(mechanism, "An equilibrium", includes=AT_REST)
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = compiled(mechanism)
     begin = consistent_state(mechanism)
     time = begin.state.t
+    if mechanism.surface_contacts:
+        require_shallow(Touching(mechanism, begin.state), begin.state.q)
     world = _in_world(flat, _carried_along(mechanism, begin.state)) if moving else np.zeros(6 * len(flat.modes))
     start, failure = begin.state, None
     for steps, downhill in [(LOAD_STEPS[0], False)] * moving + [(n, True) for n in LOAD_STEPS]:
@@ -224,6 +242,8 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
             failure = failure or error
             continue
         found = replace(found, mechanism=mechanism)
+        for text in wide_contacts(found.result) if mechanism.surface_contacts else ():
+            warnings.warn(text, LawRangeWarning, stacklevel=3)
         if moving:
             _require_steady(found, world, time)
         return found
@@ -247,13 +267,15 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
     """
     flat, t = compiled(mechanism), start.t
     q = start.q.copy()
-    e = Equations(mechanism, q, start.angles, start.element_states)
+    touching = Touching(mechanism, start) if mechanism.surface_contacts else None
+    own = start.element_states if touching is None else start.element_states[: flat.skin_state]
+    e = Equations(without_surfaces(mechanism), q, start.angles, own)
     functions = mechanism.function_values(t)
     nv, nj = len(flat.weight), mechanism.joint_rows
     none, multipliers = np.zeros(nv), np.zeros(nj)
     e.residual(functions, q, none, none, multipliers)
     size = changed = np.inf
-    difference = DIFFERENCE
+    difference, settled = DIFFERENCE, True
     for iteration in range(1, ITERATIONS + 1):
         w = _in_bodies(flat, q, world)
         stationary = stationary_states(e, functions, q, w, multipliers)
@@ -264,13 +286,23 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
         values = e.workspace.values[:nj].copy()
         closing = np.linalg.lstsq(G, -values, rcond=1e-10)[0] if nj else none
         held, reached = stationary.held(N, closing)
-        along, reachable = _newton_step(e, K, N @ held, -(out + K @ (closing + reached)), rounded, difference, downhill)
-        along = along + reached
-        step = closing + along
+        changes = np.zeros((0, 3))
+        if touching is None:
+            force = -(out + K @ (closing + reached))
+            along, reachable = _newton_step(e, K, N @ held, force, rounded, difference, downhill)
+            step = closing + along + reached
+        else:
+            given = closing + reached
+            pressed = _pressed_step(touching, e, q, K, N @ held, given, out, rounded, difference, downhill)
+            step, changes, out, K, reachable, settled = pressed
         before, size = size, float((np.abs(step) * flat.weight).max(initial=0.0))
         if SLOW * before < size < COARSE * difference:
             difference = max(FINER * difference, FINEST)
-        step *= LARGEST / max(size, LARGEST)
+        part = LARGEST / max(size, LARGEST)
+        step *= part
+        if touching is not None:
+            touching.forces[:] += part * changes
+            settled = settled and part == 1.0
         balancing, found = np.hstack([G.T, stationary.pushing]), none[:0]
         if balancing.shape[1]:
             found = np.linalg.lstsq(balancing, -(out + K @ step), rcond=1e-10)[0]
@@ -281,16 +313,18 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
         q = moved
         e.residual(functions, q, w, none, multipliers)
         e.keep_angles(functions)
-        if size < max(TOLERANCE, reachable) and changed < SETTLED:
+        if size < max(TOLERANCE, reachable) and changed < SETTLED and settled:
             w = _in_bodies(flat, q, world)
             require_stationary(e, functions, q, w, multipliers)
-            state = State(t, q, w, angles_near(mechanism, q, e.angles), element_states=e.states.copy())
-            softest, error = _softest(e, functions, state, multipliers, bool(world.any()))
+            states = e.states.copy() if touching is None else np.concatenate([e.states, touching.forces.ravel()])
+            state = State(t, q, w, angles_near(mechanism, q, e.angles), element_states=states)
+            softest, error = _softest(e, functions, state, multipliers, bool(world.any()), touching)
             return Equilibrium(mechanism, state, multipliers, softest, error, iteration)
     require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
+    hint = "Start nearer to one, or add a spring that restrains it." if touching is None else touching.hint
     raise EquilibriumError(
         f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by "
-        f"{min(size, LARGEST):.2g} of its length. Start nearer to one, or add a spring that restrains it."
+        f"{min(size, LARGEST):.2g} of its length. {hint}"
     )
 
 
@@ -393,6 +427,102 @@ def _motions_by_stiffness(e: Equations, K: np.ndarray, N: np.ndarray) -> tuple[n
     return x, np.einsum("ik,ik->k", x, K @ x) / np.einsum("ik,ik->k", x, M @ x)
 
 
+def _motions_with_errors(
+    e: Equations, K: np.ndarray, N: np.ndarray, rounded: np.ndarray, difference: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`_motions_by_stiffness`, and the errors (nf,) of the stiffnesses, for the round-off of forces `rounded` (nv,)."""
+    x, stiffness = _motions_by_stiffness(e, K, N)
+    size = np.abs(x)
+    error = (size.T @ (ROUNDING * np.abs(K)) * size.T).sum(axis=1)
+    return x, stiffness, error + (size.T @ rounded) * (size.T @ e.flat.weight) / difference
+
+
+class _Pressed(NamedTuple):
+    """A step with flexible surfaces that touch: the displacement `step` (nv,) and the `changes` (n, 3) of the forces of
+    their points; the residual forces `out` (nv,) with the changed forces, and the stiffness `K` (nv, nv) with constant
+    ones; the displacement that round-off leaves `open`; and whether the points keep what they do and yield by round-off
+    only (`settled`)."""
+
+    step: np.ndarray
+    changes: np.ndarray
+    out: np.ndarray
+    K: np.ndarray
+    open: float
+    settled: bool
+
+
+def _pressed_step(
+    touching: Touching,
+    e: Equations,
+    q: np.ndarray,
+    K: np.ndarray,
+    N: np.ndarray,
+    start: np.ndarray,
+    out: np.ndarray,
+    rounded: np.ndarray,
+    difference: float,
+    downhill: bool,
+) -> _Pressed:
+    """Newton's step with flexible surfaces that touch (flexmb/linear/touching.py).
+
+    `start` (nv,): a displacement to add to the allowed motions `N`; `out` (nv,) and `K` (nv, nv): residual forces and
+    stiffness of the mechanism `e` without these surfaces.
+    """
+    length = e.mechanism.length
+    K = K + touching.stiffness(q)
+    seen, before, old = touching.see(q), touching.does.copy(), touching.forces.copy()
+    out = out - seen.pushed(old)
+    rounded = rounded + ROUNDING * np.einsum("kc,kcj->j", np.abs(old), np.abs(seen.rows))
+    x, stiffness, error = _motions_with_errors(e, K, N, rounded, difference)
+    size = np.abs(x)
+    # motions that nothing else restrains move by the largest step under all of their forces, those of overlaps included
+    restrained = stiffness > error
+    bent = ((seen.rows[:, 0] @ x[:, restrained]) ** 2 / stiffness[restrained]).sum(axis=1)
+    overlaps = np.maximum(-seen.gap, 0.0) / np.maximum(bent + seen.own_compliance, np.finfo(float).tiny)
+    felt = rounded / ROUNDING + (overlaps + np.linalg.norm(old, axis=1)) @ np.abs(seen.rows).sum(axis=1)
+    floor = (size.T @ felt) * (size.T @ e.flat.weight) / LARGEST
+    floor = np.maximum(floor, SOFTEST * np.abs(stiffness).max(initial=0.0))
+    motions = Motions(x, np.maximum(np.abs(stiffness), floor))
+    free = start - motions.respond(out + K @ start)
+    new = touching.choose(seen, motions, free)
+    gaps = seen.places.ravel()
+    gaps[::3] += seen.approached(new)
+    for _ in range(CHANGES):
+        held = touching.held(seen, new)
+        already = old.ravel()[held.loaded]
+        yields = gaps[held.rows] - held.C[held.at] @ already
+        stiff = held.G.T @ held.pushes @ np.linalg.inv(held.flexing)
+        whole = K + held.stiffness
+        force = -(out + held.G.T @ already + stiff @ yields)
+        force -= whole @ start
+        along, reachable = _newton_step(e, whole, N, force, rounded, difference, downhill)
+        if (touching.does == SLIPS).any():  # not symmetric, so that the motions by stiffness do not uncouple it
+            along = N @ np.linalg.lstsq(N.T @ whole @ N, N.T @ force)[0]
+        step = start + along
+        if float((np.abs(step) * e.flat.weight).max(initial=0.0)) > LARGEST:
+            break
+        unknown = -np.linalg.solve(held.flexing, yields + held.G[held.at] @ step)
+        forces = np.zeros(3 * len(new))
+        forces[held.loaded] = held.pushes @ unknown
+        changes = forces.reshape(-1, 3) - old
+        flexed = seen.flexed(changes)[:, 0]
+        push = forces[::3]
+        opens = (touching.does != OPEN) & (push < -OVERLAP * push.max(initial=0.0))
+        there = seen.gap + seen.rows[:, 0] @ step + flexed
+        closes = (touching.does == OPEN) & np.isfinite(seen.gap) & (there < -OVERLAP * length)
+        if touching.friction.any() or not (opens.any() or closes.any()):
+            kept = (touching.does == before).all() and not opens.any() and not closes.any()
+            kept = kept or np.abs(changes).max() <= KEPT * push.max()
+            moved = float(np.abs(flexed).max(initial=0.0)) / length
+            settled = bool(kept) and moved < max(TOLERANCE, reachable)
+            return _Pressed(step, changes, out - seen.pushed(changes), K, reachable, settled)
+        touching.does[opens], touching.does[closes] = OPEN, STICKS
+    touching.require_grip()
+    changes = new - old
+    pushed = seen.pushed(changes)
+    return _Pressed(free + motions.respond(pushed), changes, out - pushed, K, 0.0, False)
+
+
 def _newton_step(
     e: Equations,
     K: np.ndarray,
@@ -411,9 +541,8 @@ def _newton_step(
     if not N.shape[1]:
         return np.zeros(len(force)), 0.0
     weight = e.flat.weight
-    x, stiffness = _motions_by_stiffness(e, K, N)
+    x, stiffness, error = _motions_with_errors(e, K, N, rounded, difference)
     size = np.abs(x)
-    error = (size.T @ (ROUNDING * np.abs(K)) * size.T).sum(axis=1) + (size.T @ rounded) * (size.T @ weight) / difference
     along, noise = x.T @ force, size.T @ rounded
     flat = np.abs(stiffness) <= error
     raised = np.maximum(np.abs(stiffness), np.maximum(error, np.finfo(float).tiny))
@@ -424,7 +553,12 @@ def _newton_step(
 
 
 def _softest(
-    e: Equations, functions: np.ndarray, state: State, multipliers: np.ndarray, moving: bool
+    e: Equations,
+    functions: np.ndarray,
+    state: State,
+    multipliers: np.ndarray,
+    moving: bool,
+    touching: Touching | None,
 ) -> tuple[float, float]:
     """The lowest stiffness per unit of mass and a bound of its error.
 
@@ -443,10 +577,14 @@ def _softest(
     if not N.shape[1]:
         return np.inf, 0.0
     K = t.K + t.D @ carried
-    x, stiffness = _motions_by_stiffness(e, K.toarray() + stationary.stiffness, N)
+    added, added_error = stationary.stiffness, stationary.stiffness_error
+    if touching is not None:
+        closed = touching.closed(q)
+        added, added_error = added + closed.stiffness, added_error + closed.stiffness_error
+    x, stiffness = _motions_by_stiffness(e, K.toarray() + added, N)
     size = np.abs(x)
     wrong = errors.K + errors.D @ abs(carried) + ROUNDING * abs(K)
-    error = np.einsum("ik,ik->k", size, wrong @ size + stationary.stiffness_error @ size)
+    error = np.einsum("ik,ik->k", size, wrong @ size + added_error @ size)
     free = np.flatnonzero(np.abs(stiffness) <= error)
     if len(free) and not moving:
         raise EquilibriumError(

@@ -24,6 +24,10 @@ Output = Callable[[Result], np.ndarray]
 `lambda r: r.position("arm.end")[:, 2]`.
 """
 
+PART, FINEST = 0.1, 1e-4
+"""Largest change of the force of a point of a flexible surface in a difference, relative to it, and the least step for
+it, relative to the usual one."""
+
 
 def input_names(mechanism: Mechanism) -> list[str]:
     """The names of all inputs: loads (their factor), efforts of motors and springs, motions prescribed in joints."""
@@ -160,7 +164,9 @@ def _seen(
     T, rate, second = moving
     flat, n, nj = compiled(mechanism), T.shape[1], len(linear.multipliers)
     sizes = (np.abs(T) * flat.weight[:, None]).max(axis=0)
+    own = state.element_states if len(state.element_states) else mechanism.initial_states
     step = DIFFERENCE / np.where(sizes > 0, sizes, 1.0)
+    step = np.minimum(step, np.maximum(_before_parting(own, linear.presses @ T), FINEST * step))
     none, still = np.zeros((n, len(flat.weight))), np.zeros((n, nj))
     with_place = rate + linear.carried @ T, second + linear.carried @ rate + linear.turned @ T
     by_place = (T * step).T, (with_place[0] * step).T, (with_place[1] * step).T, still
@@ -168,7 +174,6 @@ def _seen(
     by_acceleration = none, none, T.T, still
     flat_none = np.zeros((nj, len(flat.weight)))
     by_multiplier = flat_none, flat_none, flat_none, np.eye(nj)
-    own = state.element_states if len(state.element_states) else mechanism.initial_states
     nz = len(own)
     unmoved = np.zeros((nz, len(flat.weight)))
     by_state = unmoved, unmoved, unmoved, np.zeros((nz, nj))
@@ -177,6 +182,8 @@ def _seen(
     )
     spread = DIFFERENCE * np.where(own != 0, np.abs(own), np.abs(own).max(initial=0.0) or 1.0)
     states = np.vstack([np.zeros((len(x) - nz, nz)), np.diag(spread)])
+    pressing = len(linear.presses)
+    states[:n, nz - pressing :] = (linear.presses @ (T * step)).T
     x, w, wdot, multipliers = (np.vstack([part, -part]) for part in (x, w, wdot, multipliers))
     q = np.empty((len(x), len(state.q)))
     for k in range(len(x)):
@@ -194,7 +201,17 @@ def _seen(
     table = np.array([_values(name, output, seen) for name, output in outputs.items()])
     change = 0.5 * (table[:, : len(x) // 2] - table[:, len(x) // 2 :])
     Z = [change[:, :n] / step, change[:, n : 2 * n], change[:, 2 * n : 3 * n]]
-    return Z, change[:, 3 * n + nj :] / spread, change[:, 3 * n : 3 * n + nj]
+    by_state = (change[:, 3 * n + nj :] / spread)[:, : nz - pressing]
+    return Z, by_state, change[:, 3 * n : 3 * n + nj]
+
+
+def _before_parting(states: np.ndarray, presses: np.ndarray) -> np.ndarray:
+    """The steps (n,) of displacements that change the forces of `presses` (np, n), the last of the `states` (nz,) of
+    elements, by a part of them, so that points of flexible surfaces that push do not begin to pull."""
+    push, change = states[len(states) - len(presses) :][::3], np.abs(presses[::3])
+    closed = push > 0.0
+    with np.errstate(divide="ignore"):
+        return np.asarray((PART * push[closed, None] / change[closed]).min(axis=0, initial=np.inf))
 
 
 def _values(name: str, output: Output, seen: Result) -> np.ndarray:

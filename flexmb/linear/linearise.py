@@ -1,6 +1,6 @@
 """Linearised equations of motion about a state: matrices, natural frequencies and damping of a whole mechanism."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,18 +13,20 @@ from flexmb.differences import ROUNDING
 from flexmb.equations.closed_contacts import with_closed_contacts
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
+from flexmb.equations.skins import without_surfaces
 from flexmb.equations.state_tangent import StateTangent, state_tangent
 from flexmb.equations.tangent import carrying, measured_tangent
 from flexmb.errors import LinearError
-from flexmb.linear.equilibrium import Equilibrium
+from flexmb.linear.equilibrium import AT_REST, Equilibrium
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.joint_motions import joint_names
 from flexmb.linear.steady_running import SteadyRunning
+from flexmb.linear.touching import Touching, require_closed_points
 from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.features import SMOOTH, refuse
+from flexmb.mechanism.features import refuse
 from flexmb.mechanism.locking import at_state, require_no_events
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
@@ -55,6 +57,8 @@ class LinearisedModel:
     - `state`, `wdot` (nv,), `multipliers` (nj,): state, accelerations and joint multipliers of the linearisation.
     - `M`, `D`, `K` (nv, nv), `G` (nj, nv): sparse matrices.
     - `D_error`, `K_error`: bounds of the errors of the entries of `D` and `K`.
+    - `presses` (np, nv): changes of the forces of flexible surfaces that touch, the last element states, by `x`; their
+      effects are in `K`.
     - `states`, `states_error`: with force elements that have states `z` (nz,), the derivatives of their rates, with
       `by_place` those with respect to `x` at constant `x'`, and the forces `states.force z` to add to the first
       equation; bounds of their errors. None without such elements.
@@ -77,6 +81,7 @@ class LinearisedModel:
     K_error: sp.csr_matrix
     states: StateTangent | None = None
     states_error: StateTangent | None = None
+    presses: Float[np.ndarray, "np nv"] = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __str__(self) -> str:
         size = f"{self.M.shape[0]} displacements, {self.G.shape[0]} joint equations"
@@ -267,15 +272,21 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     steady motion the matrices are instantaneous; in joint coordinates (`reduced`, `modes`) they are those of the
     linearised equations of Lagrange.
 
+    Exact contacts that touch are joints, as in an equilibrium. Points of flexible surfaces that carry a force remain
+    closed, with their residual compliance, and others open. Points that slip with friction, and contacts that touch
+    without a force, have no small motions.
+
+    Raises `MechanismError` for these, and for what the equations of small motions do not include.
+
     Accuracy: about 1e-11 (differences of fourth order of the compiled residual), with a bound for every entry.
     """
     if isinstance(system, Equilibrium | SteadyRunning):
         mechanism, state = system.mechanism, system.state if state is None else state
     else:
         mechanism = system.build() if isinstance(system, System) else system
-        if mechanism.contacts:
+        if mechanism.contacts and not mechanism.surface_contacts:
             mechanism, state, _ = with_closed_contacts(mechanism, state or mechanism.initial, "Linearisation")
-        refuse(mechanism, "Linearisation", includes=SMOOTH)
+        refuse(mechanism, "Linearisation", includes=AT_REST)
     if state is None:
         require_no_events(mechanism)
         state = consistent_state(mechanism).state
@@ -283,7 +294,12 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     flat = compiled(mechanism)
     functions = mechanism.function_values(state.t)
     wdot, multipliers = accelerations(mechanism, state, functions)
-    e = Equations(mechanism, state.q, state.angles, state.element_states)
+    touching, own = None, state.element_states
+    if mechanism.surface_contacts:
+        touching = Touching(mechanism, state)
+        require_closed_points(touching, state.q)
+        own = own[: flat.skin_state]
+    e = Equations(without_surfaces(mechanism), state.q, state.angles, own)
     t, errors = measured_tangent(e, functions, state.q, state.w, wdot, multipliers)
     e.residual(functions, state.q, state.w, wdot, multipliers)
     carried, turned = carrying(flat, state.w), carrying(flat, wdot)
@@ -291,6 +307,11 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     K = t.K + t.D @ carried + M @ turned
     K_error = errors.K + errors.D @ abs(carried) + ROUNDING * (abs(t.D) @ abs(carried) + abs(M) @ abs(turned))
     G = row_jacobian(mechanism, flat, state.q, functions)[1][: mechanism.joint_rows]
+    presses = np.zeros((0, len(wdot)))
+    if touching is not None:
+        closed = touching.closed(state.q)
+        K, K_error = K + sp.csr_matrix(closed.stiffness), K_error + sp.csr_matrix(closed.stiffness_error)
+        presses = closed.presses
     states = states_error = None
     if len(e.states):
         s, error, _ = state_tangent(e, functions, state.q, state.w, wdot, multipliers)
@@ -311,6 +332,7 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
         K_error,
         states,
         states_error,
+        presses,
     )
 
 

@@ -24,7 +24,8 @@ def require_one_part(model: Model) -> None:
         label = label[: dofs.size_of_all]
     first = label[:n:3]  # the dofs of a node, and the nodes of a rigid interface, belong together
     joined = [(first, label[1:n:3]), (first, label[2:n:3])]
-    joined += [(first[model.rotation_nodes], label[n + k :: 3]) for k in range(3)]
+    joined += [(first[model.rotation_nodes], label[n + k : dofs.start_of_rates : 3]) for k in range(3)]
+    joined.append((first[dofs.rates.nodes], label[dofs.start_of_rates : dofs.size_of_all]))
     for interface in model.interfaces.values():
         if interface.kind == "rigid":
             nodes = first[interface.nodes]

@@ -28,8 +28,9 @@ def ring(steps, closed):
     return points, np.array(cells), place
 
 
-def sector_deck(diameters, sectors=SECTORS):
+def sector_deck(diameters, sectors=SECTORS, shifted=0.0):
     points, cells, place = ring(EACH, False)
+    points = with_shifted_side(points, place, shifted)
     lines = ["*NODE, NSET=ALL", *(f"{k}, {x!r}, {y!r}, {z!r}" for k, (x, y, z) in enumerate(points.tolist(), 1))]
     lines += ["*ELEMENT, TYPE=C3D8, ELSET=E", *(", ".join(map(str, [k, *(c + 1)])) for k, c in enumerate(cells, 1))]
     lines += [
@@ -48,6 +49,46 @@ def sector_deck(diameters, sectors=SECTORS):
     lines += ["*BOUNDARY", "INNER, 1, 3", "*STEP", "*FREQUENCY", "8"]
     low, high = diameters
     return "\n".join([*lines, f"*SELECT CYCLIC SYMMETRY MODES, NMIN={low}, NMAX={high}", "*END STEP\n"])
+
+
+def with_shifted_side(points, place, shifted):
+    """The points, those in the middle of the first side moved inwards by a part of the distance."""
+    points = points.copy()
+    for z in range(2):
+        points[place(1, 0, z)] += shifted * (points[place(0, 0, z)] - points[place(1, 0, z)])
+    return points
+
+
+def test_sides_that_do_not_match(tmp_path):
+    """Rigid motions have no frequencies, and elastic ones are those of six sectors whose nodes follow the faces."""
+    shifted = 0.3
+    points, cells, place = ring(EACH, False)
+    points = with_shifted_side(points, place, shifted)
+    n, a = len(points), 2 * np.pi / SECTORS
+    turn = np.array([[1, 0, 0], [0, np.cos(a), -np.sin(a)], [0, np.sin(a), np.cos(a)]])
+    copies = np.concatenate([points @ np.linalg.matrix_power(turn, s).T for s in range(SECTORS)])
+    ties = []
+    for s in range(SECTORS):
+        first, after = s * n, (s + 1) % SECTORS * n
+        for z in range(2):
+            faces = [first + place(r, EACH, z) for r in range(3)]
+            for r, masters, weights in (
+                (0, faces[:1], [1.0]), (1, faces[:2], [shifted, 1 - shifted]), (2, faces[2:], [1.0])
+            ):  # fmt: skip
+                nodes = [after + place(r, 0, z), *masters]
+                ties += [fem.Equation(nodes, [k] * len(nodes), [1.0, *(-w for w in weights)]) for k in range(3)]
+    block = fem.CellBlock("hexahedron-compatible", np.concatenate([cells + s * n for s in range(SECTORS)]))
+    mesh = fem.Mesh(copies, (block,), constraints=tuple(ties))
+    model = fem.Model(mesh, fem.Material.isotropic(210000.0, 0.3, 7.8e-9, "M"))
+    values = sl.eigh(model.K.toarray(), model.M.toarray(), eigvals_only=True)
+    whole = np.sqrt(np.abs(values)) / (2 * np.pi)
+    path = tmp_path / "sector.inp"
+    path.write_text(sector_deck((0, 3), shifted=shifted).replace("*BOUNDARY\nINNER, 1, 3\n", ""))
+    mesh, (step,) = fem.read_steps(path)
+    found = np.abs(fem.solve_step(fem.Model(mesh), step).frequencies.reshape(4, 8))
+    assert (found[:2, :4] < 1e-4 * found[2, 0]).all()  # along and about the axis, across it and about lines across
+    every = np.sort(np.concatenate([found[0, ::2], found[1], found[2], found[3, ::2]]))
+    np.testing.assert_allclose(every[6:14], whole[6:14], rtol=1e-6)
 
 
 def test_a_ring_of_six_sectors(tmp_path):

@@ -167,7 +167,8 @@ def replace_points(model, shift):
     ("make", "message"),
     [
         (lambda: fem.Equation([0, 1], [0, 0], [1.0]), "a coefficient for each term"),
-        (lambda: fem.Equation([0], [6], [1.0]), "0 to 5"),
+        (lambda: fem.Equation([0], [7], [1.0]), "0 to 6"),
+        (lambda: linked().with_constraints(fem.Equation([0], [6], [1.0])), "which has 0 of them"),
         (lambda: fem.Equation([0], [0], [0.0]), "not all zero"),
         (lambda: fem.RigidLink([0, 1], 1), "among the nodes"),
         (lambda: fem.RigidLink([], 1), "no node follows"),

@@ -70,3 +70,23 @@ def test_what_varying_beams_do_not_have_is_told(tmp_path):
     constant = fem.Beam(fem.Material.steel(), fem.Section.rectangle(1.0, 1.0), y_axis=(0, 1, 0))
     with pytest.raises(MeshError, match="its section varies"):
         fem.Model(mesh, constant).require_obeyed()
+
+
+def test_dimensions_that_vary(tmp_path):
+    """PBEAML with stations is the PBEAM of the properties of its sections, between which both interpolate."""
+    sizes = [(0.0, (20.0, 40.0), 1e-8), (0.4, (18.0, 30.0), 2e-8), (1.0, (10.0, 20.0), 0.0)]
+    rows = []
+    for place, (width, height), extra in sizes:
+        s = fem.Section.rectangle(height, width)
+        rows.append((place, (s.area, s.Iz, s.Iy, 0.0, s.J, extra)))
+    ends = grids(np.array([(0.0, 0, 0), (LENGTH, 0, 0)])) + "CBEAM,1,5,1,2,0.,1.,0.\n"
+    plain = f"PBEAM,5,1,{card(rows[0][1])},+\n+,,,,,,,,,+\n"
+    for place, values in rows[1:]:
+        plain += f"+,NO,{place},{card(values)},+\n"
+    same = fem.Model(read(tmp_path, ends + plain + "+,.8333333333,.8333333333\n" + MAT))
+    shaped = "PBEAML,5,1,,BAR,,,,,+\n+,20.,40.,1.-8,NO,0.4,18.,30.,2.-8,+\n+,YES,1.,10.,20.,0.\n"
+    model = fem.Model(read(tmp_path, ends + shaped + MAT))
+    assert abs(model.K - same.K).max() < 1e-8 * abs(same.K).max()
+    assert model.mass == pytest.approx(same.mass, rel=1e-8)
+    left_out = shaped.replace("18.,30.,2.-8", ",30.,")
+    assert "left out between the ends" in read(tmp_path, ends + left_out + MAT, loud=False).unread[0].text

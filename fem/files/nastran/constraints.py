@@ -25,7 +25,8 @@ class Connections:
     """What connects, holds and loads nodes; the points, to which the masses of lumps with inertia are added.
 
     - `row`: row of a node by its number; `axes` of the nodes whose components are turned; `turning`: rows of nodes with
-      rotations; `properties`: PELAS, PDAMP and PVISC, `bushes`: PBUSH, by number; `mass_factor`: WTMASS.
+      rotations; `properties`: PELAS, PDAMP and PVISC, `bushes`: PBUSH, by number; `mass_factor`: WTMASS;
+      `rates`: row of the node of a scalar point that is the rate of twist of beams there.
     """
 
     row: Mapping[int, int]
@@ -36,6 +37,7 @@ class Connections:
     bushes: Mapping[int, Card]
     systems: Systems
     mass_factor: float
+    rates: Mapping[int, int] = field(default_factory=dict)
     constraints: list[Stated] = field(default_factory=list)
     supports: list[Stated] = field(default_factory=list)
     masses: list[tuple[NodeMass, Unread]] = field(default_factory=list)
@@ -186,11 +188,16 @@ def _supports(c: Connections, card: Card) -> Iterator[Made]:
         held = [(card.text_at(k), card.text_at(k + 1), card.real(k + 2, 0.0)) for k in (2, 5) if card.text_at(k)]
     elif card.name == "SPC1":
         held = [(str(n), card.text_at(2), 0.0) for n in c.named(card.fields[2:], gaps=True)]
+        named = numbered(card.fields[2:]) if c.rates else []
+        held += [(str(n), card.text_at(2), 0.0) for n in c.rates if any(n in numbers for numbers in named)]
     else:
         held = [(card.text_at(1), card.text_at(7), 0.0)]
     for number, dofs, value in held:
         if value:
             raise MeshError(f"a component is held at {value:g}, not at zero")
+        if int(number) in c.rates and dofs in ("", "0", "1"):
+            yield Equation(np.array([c.rates[int(number)]]), np.array([6]), np.ones(1))
+            continue
         row = c.node(int(number))
         for dof in components(dofs, card.place):
             if dof <= 3 or row in c.turning:

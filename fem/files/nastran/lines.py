@@ -34,9 +34,7 @@ class Ends:
 
 
 def ends(card: Card, points: Mapping[int, np.ndarray], axes: Mapping[int, np.ndarray]) -> Ends:
-    """The ends of a CBAR or CBEAM. Raises `MeshError` for other offset axes, warping, and cards without a vector."""
-    if any(card.fields[16:]):
-        raise MeshError("warping of its ends")
+    """The ends of a CBAR or CBEAM. Raises `MeshError` for other offset axes, and cards without a vector."""
     if card.text_at(8).upper() not in ("", "GGG"):
         raise MeshError(f"offset axes {card.text_at(8)}")
     places, offset = [], []

@@ -211,7 +211,8 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
         for n in blocks[block][1][rows].ravel()
     }
     turning |= {row[n] for _, n, _, _, _ in beams.arms}
-    connections = _connections(deck, path, [points[n] for n in ids], row, axes, turning)
+    rates = beams.warping.rows(row)
+    connections = _connections(deck, path, [points[n] for n in ids], row, axes, turning, rates)
     new = max(NEW_NODES, ids[-1] + 1 if ids else 0) + np.arange(len(connections.points) - len(ids))
     notes = beams.state(connections, row)
     return RawMesh(
@@ -239,15 +240,17 @@ def _connections(
     row: dict[int, int],
     axes: dict[int, np.ndarray],
     turning: set[int],
+    rates: dict[int, int],
 ) -> Connections:
-    """Constraints, supports, masses, springs and dampers; those of sets that case control does not select are none."""
+    """Constraints, supports, masses, springs and dampers; those of sets that case control does not select are none.
+    `rates`: rows of the nodes of scalar points."""
     for card in deck.connecting:
         if card.name in ("RBE2", "RBE3", "RBAR"):
             first = card.whole(3 if card.name == "RBE3" or (card.text_at(4) == "" and card.name == "RBAR") else 2, 0)
             turning |= {row[first]} if first in row else set()
     turned = {row[n]: R for n, R in axes.items()}
     frames = Systems(deck.systems, {n: points[k] for n, k in row.items()})
-    found = Connections(row, points, turned, turning, deck.lumped, deck.bushes, frames, deck.mass_factor)
+    found = Connections(row, points, turned, turning, deck.lumped, deck.bushes, frames, deck.mass_factor, rates)
     chosen = selections(path)
     for card in deck.connecting:
         kind = SELECTED.get(card.name, "")

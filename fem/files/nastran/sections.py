@@ -54,22 +54,34 @@ def beam(card: Card) -> tuple[int, Section, str, float]:
     if card.name == "PBAR":
         area, I1, I2, J, mass = (card.real(k, 0.0) for k in (3, 4, 5, 6, 7))
         K1, K2, I12, rest = card.real(17, 0.0), card.real(18, 0.0), card.real(19, 0.0), card.fields[19:]
+        warping = 0.0
     else:
         found, first = stations(card)
         area, I1, I2, I12, J, mass = found[0][1:]
         if varies(card):
             raise MeshError("a beam whose section varies")
         K1, K2, rest = card.real(first, 1.0), card.real(first + 1, 1.0), card.fields[first + 1 :]
+        warping = card.real(first + 6, 0.0)
+        if card.real(first + 7, warping) != warping:
+            raise MeshError("a warping constant that varies")
+        rest = [text for k, text in enumerate(rest) if k not in (4, 5)]
     if I12:
         raise MeshError("a product of inertia")
     if any(text and _is_set(text) for text in rest):
-        raise MeshError("warping, a shear centre or a neutral axis aside, or shear relief")
+        raise MeshError("a shear centre or a neutral axis aside, inertia of its own, or shear relief")
     if bool(K1) != bool(K2):
         raise MeshError("shear in one direction only (K1, K2)")
     fibres = tuple((card.real(k, 0.0), card.real(k + 1, 0.0)) for k in (9, 11, 13, 15))
     try:
         section = Section(
-            area, I2, I1, J or (I1 + I2) / 2, K1 or 5 / 6, K2 or 5 / 6, fibres if any(map(any, fibres)) else ()
+            area,
+            I2,
+            I1,
+            J or (I1 + I2) / 2,
+            K1 or 5 / 6,
+            K2 or 5 / 6,
+            fibres if any(map(any, fibres)) else (),
+            warping=warping,
         )
     except MaterialError as error:
         raise MeshError(str(error)) from None
@@ -98,19 +110,25 @@ def stations(card: Card) -> tuple[list[list[float]], int]:
 
 
 def varies(card: Card) -> bool:
-    """Whether the section of a PBEAM varies along the beam."""
+    """Whether the section of a PBEAM or PBEAML varies along the beam."""
+    if card.name == "PBEAML":
+        _, found = _shapes_along(card)
+        return any(station[1:] != found[0][1:] for station in found)
     return card.name == "PBEAM" and any(row[1:] != stations(card)[0][0][1:] for row in stations(card)[0])
 
 
 def tapered(card: Card, known: Constants, a: np.ndarray, b: np.ndarray, y: tuple[float, float, float]) -> BeamTable:
-    """The section matrices of a beam from `a` to `b` whose PBEAM varies, linear between its stations; its mass per
-    length is in them. Raises `MeshError` for what is not read."""
-    found, first = stations(card)
-    K = [card.real(first + k, 1.0) for k in (0, 1)]
-    if not all(K):
-        raise MeshError("a beam whose section varies and does not shear (K1, K2 of zero)")
-    if any(text and _is_set(text) for text in card.fields[first + 1 :]) or any(row[4] for row in found):
-        raise MeshError("warping, shear relief, a shear centre aside or a product of inertia in a beam that varies")
+    """The section matrices of a beam from `a` to `b` whose PBEAM or PBEAML varies, linear between its stations; its
+    mass per length is in them. Raises `MeshError` for what is not read."""
+    if card.name == "PBEAML":
+        found, K = _shaped_stations(card)
+    else:
+        found, first = stations(card)
+        K = [[card.real(first + k, 1.0) for k in (0, 1)]] * len(found)
+        if not all(K[0]):
+            raise MeshError("a beam whose section varies and does not shear (K1, K2 of zero)")
+        if any(text and _is_set(text) for text in card.fields[first + 1 :]) or any(row[4] for row in found):
+            raise MeshError("warping, shear relief, a shear centre aside or a product of inertia in a beam that varies")
     if known.elasticity is None:
         raise MeshError(f"its material has no constants {known.wrong}")
     compliance = np.linalg.inv(known.elasticity)
@@ -118,16 +136,16 @@ def tapered(card: Card, known: Constants, a: np.ndarray, b: np.ndarray, y: tuple
     density = known.density or 0.0
     along = (b - a) / np.linalg.norm(b - a)
     S, M = [], []
-    for _, area, I1, I2, _, J, mass in found:
+    for (_, area, I1, I2, _, J, mass), (K1, K2) in zip(found, K, strict=True):
         torsion = G * (J or (I1 + I2) / 2)
-        S.append(beam_stiffness(E * area, (K[0] * G * area, K[1] * G * area), torsion, (E * I2, E * I1)))
+        S.append(beam_stiffness(E * area, (K1 * G * area, K2 * G * area), torsion, (E * I2, E * I1)))
         M.append(beam_mass(density * area + mass, (density * I2, density * I1)))
     area, I1, I2, _, J = np.mean([row[1:6] for row in found], axis=0).tolist()
     places = a @ along + np.array([row[0] for row in found]) * np.linalg.norm(b - a)
     try:
         drawn = Section(area, I2, I1, J or (I1 + I2) / 2)
         return BeamTable(
-            places, np.array(S), np.array(M), y, tuple(along.tolist()), drawn, (E, G), f"PBEAM {card.whole(1)}"
+            places, np.array(S), np.array(M), y, tuple(along.tolist()), drawn, (E, G), f"{card.name} {card.whole(1)}"
         )
     except MaterialError as error:
         raise MeshError(str(error)) from None
@@ -180,30 +198,61 @@ _ROUND = {"ROD": 1, "TUBE": 2, "TUBE2": 2, "BAR": 2}
 
 
 def _shaped(card: Card) -> tuple[Section, float]:
-    """Section and mass per length of PBARL and PBEAML: group, type and dimensions; z of the beam is level, y upright.
+    """Section and mass per length of PBARL, and of a PBEAML that does not vary."""
+    kind, found = _shapes_along(card)
+    _, size, mass = found[0]
+    return _at_station(card, kind, size), mass
 
-    The line of a CBAR is that of the centroids, and the shear centre is on it; a CBEAM follows the shear centres.
-    """
+
+def _shapes_along(card: Card) -> tuple[str, list[tuple[float, tuple[float, ...], float]]]:
+    """Group, type and dimensions of PBARL and PBEAML: the type, and the stations with place (0 to 1), dimensions and
+    mass per length beside that of the material; z of the beam is level, y upright. Raises `MeshError` for other types
+    and for dimensions that are left out between the ends."""
     kind = card.text_at(4).upper()
     count = _ROUND.get(kind) or _SHAPES.get(kind, (0,))[0]
     if not count:
         raise MeshError(f"a section of the type {kind!r}; {', '.join([*_ROUND, *_SHAPES])} are read")
-    size = [card.real(9 + k) for k in range(count)]
-    first = 9 + count
+    size, first = tuple(card.real(9 + k) for k in range(count)), 9 + count
     mass = card.real(first, 0.0)
-    while first <= len(card.fields):  # mass, then whether stresses are wanted, place and dimensions of the next station
-        if card.real(first, mass) != mass:
-            raise MeshError("a mass beside that of the material that varies")
-        if card.real(first + 2, 1.0) and any(card.real(first + 3 + k, size[k]) != size[k] for k in range(count)):
-            raise MeshError("a beam whose section varies")
+    found = [(0.0, size, mass)]
+    first += 1
+    while first < len(card.fields):  # whether stresses are wanted, place, dimensions and mass of the next station
+        place = card.real(first + 1, 1.0)
+        words = [card.text_at(first + 2 + k) for k in range(count + 1)]
+        if place < 1 and any(words) and not all(words[:count]):
+            raise MeshError("dimensions that are left out between the ends of a beam")
+        if any(words):
+            there = tuple(card.real(first + 2 + k, size[k]) for k in range(count))
+            found.append((place, there, card.real(first + 2 + count, mass)))
         first += 3 + count
+    found.sort(key=lambda station: station[0])
+    return kind, found
+
+
+def _shaped_stations(card: Card) -> tuple[list[list[float]], list[list[float]]]:
+    """What `stations` gives of a PBEAM, and the shear factors, of a PBEAML whose dimensions vary: properties of its
+    sections, between which Nastran interpolates."""
+    kind, found = _shapes_along(card)
+    if found[0][0] != 0.0 or found[-1][0] > 1.0:
+        raise MeshError("stations of a beam outside of its length")
+    rows, factors = [], []
+    for place, size, mass in found if found[-1][0] == 1.0 else [*found, (1.0, *found[-1][1:])]:
+        s = _at_station(card, kind, size)
+        rows.append([place, s.area, s.Iz, s.Iy, 0.0, s.J, mass])
+        factors.append([s.shear_y, s.shear_z])
+    return rows, factors
+
+
+def _at_station(card: Card, kind: str, size: tuple[float, ...]) -> Section:
+    """The section of some dimensions. The line of a CBAR is that of the centroids, and the shear centre is on it; a
+    CBEAM follows the shear centres."""
     try:
         section = _made(kind, size)
     except MaterialError as error:
         raise MeshError(str(error)) from None
     if card.name == "PBEAML" and max(map(abs, section.shear_centre)) > 1e-6 * section.area**0.5:
         raise MeshError(f"a section ({kind}) whose shear centre is not its centroid")
-    return replace(section, shear_centre=(0.0, 0.0), drawn_centroid=(0.0, 0.0)), mass
+    return replace(section, shear_centre=(0.0, 0.0), drawn_centroid=(0.0, 0.0))
 
 
 @cache
@@ -211,7 +260,7 @@ def _drawn(kind: str, size: tuple[float, ...]) -> Section:
     return section_of_rectangles(_SHAPES[kind][1](*size))
 
 
-def _made(kind: str, size: list[float]) -> Section:
+def _made(kind: str, size: tuple[float, ...]) -> Section:
     if kind == "BAR":
         return Section.rectangle(size[1], size[0])
     if kind == "BOX" and size[2] == size[3]:
@@ -219,4 +268,4 @@ def _made(kind: str, size: list[float]) -> Section:
     if kind in _ROUND:
         inner = {"ROD": 0.0, "TUBE": size[-1], "TUBE2": size[0] - size[-1]}[kind]
         return Section.tube(2 * size[0], 2 * inner)
-    return _drawn(kind, tuple(size))
+    return _drawn(kind, size)

@@ -14,6 +14,7 @@ from fem.files.nastran.deck import NEW_NODES, Deck, material_of, not_obeyed
 from fem.files.nastran.sections import BEAM_PROPERTIES, beam, tapered, varies
 from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES, card_of_element, shell
 from fem.files.nastran.systems import Systems
+from fem.files.nastran.warping import WarpingEnds, scalar_points
 from fem.mesh.constraints import NodeMass, NodeSpring
 from fem.mesh.unread import Declared, Stated, Unread
 from fem.shell import Shell
@@ -33,7 +34,8 @@ class Beams:
     """Nodes that stand for the ends of beams beside their nodes, and what lines add to nodes.
 
     - `arms`: card, node, end, the node of the end and that between both, and the beam;
-    - `masses`: card, node and mass; `twisted`: card, two nodes and torsional stiffness of rods.
+    - `masses`: card, node and mass; `twisted`: card, two nodes and torsional stiffness of rods;
+    - `warping`: ends of beams whose warping is held or passed on.
     """
 
     points: dict[int, np.ndarray]
@@ -41,6 +43,7 @@ class Beams:
     arms: list[tuple[Card, int, int, tuple[int, int | None], lines.Ends]] = field(default_factory=list)
     masses: list[tuple[Card, int, float]] = field(default_factory=list)
     twisted: list[tuple[Card, tuple[int, int], float]] = field(default_factory=list)
+    warping: WarpingEnds = field(default_factory=WarpingEnds)
     added: int = 0
 
     def add(self, place: np.ndarray) -> int:
@@ -72,6 +75,8 @@ class Beams:
             source = not_obeyed(card)
             for c in lines.connections(row[node], row[beside], end, made, None if middle is None else row[middle]):
                 to.constraints.append(Stated(replace(c, source=source.label), source))
+        to.constraints += self.warping.ties(row)
+        to.unread += self.warping.contradictions()
         for card, node, mass in self.masses:
             source = not_obeyed(card)
             to.masses.append((NodeMass(row[node], mass, source.label), source))
@@ -128,15 +133,21 @@ def _beam_key(
     if owner is None or owner.name not in BEAM_PROPERTIES or card.name not in lines.BEAMS:
         raise MeshError(f"a property that is read ({', '.join(BEAM_PROPERTIES)}) is missing")
     ends = lines.ends(card, beams.points, beams.axes)
+    points = scalar_points(card, beams.points)
     if varies(owner):
+        if points[0]:
+            raise MeshError("warping of the ends of a beam that varies")
         return _tapered_key(deck, beams, owner, card, nodes, made_of, ends)
     number, section, theory, mass = beam(owner)
-    key = (owner.whole(1), ends.y)
+    torsion = "vlasov" if points[0] and section.warping else "saint-venant"
+    key = (owner.whole(1), ends.y, torsion)
     if key not in made_of:
         name, known, source = material_of(deck, number, owner, beam=True)
         common = (name, known.elasticity, known.density, source, _NONE)
-        made_of[key] = Declared(*common, beam=(section, ends.y), wrong=known.wrong, theory=theory)
+        made_of[key] = Declared(*common, beam=(section, ends.y), wrong=known.wrong, theory=theory, torsion=torsion)
     beams.place(card, nodes, ends)
+    if torsion == "vlasov":
+        beams.warping.add(card, points, nodes, ends.axes)
     beams.lump(card, nodes, mass * deck.mass_factor)
     return key
 

@@ -1,6 +1,6 @@
 """The keys of materials of a model file, of shells and layups too, and the records that they stand for."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -65,7 +65,7 @@ Corner = Annotated[list[float], Field(min_length=2, max_length=2)]
 
 class SectionKeys(Keys):
     """A cross-section of beams: one of the shapes of `fem.Section`, a polygon with holes (`fem.drawn_section`), or its
-    constants."""
+    constants, with that of `warping` where it is known."""
 
     rectangle: Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = None
     circle: Positive | None = None
@@ -77,10 +77,12 @@ class SectionKeys(Keys):
     Iy: Positive | None = None
     Iz: Positive | None = None
     J: Positive | None = None
+    warping: Positive | None = None
 
     @model_validator(mode="after")
     def _one_shape(self) -> Self:
-        given = {key for key in SectionKeys.model_fields if getattr(self, key) is not None} - {"holes"}
+        given = {key for key in SectionKeys.model_fields if getattr(self, key) is not None}
+        given -= {"holes", "warping"}
         constants = {"area", "Iy", "Iz", "J"} & given
         shapes = given - constants
         if len(shapes) + bool(constants) != 1 or len(constants) not in (0, 4):
@@ -90,6 +92,8 @@ class SectionKeys(Keys):
             )
         if self.holes and self.polygon is None:
             raise refusal("holes are those of a polygon, which is missing")
+        if self.warping is not None and not constants:
+            raise refusal("warping is given with area, Iy, Iz and J; a polygon has its own, and the other shapes none")
         return self
 
     def made(self) -> fem.Section:
@@ -105,7 +109,8 @@ class SectionKeys(Keys):
             return fem.Section.box(*self.box)
         if self.polygon is not None:
             return fem.drawn_section(self.polygon, self.holes)
-        return fem.Section(self.area or 0.0, self.Iy or 0.0, self.Iz or 0.0, self.J or 0.0)
+        constants = (self.area or 0.0, self.Iy or 0.0, self.Iz or 0.0, self.J or 0.0)
+        return fem.Section(*constants, warping=self.warping or 0.0)
 
 
 class MaterialKeys(IsotropicKeys):
@@ -115,6 +120,7 @@ class MaterialKeys(IsotropicKeys):
     offset: float = 0.0
     section: SectionKeys | None = None
     y_axis: Direction | None = None
+    torsion: Literal["saint-venant", "vlasov"] | None = None
 
     @model_validator(mode="after")
     def _of_shells_and_beams(self) -> Self:
@@ -122,6 +128,8 @@ class MaterialKeys(IsotropicKeys):
             raise refusal(f"offset = {self.offset} is that of a shell, and its thickness is missing")
         if self.y_axis is not None and self.section is None:
             raise refusal(f"y_axis = {self.y_axis} is that of beams, and their section is missing")
+        if self.torsion is not None and self.section is None:
+            raise refusal(f"torsion = {self.torsion!r} is that of beams, and their section is missing")
         if self.section is not None and self.thickness is not None:
             raise refusal("a material has a section (of beams) or a thickness (of shells), not both")
         return self
@@ -210,7 +218,8 @@ def material_of(keys: str | MaterialKeys | SolidKeys | LayupKeys | None) -> fem.
     made = _ply_material(keys)
     if keys.section is not None:
         y = keys.y_axis
-        return fem.Beam(made, keys.section.made(), None if y is None else (y[0], y[1], y[2]))
+        axis = None if y is None else (y[0], y[1], y[2])
+        return fem.Beam(made, keys.section.made(), axis, torsion=keys.torsion or "saint-venant")
     return made if keys.thickness is None else fem.Shell(made, keys.thickness, keys.offset)
 
 

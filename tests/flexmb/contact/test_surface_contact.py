@@ -9,7 +9,6 @@ from impact import impact, normal_rows
 
 import fem
 import flexmb
-import flexmb.linear
 import reduction
 from fem.errors import FlexmbError
 from fem.mesh.structured_meshes import block
@@ -209,8 +208,6 @@ def test_what_cannot_be_is_refused():
             flexmb.simulate(on_a_plane(), 0.01, method=method, step=1e-3)
     with pytest.raises(MechanismError, match="friction of flexible surfaces"):
         flexmb.simulate(on_a_plane(friction=0.1), 0.01, method="energy-momentum", step=1e-3)
-    with pytest.raises(MechanismError, match="contacts of flexible surfaces"):
-        flexmb.linear.equilibrium(on_a_plane())
     with pytest.raises(MechanismError, match=r"node 0 .* begins inside the plane, 0.001 deep"):
         flexmb.simulate(on_a_plane(height=-1e-3), 0.01, step=1e-3)
     both = on_a_plane()

@@ -1,10 +1,10 @@
-"""Degrees of freedom of a part: three translations of every node, three rotations of some, linear constraints
-eliminated.
+"""Degrees of freedom of a part: three translations of every node, three rotations of some, rates of twist of open beam
+sections, linear constraints eliminated.
 
 Elements see the displacements `u` of all nodes: translations first, `3 * node + component`, then the rotations of
-`rotation_nodes`, `3 n + 3 k + component`. Solvers see the independent ones, `q`, with `u = T q`. Constraints are
-homogeneous rows `A u = 0`; each eliminates one dof, its first unless another constraint has taken it. Without
-constraints q is u, and nothing is computed.
+`rotation_nodes`, `3 n + 3 k + component`, then the rates of twist (`fem.dofs.warping`). Solvers see the independent
+ones, `q`, with `u = T q`. Constraints are homogeneous rows `A u = 0`; each eliminates one dof, its first unless another
+constraint has taken it. Without constraints q is u, and nothing is computed.
 
 Rigid links are exact to second order: a node at the distance d from its reference moves by `theta x (theta x d) / 2`
 beside the linear motion. All other constraints are linear.
@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from fem.dofs.warping import Warping
 from fem.errors import MatrixError, MeshError
 from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink
 
@@ -32,7 +33,7 @@ RIGID = 1e-6
 class DofMap:
     """The dofs of a part.
 
-    - `nodes`: number of nodes; `rotation_nodes` (nr,), sorted: those with rotations.
+    - `nodes`: number of nodes; `rotation_nodes` (nr,), sorted: those with rotations; `rates`: the rates of twist.
     - `independent` (ndof,): the independent dofs q among all, `u`; `T` (n_all, ndof): u = T q; None without
       constraints.
     - `holding`: the sources of constraints that resist rigid motion of the part, none for a free part.
@@ -48,6 +49,7 @@ class DofMap:
     link_nodes: Int[np.ndarray, " l"] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     link_references: Int[np.ndarray, " l"] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     arms: Float[np.ndarray, "l 3"] = field(default_factory=lambda: np.zeros((0, 3)))
+    rates: Warping = field(default_factory=Warping)
 
     @staticmethod
     def of(
@@ -55,14 +57,19 @@ class DofMap:
         rotation_nodes: Int[np.ndarray, " nr"],
         constraints: Sequence[Constraint] = (),
         bare: Int[np.ndarray, " b"] | None = None,
+        rates: Warping | None = None,
     ) -> "DofMap":
-        """The dofs of nodes at `points`, those of `rotation_nodes` with rotations, under `constraints`.
+        """The dofs of nodes at `points`, those of `rotation_nodes` with rotations, and their `rates` of twist,
+        under `constraints`.
 
         `bare`: nodes of no cell; those of their dofs on which nothing depends are held at zero.
 
-        Raises `MeshError` for constraints on rotations that nodes do not have.
+        Raises `MeshError` for constraints on rotations that nodes do not have, and on rates of twist of nodes that have
+        none or several.
         """
-        free = DofMap(len(points), rotation_nodes, np.arange(3 * (len(points) + len(rotation_nodes))))
+        rates = rates or Warping()
+        size = 3 * (len(points) + len(rotation_nodes)) + len(rates.nodes)
+        free = DofMap(len(points), rotation_nodes, np.arange(size), rates=rates)
         return free if not constraints else _eliminated(free, points, tuple(constraints), _of_nodes(free, bare))
 
     @property
@@ -73,6 +80,12 @@ class DofMap:
     @property
     def size_of_all(self) -> int:
         """Number of dofs of all nodes."""
+        return self.start_of_rates + len(self.rates.nodes)
+
+    @property
+    def start_of_rates(self) -> int:
+        """Number of the first rate of twist among the dofs of all nodes: there are as many translations and
+        rotations."""
         return 3 * (self.nodes + len(self.rotation_nodes))
 
     @cached_property
@@ -93,21 +106,45 @@ class DofMap:
         """Numbers (..., 3) of the rotations of nodes (...) that have some, among the dofs of all nodes."""
         return np.asarray(3 * self.nodes + 3 * self._rotation_of[np.asarray(nodes)][..., None] + np.arange(3))
 
+    def warping(self, nodes: Any) -> Int[np.ndarray, " w"]:
+        """Numbers of all rates of twist at nodes, among the dofs of all nodes."""
+        return np.asarray(self.start_of_rates + np.flatnonzero(np.isin(self.rates.nodes, nodes)))
+
+    def with_warping(self, dofs: Int[np.ndarray, "e d"], cells: Int[np.ndarray, " e"]) -> Int[np.ndarray, "e d2"]:
+        """The `dofs` of `cells` of the mesh, followed by the rates of twist at their ends."""
+        return np.concatenate([dofs, self.start_of_rates + self.rates.ends[cells]], axis=1)
+
+    def dof(self, node: int, component: int, source: str) -> int:
+        """Number of a component (0 to 2 translations, 3 to 5 rotations, 6 rate of twist) of a node, among the dofs of
+        all nodes.
+
+        Raises `MeshError` for components that a node does not have, and where beams of several directions meet and
+        have a rate of twist each."""
+        if component < 3:
+            return 3 * node + component
+        if component < 6:
+            if self._rotation_of[node] < 0:
+                raise MeshError(f"{source}: acts on rotations of nodes that have none.")
+            return int(self.rotations(node)[component - 3])
+        found = self.warping(np.array([node]))
+        if len(found) != 1:
+            raise MeshError(
+                f"{source}: acts on the rate of twist (component 6) of node {node}, which has {len(found)} of them. "
+                'Beams of torsion="vlasov" have one, and one for each direction where they meet at an angle: a rigid '
+                "interface holds these."
+            )
+        return int(found[0])
+
     def of_cells(self, connectivity: Int[np.ndarray, "e nn"]) -> Int[np.ndarray, "e d"]:
         """Dofs of cells with rotations and the nodes `connectivity`, `[u, theta]` of each node: (e, 6 nn)."""
         both = np.concatenate([self.translations(connectivity), self.rotations(connectivity)], axis=2)
         return np.asarray(both.reshape(len(connectivity), -1))
 
     def row(self, nodes: Any, components: Any, coefficients: Any, source: str) -> sp.csr_matrix:
-        """The row (1, n_all) of coefficients of components (0 to 5) of nodes, among the dofs of all nodes.
-
-        Raises `MeshError` for rotations that nodes do not have."""
-        nodes, components = np.asarray(nodes), np.asarray(components)
-        if not self.has_rotations(nodes[components >= 3]).all():
-            raise MeshError(f"{source}: acts on rotations of nodes that have none.")
-        dofs = np.where(
-            components < 3, 3 * nodes + components, 3 * self.nodes + 3 * self._rotation_of[nodes] + components - 3
-        )
+        """The row (1, n_all) of coefficients of components (0 to 6) of nodes, among the dofs of all nodes; errors as in
+        `dof`."""
+        terms = zip(np.asarray(nodes).tolist(), np.asarray(components).tolist(), strict=True)
+        dofs = np.array([self.dof(node, component, source) for node, component in terms], dtype=np.int64)
         shape = (1, self.size_of_all)
         return sp.csr_matrix((np.asarray(coefficients, dtype=float), (np.zeros(len(dofs), dtype=int), dofs)), shape)
 
@@ -201,11 +238,9 @@ def _rows(free: DofMap, points: np.ndarray, constraint: Constraint) -> Iterator[
     if constraint.members.min() < 0 or constraint.members.max() >= free.nodes:
         raise MeshError(f"{source}: refers to node {constraint.members.max()}; nodes run from 0 to {free.nodes - 1}.")
     if isinstance(constraint, Equation):
-        if not free.has_rotations(constraint.nodes[constraint.components >= 3]).all():
-            raise MeshError(f"{source}: acts on rotations of nodes that have none.")
         terms: dict[int, float] = {}
         for node, c, value in zip(constraint.nodes, constraint.components, constraint.coefficients, strict=True):
-            dof = int((free.translations if c < 3 else free.rotations)(node)[c % 3])
+            dof = free.dof(int(node), int(c), source)
             terms[dof] = terms.get(dof, 0.0) + float(value)
         yield _Row({dof: value for dof, value in terms.items() if value}, tuple(terms)[:1], source)
     elif isinstance(constraint, RigidLink):
@@ -274,6 +309,7 @@ def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint,
     length = max(float(np.ptp(points, axis=0).max()), np.finfo(float).tiny)
     size = np.ones(free.size_of_all)
     size[3 * free.nodes :] = 1 / length  # a rotation beside a displacement of the part
+    size[free.start_of_rates :] = 1 / length**2
     links = [c for c in constraints if isinstance(c, RigidLink)]
     leading = {int(dof) for c in links for dof in (*free.translations(c.reference), *free.rotations(c.reference))}
     solved: dict[int, dict[int, float]] = {}
@@ -322,6 +358,7 @@ def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint,
         nodes,
         references,
         points[nodes] - points[references],
+        free.rates,
     )
 
 
@@ -331,11 +368,11 @@ def _holding(
     """Sources of rows that a rigid motion of the part changes."""
     x = points - points.mean(axis=0)
     R = np.zeros((free.size_of_all, 6))
-    n = 3 * free.nodes
+    n, end = 3 * free.nodes, free.start_of_rates
     for k in range(3):
         R[k:n:3, k] = 1.0
         R[:n, 3 + k] = np.cross(np.eye(3)[k], x).ravel() / length
-        R[n + k :: 3, 3 + k] = 1 / length
+        R[n + k : end : 3, 3 + k] = 1 / length
     found: dict[str, None] = {}
     for row in rows:
         dofs, c = np.array(list(row.terms), dtype=np.int64), np.array(list(row.terms.values()))

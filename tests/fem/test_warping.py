@@ -1,0 +1,365 @@
+"""Beams of open sections whose warping is held (Vlasov's torsion): closed forms, a model of shells, buckling, and what
+interfaces, reductions and mechanisms do with the rates of twist."""
+
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+import scipy.sparse.linalg as sla
+
+import fem
+import flexmb
+import reduction
+from fem.drawn_sections.draw import section_of_rectangles
+from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning
+from fem.join import part_dofs
+from fem.matrices.beam_matrices import Beams
+from fem.sections.twist import Twist
+from flexmb.files.models.material_keys import MaterialKeys, material_of
+from flexmb.linear import equilibrium
+
+E, NU, DENSITY = 2.1e11, 0.3, 7850.0
+G = E / (2 * (1 + NU))
+STEEL = fem.Material.isotropic(E, NU, DENSITY)
+B, H, T = 0.05, 0.098, 0.002
+"""Flange, height between the flanges' middles, wall."""
+OUT, IN = H / 2 + T / 2, H / 2 - T / 2
+FLANGES = {"I": (-B / 2, B / 2, -B / 2, B / 2), "U": (-T / 2, B, -T / 2, B), "Z": (-B, T / 2, -T / 2, B)}
+"""From y to y of the lower flange, then of the upper one."""
+line = fem.structured_meshes.line
+
+
+@cache
+def section(shape):
+    a, b, c, d = FLANGES[shape]
+    return section_of_rectangles([(a, -OUT, b, -IN), (c, IN, d, OUT), (-T / 2, -OUT, T / 2, OUT)])
+
+
+def part(shape="I", cells=1, length=1.0, **options):
+    options = {"torsion": "vlasov", "y_axis": (0, 1, 0)} | options
+    return fem.Model(line((0, 0, 0), (length, 0, 0), cells), fem.Beam(STEEL, section(shape), **options))
+
+
+def decay(s):
+    return np.sqrt(G * s.J / (E * s.warping))
+
+
+def tip_twist(s, length):
+    """Twist of a cantilever with warping held at the root under a unit torque at the other end."""
+    k = decay(s)
+    return (length - np.tanh(k * length) / k) / (G * s.J)
+
+
+def static(model, held, dof):
+    f = np.zeros(model.ndof)
+    f[dof] = 1.0
+    free = np.setdiff1d(np.arange(model.ndof), held)
+    u = np.zeros(model.ndof)
+    u[free] = sla.spsolve(model.K[free][:, free].tocsc(), f[free])
+    return u
+
+
+def clamped(model, node):
+    d = model.dof_map
+    return np.r_[d.translations(node), d.rotations(node), d.warping([node])]
+
+
+@pytest.mark.parametrize("shape", ["I", "U", "Z"])
+@pytest.mark.parametrize("cells", [1, 3])
+def test_cantilever(shape, cells):
+    """Twist, bimoment at the root and the stresses of warping are exact for any number of cells."""
+    model, s, k = part(shape, cells), section(shape), decay(section(shape))
+    d = model.dof_map
+    u = static(model, clamped(model, 0), d.rotations(cells)[0])
+    assert u[d.rotations(cells)[0]] == pytest.approx(tip_twist(s, 1.0), rel=1e-10)
+    bimoment = float((model.K @ u)[d.warping([0])].item())
+    assert bimoment == pytest.approx(-np.tanh(k) / k, rel=1e-10)
+    _, x, stress = model.stresses(u[:, None])
+    bend = E * k * np.sinh(k * (1 - x[:, 0])) / np.cosh(k) / (G * s.J)  # E theta''
+    omega = np.repeat(s.fibre_warping, len(x) // len(s.fibres))
+    np.testing.assert_allclose(stress[:, 0, 0], bend * omega, atol=1e-8 * np.abs(bend * omega).max())
+    held = part(shape, cells, torsion="saint-venant")
+    free = static(held, clamped(held, 0), held.dof_map.rotations(cells)[0])
+    assert free[held.dof_map.rotations(cells)[0]] == pytest.approx(1 / (G * s.J), rel=1e-10)
+
+
+@pytest.mark.parametrize("shape", ["I", "U", "Z"])
+def test_warping_function(shape):
+    """The warping at the tips of the flanges is the sectorial coordinate of thin walls."""
+    s = section(shape)
+    if shape == "I":
+        expected, tip = B * H / 4, B / 2
+    elif shape == "U":
+        e = 3 * B**2 / (H + 6 * B)  # from the web to the shear centre
+        expected, tip = (B - e) * H / 2, B
+    else:
+        expected, tip = H / 2 * B - B**2 * H / (2 * (H + 2 * B)), B
+    turn = np.deg2rad(s.angle)
+    drawn = s.fibres @ np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]) + s.drawn_centroid
+    at_tip = np.argsort(np.linalg.norm(drawn - (tip, H / 2), axis=1))[:2]  # both faces of the upper flange
+    assert abs(np.array(s.fibre_warping)[at_tip].mean()) == pytest.approx(expected, rel=0.02)
+
+
+def test_frequencies_of_a_supported_beam_converge_with_the_fourth_power():
+    s, errors = section("I"), []
+    polar = s.Iy + s.Iz
+    exact = [
+        q**2 * (G * s.J + E * s.warping * q**2) / (DENSITY * (polar + s.warping * q**2)) for q in np.pi * np.r_[1:4]
+    ]
+    for n in (8, 16):
+        model = part("I", n)
+        d = model.dof_map
+        twist = np.r_[d.rotations(np.arange(1, n))[:, 0], d.warping(np.arange(n + 1))]
+        K, M = (A[twist][:, twist].toarray() for A in (model.K, model.M))
+        errors.append(np.sqrt(sl.eigh(K, M, eigvals_only=True)[:3] / exact) - 1)
+    assert (np.abs(errors[1]) < 1e-4).all()
+    np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 4, atol=0.1)
+
+
+def test_agrees_with_shells():
+    """An I-beam of shells clamped at one end: 2 per cent, where Saint-Venant's torsion is 2.6 times too soft."""
+    n, across = 40, 4
+    walls = [((-B / 2, -H / 2), (B / 2, -H / 2)), ((-B / 2, H / 2), (B / 2, H / 2)), ((0, -H / 2), (0, H / 2))]
+    points, cells = [], []
+    for a, b in walls:
+        first = len(points)
+        for i in range(n + 1):
+            points += [(i / n, *(np.array(a) + (np.array(b) - a) * k / across)) for k in range(across + 1)]
+        at = first + np.arange((n + 1) * (across + 1)).reshape(n + 1, -1)
+        cells += np.stack([at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, 1:]], axis=-1).reshape(-1, 4).tolist()
+    mesh = fem.merge_nodes(fem.Mesh(np.array(points), (fem.CellBlock("quad", np.array(cells)),)))
+    model, x = fem.Model(mesh, fem.Shell(STEEL, T)), mesh.points
+    d, root = model.dof_map, np.flatnonzero(mesh.points[:, 0] < 1e-9)
+    free = np.setdiff1d(np.arange(model.ndof), np.r_[d.translations(root).ravel(), d.rotations(root).ravel()])
+    f, middle = np.zeros(model.ndof), {}
+    for sign in (1, -1):  # the torque as a couple of lateral forces on the flanges
+        flange = np.flatnonzero((x[:, 0] > 1 - 1e-9) & (np.abs(x[:, 2] - sign * H / 2) < 1e-9))
+        share = np.where(np.abs(x[flange, 1]) > B / 2 - 1e-9, 0.5, 1.0)
+        f[d.translations(flange)[:, 1]] = -sign * share / share.sum() / H
+        middle[sign] = d.translations(flange[np.argmin(np.abs(x[flange, 1]))])[1]
+    u = np.zeros(model.ndof)
+    u[free] = sla.spsolve(model.K[free][:, free].tocsc(), f[free])
+    found = (u[middle[-1]] - u[middle[1]]) / H
+    assert found == pytest.approx(tip_twist(section("I"), 1.0), rel=0.02)
+
+
+def supported_in_torsion(model, n):
+    """Dofs that a fork at both ends leaves free: sections do not turn about x, and warp freely."""
+    d = model.dof_map
+    fixed = np.r_[d.translations(0), d.translations(n)[1:], d.rotations(0)[0], d.rotations(n)[0]]
+    return np.setdiff1d(np.arange(model.ndof), fixed)
+
+
+def lowest(K, KG):
+    """The smallest positive factor of the load at which `K + factor KG` is singular."""
+    values = sl.eigvals(KG, -K).real
+    return 1 / values[values > 0].max()
+
+
+def test_buckling():
+    """Torsional buckling of a column, and lateral buckling of a beam under equal moments at its ends."""
+    n, s, length = 16, section("I"), 1.0
+    s = replace(s, Iy=1e3 * s.Iy)  # the moment bends the beam, before it buckles, by as good as nothing
+    model = fem.Model(
+        line((0, 0, 0), (length, 0, 0), n), fem.Beam(STEEL, s, (0, 1, 0), theory="euler-bernoulli", torsion="vlasov")
+    )
+    d, free, q = model.dof_map, supported_in_torsion(model, n), np.pi / length
+    torsion = G * s.J + E * s.warping * q**2
+    f = np.zeros(model.ndof)
+    f[d.translations(n)[0]] = -1.0
+    column = np.zeros(model.ndof)
+    column[free] = sla.spsolve(model.K[free][:, free].tocsc(), f[free])
+    twist = np.intersect1d(free, np.r_[d.rotations(np.arange(n + 1))[:, 0], d.warping(np.arange(n + 1))])
+    K, KG = (A[twist][:, twist].toarray() for A in (model.K, model.geometric_stiffness(column)))
+    assert lowest(K, KG) == pytest.approx(torsion * s.area / (s.Iy + s.Iz), rel=1e-4)
+    f = np.zeros(model.ndof)
+    f[d.rotations(0)[1]], f[d.rotations(n)[1]] = 1.0, -1.0
+    bent = np.zeros(model.ndof)
+    bent[free] = sla.spsolve(model.K[free][:, free].tocsc(), f[free])
+    K, KG = (A[free][:, free].toarray() for A in (model.K, model.geometric_stiffness(bent)))
+    assert lowest(K, KG) == pytest.approx(q * np.sqrt(E * s.Iz * torsion), rel=2e-3)
+
+
+@pytest.mark.parametrize("length", [1.0, 10.0, 80.0])
+@pytest.mark.filterwarnings("ignore::fem.UnitWarning")
+def test_a_stressed_beam_turns_freely(length):
+    """In a small rotation a, the forces of a stressed beam turn with it, `a x f`, moments to one half, and bimoments stay,
+    whether the warping decays over many beams or in a fortieth of one."""
+    model, rng = part("U", 2, length), np.random.default_rng(0)
+    n, start = 3 * len(model.points), model.dof_map.start_of_rates
+    u = rng.normal(size=model.ndof)
+    u[:n] *= length
+    u[start:] /= length
+    f, K = model.K @ u, model.geometric_stiffness(u)
+    size = np.repeat(
+        [np.abs(f[:n]).max(), np.abs(f[n:start]).max(), np.abs(f[n:start]).max() * length], [n, n, len(f) - start]
+    )
+    for a, turn in zip(np.eye(3), model.rigid_body_modes()[:, 3:].T, strict=True):
+        turned = np.zeros_like(f)
+        turned[:n] = np.cross(a, f[:n].reshape(-1, 3)).ravel()
+        turned[n:start] = np.cross(a, f[n:start].reshape(-1, 3)).ravel() / 2
+        np.testing.assert_allclose((K @ turn - turned) / size, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("along", [1e-6, 0.3, 4.99, 5.01, 30.0, 1e3])
+def test_the_interpolation_is_sound_for_any_length(along):
+    """The stiffness, formed from the forces at the ends, is the integral of the energy."""
+    s = replace(section("U"), warping=G * section("U").J / E / along**2)
+    beam = fem.Beam(STEEL, s, torsion="vlasov")
+    found = Beams.of(beam, np.array([[[0.0, 0, 0], [1.0, 0, 0]]])).torsion[0][np.ix_([3, 9, 12, 13], [3, 9, 12, 13])]
+    xi, w = np.polynomial.legendre.leggauss(200)
+    t = Twist.of(beam, np.ones(1), (xi + 1) / 2)
+    energy = sum(
+        stiff * np.einsum("q,qa,qb->ab", w / 2, A[0], A[0])
+        for stiff, A in ((G * s.J, t.rate), (E * s.warping, t.change))
+    )
+    scale = 1 / np.sqrt(np.diag(energy))
+    np.testing.assert_allclose(scale[:, None] * found * scale, scale[:, None] * energy * scale, atol=1e-10)
+
+
+def test_who_shares_a_rate_of_twist():
+    """Beams that continue each other do, whatever way their nodes run; those at a corner have their own."""
+    points = np.array([(0, 0, 0), (1, 0, 0), (2, 0, 0), (2, 0, 1)], dtype=float)
+    cells = fem.CellBlock("line", np.array([(0, 1), (2, 1), (2, 3)]))
+    model = fem.Model(fem.Mesh(points, (cells,)), fem.Beam(STEEL, section("I"), torsion="vlasov"))
+    rates = model.dof_map.rates
+    assert rates.nodes.tolist() == [0, 1, 2, 2, 3]
+    assert rates.ends[0, 1] == rates.ends[1, 1]
+    assert rates.ends[1, 0] != rates.ends[2, 0]
+    R = model.rigid_body_modes()
+    assert abs(model.K @ R).max() < 1e-12 * abs(model.K).max()
+    assert model.mass == pytest.approx(3 * DENSITY * section("I").area, rel=1e-12)
+    with pytest.raises(MeshError, match="which has 2 of them"):
+        model.with_constraints(fem.Equation([2], [6], [1.0]))
+    held = model.with_constraints(fem.Equation([0], [6], [1.0]))
+    assert held.ndof == model.ndof - 1
+    assert not held.dof_map.holding
+
+
+@pytest.mark.parametrize("kind", ["rigid", "average"])
+def test_interfaces_and_bodies(kind):
+    """A rigid interface holds the warping and an average one does not: in reduced frequencies, and in a mechanism, where
+    the root is fixed and the tip twists by the closed form."""
+    model = part("U", 6, y_axis=(0, 1, 0)).with_interfaces(
+        root=fem.Interface([0], kind), tip=fem.Interface([6], "average")
+    )
+    held = model.interfaces["root"].warping_dofs
+    assert len(held) == (kind == "rigid")
+    free = np.setdiff1d(np.arange(model.ndof), held)
+    K, M = (A[free][:, free].toarray() for A in (model.K, model.M))
+    exact = np.sqrt(sl.eigh(K, M, eigvals_only=True)[6:9])
+    basis = reduction.craig_bampton(model, 12)
+    body = flexmb.flexible_body(model, basis)
+    found = np.sqrt(np.linalg.eigvalsh(basis.Psi.T @ (model.K @ basis.Psi)))[:3]
+    np.testing.assert_allclose(found, exact, rtol=2e-3)
+    J2 = body.invariants.J2
+    np.testing.assert_allclose(np.trace(J2, axis1=2, axis2=3) / 2, np.eye(len(J2)), atol=1e-10)
+    system = flexmb.System(gravity=(0, 0, 0))
+    beam = system.add(body)
+    system.fixed("weld", system.ground.at(beam["root"].point), beam["root"])
+    system.load("torque", beam["tip"], moment=(1e-2, 0, 0))
+    turned = equilibrium(system).result.axes("torque")[0]
+    s = section("U")
+    expected = tip_twist(s, 1.0) if kind == "rigid" else 1 / (G * s.J)
+    assert turned[2, 1] == pytest.approx(1e-2 * expected, rel=1e-3)
+
+
+def test_what_cannot_carry_warping_refuses_it():
+    model = part("I", 4).with_interfaces(root="start", tip="end")
+    with pytest.raises(MeshError, match="would not resist each other's warping"):
+        fem.split(model, 2)
+    with pytest.raises(MatrixError, match="the rates of twist"):
+        fem.write_matrices(model, "never.mat")
+    with pytest.raises(MaterialError, match="a positive warping constant; found 0"):
+        fem.Beam(STEEL, fem.Section.circle(0.1), torsion="vlasov")
+    with pytest.raises(MaterialError, match="Did you mean 'vlasov'"):
+        fem.Beam(STEEL, section("I"), torsion="vlassov")
+    with pytest.raises(MaterialError, match="one number for each of its 4 fibres"):
+        fem.Section(1.0, 1.0, 1.0, 1.0, fibre_warping=(1.0,))
+
+
+def test_joined_parts():
+    """Parts that are welded keep their rates of twist apart; the dofs of each are found among those of the assembly."""
+    a, b = part("I", 2).with_interfaces(tip="end"), part("I", 3).with_interfaces(root="start")
+    whole = fem.join({"a": a, "b": b}, {"weld": ["a tip", "b root"]})
+    assert whole.ndof == a.ndof + b.ndof
+    for name, model in (("a", a), ("b", b)):
+        own = part_dofs({"a": a, "b": b})[name]
+        assert abs(whole.K[own][:, own] - model.K).max() == 0.0
+    assert len(whole.interfaces["weld"].warping_dofs) == 2
+
+
+def test_clamped_open_sections_without_held_warping_are_named():
+    """The warning gives the factor of the twist; average interfaces, long beams and Vlasov's torsion are silent."""
+    s = section("I")
+    model = part("I", 4, torsion="saint-venant").with_interfaces(root="start")
+    ratio = 1 / (G * s.J) / tip_twist(s, 1.0)
+    with pytest.warns(MeshWarning, match=f"up to {ratio:.3g} times as far"):
+        reduction.craig_bampton(model, 4)
+    quiet = [
+        part("I", 4).with_interfaces(root="start"),
+        part("I", 4, torsion="saint-venant").with_interfaces(root=fem.Interface("start", "average")),
+        part("I", 4, 20.0, torsion="saint-venant").with_interfaces(root="start"),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MeshWarning)
+        for model in quiet:
+            model.warn_of_free_warping()
+
+
+def test_model_files():
+    """The keys of a model file."""
+    steel = {"youngs_modulus": E, "poissons_ratio": NU, "density": DENSITY}
+    constants = {"area": 1e-3, "Iy": 1e-6, "Iz": 1e-7, "J": 1e-9}
+    made = material_of(MaterialKeys(**steel, section=constants | {"warping": 1e-10}, torsion="vlasov"))
+    assert (made.torsion, made.section.warping) == ("vlasov", 1e-10)
+    assert material_of(MaterialKeys(**steel, section=constants)).torsion == "saint-venant"
+    with pytest.raises(ValueError, match="warping is given with area"):
+        MaterialKeys(**steel, section={"circle": 0.1, "warping": 1e-10})
+    with pytest.raises(ValueError, match="their section is missing"):
+        MaterialKeys(**steel, torsion="vlasov")
+
+
+def nastran(folder, warping=2.5e-10, points=((91, 92), (92, 93)), last="2.,0.,0.", **options):
+    """Two CBEAM that continue each other, with scalar points at their ends; SPC 1 holds the first end and point."""
+    beams = "".join(
+        f"CBEAM,{k},5,{k},{k + 1},0.,1.,0.,,+\n+,,,,,,,,,+\n+,{a},{b}\n" for k, (a, b) in enumerate(points, 1)
+    )
+    lines = [
+        "BEGIN BULK\nGRID,1,,0.,0.,0.\nGRID,2,,1.,0.,0.\n" + f"GRID,3,,{last}\nSPOINT,91,92,93\n" + beams,
+        "PBEAM,5,1,4.-4,6.-7,4.-8,,5.-10,,+\n+,,,,,,,,,+\n" + f"+,.8,.8,,,,,{warping}\n",
+        f"MAT1,1,{E},,{NU},{DENSITY}\nSPC1,1,123456,1\nSPC1,1,,91\nENDDATA\n",
+    ]
+    (folder / "part.bdf").write_text("".join(lines))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fem.read_mesh(folder / "part.bdf", **options)
+
+
+def test_scalar_points_of_nastran(tmp_path):
+    """CBEAM with SA and SB and a warping constant hold their warping; without, they do not, as in Nastran."""
+    mesh = nastran(tmp_path)
+    model = fem.Model(mesh)
+    assert not [u for u in model.unread if u.keyword not in ("SPC1",)]
+    assert len(model.dof_map.rates.nodes) == 3
+    made = model.materials[0]
+    assert (made.torsion, made.section.warping) == ("vlasov", 2.5e-10)
+    u = static(model, clamped(model, 0), model.dof_map.rotations(2)[0])
+    assert u[model.dof_map.rotations(2)[0]] == pytest.approx(tip_twist(made.section, 2.0), rel=1e-9)
+    held = fem.Model(nastran(tmp_path, supports="keep"))  # the node, and the point of its rate of twist
+    tip = held.dof_map.places(held.dof_map.rotations(2))[0]
+    assert static(held, [], tip)[tip] == pytest.approx(tip_twist(made.section, 2.0), rel=1e-9)
+    free = fem.Model(nastran(tmp_path, points=(("", ""), ("", ""))))
+    assert not len(free.dof_map.rates.nodes)
+    assert free.materials[0].section.warping == 2.5e-10
+    for options, reason in (
+        ({"points": ((91, 92), (94, 93))}, "apart from that of CBEAM 1, which it continues"),
+        ({"last": "1.,0.,1."}, "that of CBEAM 1, in whose direction it does not run"),
+        ({"points": ((91, ""), (92, 93))}, "warping of one end only"),
+        ({"points": ((91, 1), (1, 93))}, "grid points"),
+    ):
+        told = [u for u in nastran(tmp_path, **options).unread if u.keyword == "CBEAM"]
+        assert reason in told[0].text

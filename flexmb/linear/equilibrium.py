@@ -1,5 +1,6 @@
 """Equilibrium under gravity, springs, loads and drivers, at rest or in steady motion."""
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from flexmb.equations.projection import as_sparse, mass_weighted_projection
 from flexmb.equations.skins import without_surfaces
 from flexmb.equations.stationary import require_stationary, stationary_states
 from flexmb.equations.tangent import DIFFERENCE, allowed_motions, carrying, forces, measured_tangent, tangent
-from flexmb.errors import EquilibriumError
+from flexmb.errors import EquilibriumError, LawRangeWarning
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.linear.touching import CHANGES, OPEN, OVERLAP, SLIPS, STICKS, Motions, Touching, require_shallow
@@ -28,6 +29,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, polynomial
+from flexmb.results.elements.surface_contact import wide_contacts
 from flexmb.results.result import Result, result_of_states
 from flexmb.spatial.layout import pose
 
@@ -240,6 +242,8 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
             failure = failure or error
             continue
         found = replace(found, mechanism=mechanism)
+        for text in wide_contacts(found.result) if mechanism.surface_contacts else ():
+            warnings.warn(text, LawRangeWarning, stacklevel=3)
         if moving:
             _require_steady(found, world, time)
         return found

@@ -14,12 +14,15 @@ from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import skins_along
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.contacts.local import PARALLEL
 from flexmb.mechanism.contacts.surface import SurfaceContact, node_forces
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import marker_motion
 from flexmb.results.motion import Motion, attitudes
 from flexmb.results.table import Column
 
+AWAY = 2.0
+"""Distance from an edge of a surface, in node spacings, below which local contact has no basis."""
 WIDE = 1.0
 """Contact radius, in node spacings, above which the mesh begins to resolve a local contact."""
 
@@ -49,12 +52,15 @@ class LocalMotion:
       semi-axes of a nearly round ellipse.
     - `largest_pressure`: in the middle of the patch (force/length^2).
     - `spacing`: of the nodes of the surface beside the point.
+    - `edge`: distance of the point from the border of the surface, or from an edge at which its normal jumps, without
+      the deformation; infinite without contact.
     """
 
     approach: Float[np.ndarray, "nt"]
     radius: Float[np.ndarray, "nt"]
     largest_pressure: Float[np.ndarray, "nt"]
     spacing: Float[np.ndarray, "nt"]
+    edge: Float[np.ndarray, "nt"]
 
 
 @shown
@@ -245,12 +251,35 @@ def _local(
         np.where(parts > 0.0, slip[:, None], 0.0),
         np.cross(every.point[:, own] - there[:, None], force).sum(axis=1),
         every.stored[:, s],
-        local=LocalMotion(approach, radius, pressure, parts @ surface.spacing),
+        local=LocalMotion(approach, radius, pressure, parts @ surface.spacing, _to_edges(surface, parts, push > 0.0)),
     )
 
 
+def _to_edges(surface: BodySurface, parts: np.ndarray, touches: np.ndarray) -> Float[np.ndarray, "nt"]:
+    """The distances of points with the shares `parts` (nt, n) of nodes from the edges of a surface where it `touches`
+    (nt,)."""
+    t = surface.triangles
+    pairs = np.sort(np.concatenate([t[:, [0, 1]], t[:, [1, 2]], t[:, [2, 0]]]), axis=1)
+    normals = np.cross(
+        surface.points[t[:, 1]] - surface.points[t[:, 0]], surface.points[t[:, 2]] - surface.points[t[:, 0]]
+    )
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    edges, which, count = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(edges), 3))
+    np.add.at(sums, which.ravel(), np.tile(normals, (3, 1)))
+    # the cosine between two unit normals follows from the length of their sum
+    sharp = (count == 1) | ((count == 2) & (0.5 * (sums**2).sum(axis=1) - 1.0 < PARALLEL))
+    far = np.full(len(parts), np.inf)
+    a, b = (surface.points[edges[sharp, i]] for i in (0, 1))
+    for k in np.flatnonzero(touches) if sharp.any() else ():
+        x = parts[k] @ surface.points
+        along = np.clip(((x - a) * (b - a)).sum(axis=1) / ((b - a) ** 2).sum(axis=1), 0.0, 1.0)
+        far[k] = np.linalg.norm(a + along[:, None] * (b - a) - x, axis=1).min()
+    return far
+
+
 def wide_contacts(motion: Motion) -> list[str]:
-    """Warnings of local contacts whose radius came above the node spacing, where they no longer hold."""
+    """Warnings of local contacts where they do not hold: with a radius above the node spacing, and beside edges."""
     found = []
     for contact in motion.mechanism.surface_contacts:
         if not contact.local or not np.asarray(getattr(motion, "element_states", np.zeros((0, 0)))).size:
@@ -263,6 +292,14 @@ def wide_contacts(motion: Motion) -> list[str]:
                 f"Contact {contact.name!r}: at t = {motion.t[k]:.6g} the contact radius was {patch.radius[k]:.4g}, the "
                 f"node spacing {patch.spacing[k]:.4g}; local contact holds for radii up to {WIDE:g} of the spacing. "
                 "Coarsen the mesh, or leave out local= if it resolves the contact."
+            )
+        k = int((patch.edge - AWAY * patch.spacing).argmin())
+        if patch.edge[k] < AWAY * patch.spacing[k]:
+            found.append(
+                f"Contact {contact.name!r}: at t = {motion.t[k]:.6g} the point was {patch.edge[k]:.4g} from an edge of "
+                f"the surface {contact.surface!r}, the node spacing {patch.spacing[k]:.4g}; local contact takes the "
+                f"body for a half-space, which needs {AWAY:g} spacings. Refine the mesh there, or enlarge the surface "
+                "if the body goes on beyond it."
             )
     return found
 

@@ -157,3 +157,17 @@ def test_warnings_name_the_range():
         pressed(block(n=8), depth=0.05)
     with pytest.warns(flexmb.LawRangeWarning, match="Give the material that the body has"):
         flexmb.simulate(under(block(), local=LocalHertz(100.0, 0.3)), 0.01, step=0.01)
+
+
+def test_a_point_beside_an_edge_is_named():
+    """The spacing is 1/6: a point 0.1 from the edge warns, one in the middle is half the side away from it."""
+    system = under(block(), (0.4, 0.0))
+    system.drive("guide", flexmb.time_functions.smooth_step(0.0, 0.1, DEPTH))
+    with pytest.warns(flexmb.LawRangeWarning, match=r"the point was 0\.1 from an edge of the surface 'top'"):
+        flexmb.simulate(system, 0.1, step=0.02)
+    with pytest.warns(flexmb.LawRangeWarning, match=r"the point was 0\.102\d* from an edge of the surface 'top'"):
+        flexmb.linear.equilibrium(system, 0.1)
+    middle = under(block())
+    middle.drive("guide", flexmb.time_functions.smooth_step(0.0, 1.0, DEPTH))
+    patch = flexmb.linear.equilibrium(middle, 1.0).result.surface_contact("touch").local
+    assert patch.edge[0] == pytest.approx(0.5, rel=1e-2)

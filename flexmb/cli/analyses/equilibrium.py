@@ -1,0 +1,31 @@
+"""`flexmb equilibrium`: where a mechanism rests."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Result file of one time (default: MODEL.rest.h5).")
+    ] = None,
+    time: Annotated[float | None, typer.Option(help="Time of functions of time, by default the initial one.")] = None,
+) -> None:
+    """Find the equilibrium of a mechanism near its initial state; print its contacts, and write it as a result."""
+    from flexmb.cli.screen import say_text, yellow_warnings
+    from flexmb.files.models.model_file import load_model
+    from flexmb.files.results.result_file import save_result
+    from flexmb.files.storage.tree import require_own
+    from flexmb.linear import equilibrium
+
+    target = output or Path(f"{model.stem}.rest.h5")
+    require_own(target, "result")
+    with yellow_warnings():
+        rest = equilibrium(load_model(model).mechanism(), time)
+        say_text(rest)
+        result = rest.result
+        for contact in rest.mechanism.surface_contacts:
+            say_text(result.surface_contact(contact.name))
+        say_text(f"result: {save_result(result, target)}")

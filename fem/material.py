@@ -144,6 +144,16 @@ class Material:
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 
 
+def required_density(name: str, density: float | None, what: str = "Material") -> float:
+    """The density of a material, or of what has one. Raises `MaterialError` where it is missing."""
+    if density is None:
+        raise MaterialError(
+            f"{what} {name!r} has no density, and a mass matrix needs one. Give density=... when making it; for a "
+            "material of a file, RHO of MAT1 (Nastran), *DENSITY (Abaqus, CalculiX), or a material of your own."
+        )
+    return density
+
+
 def _along(C: np.ndarray, R: np.ndarray) -> np.ndarray:
     """The elasticity (6, 6) along the axes of the mesh of one along the rows of R."""
     T = np.empty((6, 6))  # strains along the rows from those along the axes of the mesh

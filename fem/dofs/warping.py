@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from fem.beam import Beam
 from fem.elements import LINE
 from fem.mesh.mesh import Mesh
+from fem.sections.twist import decay
 
 ALIGNED = float(np.cos(np.deg2rad(15.0)))
 """Cosine of the largest angle between the axes of two beams of which one continues the other."""
@@ -129,13 +130,8 @@ def freely_warping(
         for label in np.unique(run[held]):
             length = float(lengths[run[a] == label].sum())
             nodes = tuple(rates.nodes[held & (run == label)].tolist())
-            decay = length * _decay(beam)
-            stiff = 1 - np.tanh(decay) / decay if len(nodes) == 1 else 1 - 2 * np.tanh(decay / 2) / decay
+            kL = length * decay(beam)
+            stiff = 1 - np.tanh(kL) / kL if len(nodes) == 1 else 1 - 2 * np.tanh(kL / 2) / kL
             if stiff * SOFTER < 1:
-                found.append(FreeWarping(beam, nodes, length, float(decay), float(1 / stiff)))
+                found.append(FreeWarping(beam, nodes, length, kL, float(1 / stiff)))
     return found
-
-
-def _decay(beam: Beam) -> float:
-    E, G = beam.moduli
-    return float(np.sqrt(G * beam.section.J / (E * beam.section.warping)))

@@ -16,7 +16,7 @@ from fem.dofs.dof_map import DofMap
 from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, Element, element
 from fem.errors import MaterialError, MeshError, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
-from fem.material import Material
+from fem.material import Material, required_density
 from fem.matrices.beam_matrices import Beams, Trusses
 from fem.matrices.cell_matrices import VOIGT, Cells, elasticity_tensor, jacobian, turned_elasticity
 from fem.matrices.geometric_stiffness import (
@@ -75,11 +75,11 @@ def mass(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.nda
             xi, weights = batch.shape.mass_rule
             _, determinant = jacobian(batch.shape, batch.x, xi)
             _insist_on_positive(mesh, batch, determinant)
-            N = batch.shape.shape(xi)
+            N, material = batch.shape.shape(xi), materials[batch.material]
             if batch.shape.hourglass:
                 N = np.full_like(N, 1 / N.shape[1])
             products = (N[:, :, None] * N[:, None, :]).reshape(len(xi), -1)
-            matrices = (determinant * weights * _density(materials[batch.material])) @ products
+            matrices = (determinant * weights * required_density(material.name, material.density)) @ products
             np.add.at(total, pattern.places[batch.number][batch.rows].ravel(), matrices.ravel())
     return pattern.scalar_matrix(total)
 
@@ -355,14 +355,6 @@ def _add(total: np.ndarray, pattern: Pattern, batch: _Batch, K: np.ndarray) -> N
     places = pattern.places[batch.number][batch.rows].ravel()
     for row, (i, k) in zip(total, COMPONENTS, strict=True):
         np.add.at(row, places, K[:, i, :, k].ravel())
-
-
-def _density(material: Material | Beam | BeamTable | Shell | Truss) -> float:
-    if material.density is None:
-        raise MaterialError(
-            f"Material {material.name!r} has no density, and a mass matrix needs one. Give density=... when making it."
-        )
-    return material.density
 
 
 def _insist_on_positive(mesh: Mesh, batch: _Batch, determinant: np.ndarray) -> None:

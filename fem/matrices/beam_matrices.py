@@ -23,11 +23,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fem.beam import Beam, Truss
-from fem.errors import MaterialError, MeshError
-from fem.sections.twist import Twist
+from fem.errors import MeshError
+from fem.material import required_density
+from fem.sections.twist import Twist, decay
 
 _XI, _W = np.polynomial.legendre.leggauss(4)
 _XI, _W = (_XI + 1) / 2, _W / 2
+MOST = 60
+"""Largest number of Gauss points of a beam."""
 SPIN = np.array(
     [
         [[0, 0, 0], [0, 0, -1], [0, 1, 0]],
@@ -90,8 +93,8 @@ class Beams:
 
         Raises `MeshError` for a beam without length.
         """
-        xi, weights = rule or (_XI, _W)
         x, length = directions(points)
+        xi, weights = rule or gauss_rule(beam, length)
         E, G = beam.moduli
         s = beam.section
         given, axes = beam.axes(x), beam.principal_axes(x)
@@ -171,9 +174,7 @@ class Beams:
 
     @property
     def _density(self) -> float:
-        if self.beam.density is None:
-            raise MaterialError(f"Beam material {self.beam.name!r} has no density, and a mass matrix needs one.")
-        return self.beam.density
+        return required_density(self.beam.name, self.beam.density, "Beam material")
 
     def line_mass(self, fields: Float[np.ndarray, "e d k"]) -> LineMass:
         """The mass at the Gauss points, with `fields` there."""
@@ -307,9 +308,7 @@ class Trusses:
 
     @property
     def _mass(self) -> np.ndarray:
-        if self.truss.density is None:
-            raise MaterialError(f"Truss material {self.truss.name!r} has no density, and a mass matrix needs one.")
-        return self.truss.density * self.truss.area * self.length
+        return required_density(self.truss.name, self.truss.density, "Truss material") * self.truss.area * self.length
 
     def stiffness(self) -> Float[np.ndarray, "e 6 6"]:
         """Stiffness matrices."""
@@ -379,6 +378,16 @@ class Trusses:
         strain = (apart[..., pairs[:, 0]] * apart[..., pairs[:, 1]]).sum(axis=1) / self.length[:, None] ** 2
         stiff = self.truss.modulus * self.truss.area * self.length
         return np.asarray((stiff[:, None] * self._strain)[..., None] * strain[:, None])
+
+
+def gauss_rule(beam: Beam, length: Float[np.ndarray, " e"]) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss points from 0 to 1 along beams and their weights: four, which integrate the work of polynomials; and more
+    for the exponentials of warping that decays within a beam, without which a stressed beam would resist a rigid
+    rotation."""
+    if beam.torsion != "vlasov":
+        return _XI, _W
+    xi, weights = np.polynomial.legendre.leggauss(min(6 + int(np.ceil(decay(beam) * length.max(initial=0.0))), MOST))
+    return (xi + 1) / 2, weights / 2
 
 
 def directions(

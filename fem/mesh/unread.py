@@ -176,7 +176,10 @@ def _constants(C: np.ndarray | None) -> dict[str, float | None]:
     E, nu = 1 / S[0, 0], -S[0, 1] / S[0, 0]
     if -1 < nu < 0.5 and np.abs(Material.isotropic(E, nu).elasticity - C).max() < SAME * np.abs(C).max():
         return {"E": float(E), "nu": float(round(nu, 12))}
-    return {f"E{k + 1}": float(1 / S[k, k]) for k in range(3)}
+    E, G = (1 / S.diagonal()[:3]).tolist(), 1 / S[3, 3]
+    if np.ptp(E) < SAME * max(E) and np.ptp(S.diagonal()[3:]) < SAME * S[3, 3]:
+        return {"E": E[0], "G": float(G)}  # of a beam, whose two are independent
+    return {f"E{k + 1}": value for k, value in enumerate(E)}
 
 
 def canonical(keyword: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import MaterialError
-from fem.material import Material
+from fem.material import Material, required_density
 
 _XI, _W = np.polynomial.legendre.leggauss(3)
 COUPLED = 1e-9
@@ -169,10 +169,8 @@ class Layup:
         """
         z = self.heights
         for ply in self.plies:
-            if ply.material.density is None and not self.added_mass:
-                raise MaterialError(
-                    f"Shell material {ply.material.name!r} has no density, and a mass matrix needs one."
-                )
+            if not self.added_mass:
+                required_density(ply.material.name, ply.material.density, "Shell material")
         rho = np.array([float(ply.material.density or 0.0) for ply in self.plies])
         first, second, third = (float(rho @ (np.diff(z**k) / k)) for k in (1, 2, 3))
         return first + self.added_mass, second if len(self.plies) > 1 else 0.0, third

@@ -47,13 +47,19 @@ class Twist:
             none = np.zeros((len(length), 2, 2))
             return Twist(value, np.broadcast_to(rate, value.shape), 0 * value, stiff * rate[:, 0], none)
         E_warping = E * beam.section.warping
-        decay = length * np.sqrt(stiff / E_warping)
-        ends, here = (_solutions(decay, places) for places in (np.array([0.0, 1.0]), xi))
+        k = length * decay(beam)
+        ends, here = (_solutions(k, places) for places in (np.array([0.0, 1.0]), xi))
         at_nodes = np.concatenate([ends[0], ends[1] / L], axis=1)  # theta_1, theta_2, phi_1, phi_2
         factors = np.linalg.inv(at_nodes)
         value, rate, change = (A @ factors / L**order for order, A in enumerate(here[:3]))
         torque = ends[3] @ factors * (E_warping / length**3)[:, None, None]
         return Twist(value, rate, change, torque[:, 0], E_warping * (ends[2] @ factors) / L**2)
+
+
+def decay(beam: Beam) -> float:
+    """`k = sqrt(G J / (E I_w))` of a section with a warping constant: held warping decays as `exp(-k x)`."""
+    E, G = beam.moduli
+    return float(np.sqrt(G * beam.section.J / (E * beam.section.warping)))
 
 
 def _solutions(decay: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

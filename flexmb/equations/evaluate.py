@@ -152,7 +152,7 @@ def _require_modes(mechanism: Mechanism, state: State) -> None:
     }
     refuse(mechanism, "The evaluation of forces and accelerations", includes=included)
     known = {*state.topology.sliding, *state.topology.locked}
-    if open_ := [f.name for f in mechanism.exact_frictions if not known & {f.name, f.stuck}]:
+    if open_ := [f.name for f in mechanism.exact_frictions if not known & {f.name, *f.locks}]:
         raise MechanismError(
             f"The state at t = {state.t:.6g} does not say whether {', '.join(map(repr, open_))} of {mechanism.name!r} "
             "stick or slide, which determines their friction. Use a state of a simulation, such as result.state(0), "

@@ -10,6 +10,7 @@ between two samples: give their `feature` and `breakpoints`, or a largest step (
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -69,6 +70,13 @@ class Pace:
             longest = min([self._longest, *(TWO * s.feature for s in seen)])
             self._known = t, change, longest
         return change, longest
+
+    def until(self, time: float) -> "Pace":
+        """These limits, with a further time at which a step must end."""
+        sooner = copy(self)
+        sooner._sources = (*self._sources, Source("", lambda t: Ahead(time, np.inf) if t < time else NOTHING_AHEAD))
+        sooner._known = (np.inf, -np.inf, np.inf)
+        return sooner
 
     def step(self, t: float, size: float) -> float:
         """A step of at most `size` that does not pass the next change and does not leave a small remainder before

@@ -28,10 +28,14 @@ from flexmb.mechanism.contacts.group import group_arrays
 from flexmb.mechanism.contacts.surface import FORCES, surface_contact_arrays
 from flexmb.mechanism.control.controller import Signal
 from flexmb.mechanism.lines.line import compiled_lines
-from flexmb.mechanism.mechanism import FrameForce, Mechanism, Row
+from flexmb.mechanism.mechanism import FrameForce, JointFriction, Mechanism, Row
 from flexmb.mechanism.scales import rate_of
 from flexmb.spatial.elimination import elimination_of
 from flexmb.spatial.layout import starts_of
+
+STEEP = 1e-11
+"""Sliding velocity, relative to the characteristic rate of the mechanism, over which exact friction in several free
+motions turns round: a number for the steps that pass an instant at which the joint sticks, which are not kept."""
 
 
 def _pack_linear(body: Body) -> np.ndarray:
@@ -108,6 +112,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
     terms = _terms(mechanism)
     pairs = [[markers[k].body for k in pair] for pair in terms["term_markers"].tolist()]
     first_contact, first_surface = _first_states(mechanism)
+    rate = rate_of(mechanism, weight)
     elimination = elimination_of(pairs, terms["term_row"].tolist(), modes, first)
     return pointed(
         CompiledModel(
@@ -134,7 +139,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             stiffness=np.concatenate([b.stiffness for b in bodies]) if bodies else np.zeros(0),
             damping=np.concatenate([b.damping for b in bodies]) if bodies else np.zeros(0),
             weight=weight,
-            scales=np.array([length, rate_of(mechanism, weight)]),
+            scales=np.array([length, rate]),
             marker_body=np.array([m.body for m in markers], dtype=np.int64),
             marker_point=np.array([m.point for m in markers]).reshape(-1, 3),
             marker_axes=np.array([m.axes for m in markers]).reshape(-1, 3, 3),
@@ -175,7 +180,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_parameters=np.array([x for force in elements for x in force.numbers], dtype=float),
             **group_arrays(mechanism.contact_groups),
             joint_rows=mechanism.joint_rows,
-            **_frictions(mechanism),
+            **_frictions(mechanism, rate),
             **_controllers(mechanism, elements, qs, vs, weight),
             velocity_rows=sum(row.kind in VELOCITY_KINDS for row in rows),
             **_angles(mechanism),
@@ -236,8 +241,8 @@ def _starts(sizes: list[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _frictions(mechanism: Mechanism) -> dict[str, Any]:
-    """The entries of dry friction in the joints that are there."""
+def _frictions(mechanism: Mechanism, rate: float) -> dict[str, Any]:
+    """The entries of dry friction in the joints that are there, with the characteristic rate."""
     there = {joint.name for joint in mechanism.joints}
     acting = [f for f in mechanism.frictions if f.name in mechanism.force_elements and f.joint in there]
     sources = []
@@ -250,11 +255,18 @@ def _frictions(mechanism: Mechanism) -> dict[str, Any]:
         "friction_start": _starts([len(f.arms) for f in acting]),
         "friction_source": np.array(sources, dtype=np.int64).reshape(-1, 5),
         "friction_factors": np.array(factors, dtype=float).reshape(-1, 5),
-        "friction_speed": np.array([f.speed for f in acting], dtype=float),
+        "friction_speed": np.array([f.speed or _steep(mechanism, f, rate) for f in acting], dtype=float),
         "friction_row": np.array([r for f in acting for r in mechanism.force_elements[f.name]], dtype=np.int64),
         "friction_arm": np.array([arm for f in acting for arm in f.arms], dtype=float),
-        "friction_direction": np.array([f.direction for f in acting for _ in f.arms], dtype=float),
+        "friction_direction": np.array([0.0 if f.several else f.direction for f in acting], dtype=float),
     }
+
+
+def _steep(mechanism: Mechanism, friction: JointFriction, rate: float) -> float:
+    """The speed of exact friction in several free motions: `STEEP` while the joint slides, else 0."""
+    if not friction.several or not friction.direction:
+        return 0.0
+    return STEEP * (rate if friction.turns else rate * mechanism.length)
 
 
 def _measured_markers(mechanism: Mechanism) -> list[int]:

@@ -3,14 +3,22 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from fem.renamed import refuse_old_names
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import ANGLE
+from flexmb.kernels.base.data import ANGLE, DOT, SPIN
 from flexmb.mechanism.joints import JOINTS, joint_dof
-from flexmb.mechanism.mechanism import Joint, Mechanism, Row, driver_row, require_state
+from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row, driver_row, require_state
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction, constant
+from flexmb.spatial.lie import rotation_exp
 
+SPINS = ("rotation x", "rotation y", "rotation z")
+"""The free motions of a spherical joint."""
+ALIGNED = ((2, 1), (0, 2), (1, 0))
+"""Axes of both markers that remain perpendicular in the equations that prevent rotations about x, y and z: their
+multipliers are moments about these axes."""
 LOCKED, EVENT = "locked", "event"
 """Kinds of locked joints: locked at all times, or only at those times of a result at which an event locks them."""
 
@@ -18,7 +26,12 @@ LOCKED, EVENT = "locked", "event"
 @dataclass(frozen=True, eq=False)
 class LockedJoint:
     """A joint equation, under its own `name`, that holds the free motion of a `joint` at a value or makes it follow a
-    function of time."""
+    function of time.
+
+    The free motions "rotation x", "rotation y" and "rotation z" of a spherical joint are locked together, at an
+    attitude whose rotation vector has the three values. With a function of time, their equations are those of the
+    relative angular velocity, which have no coordinates.
+    """
 
     name: str
     joint: str
@@ -29,6 +42,8 @@ class LockedJoint:
 def locked_row(mechanism: Mechanism, joint: str, dof: str | None) -> Row:
     """The equation that locks the free motion of a joint, without its function of time."""
     record = mechanism.joint(joint)
+    if dof in SPINS:
+        return Row(SPIN, record.markers, (SPINS.index(dof), 0))
     return driver_row(record.markers, joint_dof(joint, record.kind, dof))
 
 
@@ -61,8 +76,20 @@ def with_locked_joints(
                 joint.markers,
                 [row for row in own if joint.name not in undriven or row.function < 0],
             )
+    markers = list(mechanism.markers)
+    balls = dict[str, int]()
+    for ball in dict.fromkeys(lock.joint for lock in locked if lock.dof in SPINS):
+        marker = _aligned(mechanism, ball, locked)
+        if marker is not None:
+            balls[ball] = len(markers)
+            markers.append(marker)
     for lock in locked:
         row = locked_row(mechanism, lock.joint, lock.dof)
+        if lock.dof in SPINS:
+            if lock.joint in balls:
+                row = Row(DOT, (row.markers[0], balls[lock.joint]), ALIGNED[row.axes[0]])
+            add(lock.name, kind, row.markers, [row])
+            continue
         add(lock.name, kind, row.markers, [replace(row, function=len(functions))])
         functions.append(lock.value if isinstance(lock.value, TimeFunction) else constant(lock.value))
     forces = {}
@@ -71,6 +98,7 @@ def with_locked_joints(
         rows += [mechanism.rows[r] for r in numbers]
     made = replace(
         mechanism,
+        markers=tuple(markers),
         rows=tuple(rows),
         joints=tuple(joints),
         functions=tuple(functions),
@@ -79,6 +107,17 @@ def with_locked_joints(
     )
     angles = made.angles_of(mechanism, mechanism.initial.angles)
     return replace(made, initial=replace(mechanism.initial, angles=angles))
+
+
+def _aligned(mechanism: Mechanism, joint: str, locked: Sequence[LockedJoint]) -> Marker | None:
+    """The second marker of a spherical joint with axes that are those of the first one at the locked attitude; None if
+    the attitude is not given."""
+    values = {lock.dof: lock.value for lock in locked if lock.joint == joint}
+    vector = [x for dof in SPINS if not isinstance(x := values[dof], TimeFunction)]
+    if len(vector) < len(SPINS):
+        return None
+    second = mechanism.markers[mechanism.joint(joint).markers[1]]
+    return replace(second, name=f"{second.name} of {joint}", axes=second.axes @ rotation_exp(np.array(vector)).T)
 
 
 def with_joints(
@@ -124,9 +163,10 @@ def in_force(mechanism: Mechanism, topology: Topology) -> Mechanism:
     if not without:
         return mechanism
     moving = {joint.markers: joint.name for joint in mechanism.joints if joint.kind in JOINTS}
-    locked = []
+    locked, spins = [], {name: dof for friction in mechanism.frictions for name, dof in friction.locks.items()}
     for name in (name for name in events if name in topology.locked):
         dof = "rotation" if mechanism.rows[events[name].rows[0]].kind == ANGLE else "translation"
+        dof = spins.get(name, dof)
         locked.append(LockedJoint(name, moving[events[name].markers], topology.locked[name], dof))
     return with_locked_joints(mechanism, locked, without)
 

@@ -139,7 +139,8 @@ class JointFriction:
       flexmb/kernels/equations/friction.py.
 
     - `static`: the largest effort while it sticks, relative to the effort while it slides; at least one.
-    - `direction`: the sign of the sliding rate, 0 while the joint does not slide.
+    - `direction`: the sign of the sliding rate, 0 while the joint does not slide. A joint with several free motions
+      slides with direction 1, against its sliding velocity.
     - `speed`: the sliding velocity that regularises the friction; 0 if it is exact.
     - `arms`: the sliding velocity for a rate of one of each free motion.
     """
@@ -155,8 +156,27 @@ class JointFriction:
 
     @property
     def stuck(self) -> str:
-        """Name of the joint equation that holds the coordinate while the joint sticks."""
+        """Name of the event at which the joint begins to stick, and of the equation that holds its coordinate then."""
         return f"{self.name} sticks"
+
+    @property
+    def locks(self) -> dict[str, str]:
+        """The names of the joint equations that hold the joint while it sticks, each with its free motion."""
+        if len(self.arms) == 1:
+            return {self.stuck: self.dof}
+        if len(self.arms) == 2:
+            return {f"{self.stuck} along": "translation", f"{self.stuck} around": "rotation"}
+        return {f"{self.stuck} about {axis}": f"rotation {axis}" for axis in "xyz"}
+
+    @property
+    def several(self) -> bool:
+        """Whether the joint slides in several directions, against its sliding velocity."""
+        return len(self.arms) > 1
+
+    @property
+    def turns(self) -> bool:
+        """Whether the sliding velocity is an angular velocity."""
+        return self.dof == "rotation" or len(self.arms) == 3
 
 
 ALL = "all"

@@ -13,7 +13,11 @@ evaluated again; events that the jump of velocities causes are executed at the s
 
 **Friction.** Joints with dry friction (`System.friction`) stick or slide. Each has two events: its sliding rate becomes
 zero, or the effort that holds it exceeds its bound. At every instant of events the modes of all joints at rest are
-determined anew (`flexmb.simulation.friction`), after impacts, which transmit no impulses of friction.
+determined anew (`flexmb.simulation.friction`), after impacts, which transmit no impulses of friction. The sliding
+velocity of a joint with several free motions vanishes without a change of sign: a step that passes the instant ends at
+rest (flexmb/kernels/steps/sliding.py), and the instant is located from the velocities before it. As the direction of
+friction turns faster and faster towards this instant, fixed steps are shortened with the root of the velocity, which
+keeps the error of second order (docs/theory.md, "Dry friction in joints").
 
 **Arming.** An event is executed once and armed again when its measure has been negative. A stop is always armed,
 because it must not be passed.
@@ -36,22 +40,25 @@ from flexmb.integrators.method import Method
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import joint_dof
-from flexmb.mechanism.locking import EVENT, LockedJoint, locked_row, with_locked_joints, with_sliding
+from flexmb.mechanism.locking import EVENT, SPINS, LockedJoint, locked_row, with_locked_joints, with_sliding
 from flexmb.mechanism.mechanism import JointFriction, Mechanism, Row
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction
+from flexmb.results.elements.motion import row_motion
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles, result_of_states
 from flexmb.simulation.contacts import Contacts, Force
 from flexmb.simulation.events import Event, Lock, Release, Slide, Stick, StopImpact, Terminate
 from flexmb.simulation.friction import (
+    Freedom,
     at_rest,
-    driven_frictions,
+    freedoms_of,
     holding_efforts,
-    locked_coordinate,
+    locked_coordinates,
     modes_of,
-    prescribed_rates,
-    sliding_rates,
+    prescribed_velocities,
+    sliding_velocities,
     usual_rate,
+    with_beginnings,
 )
 from flexmb.simulation.instants import Sight, first_instant, peak
 
@@ -63,6 +70,17 @@ STICKING = 2_000
 """Number of samples in a simulation while a joint sticks, at least: a shorter excess over its bound may be missed."""
 MOVING = 1e-9
 """Rate of a driven joint, relative to the characteristic rate of the mechanism, above which its friction acts."""
+GRADED, RESOLVED, PASSED = 4.0, 1e-3, 1.5
+"""Sliding velocity in several directions, as a reciprocal part of the largest so far, below which steps are shortened;
+as a part, below which an adaptive method passes the instant at which it vanishes; and the time to the next sample,
+relative to the expected one to this instant, that passes it."""
+BEFORE_REST = 0.5
+"""Part of the expected time to rest that the initial values of a method use."""
+RESTING, RESTED = 3e-10, 1e-7
+"""Sliding velocity in several directions at which a joint is at rest, relative to the usual one of the mechanism, and
+to that at the last sample: the error of a step that ends at rest."""
+NOTICED = 1 - 1e-6
+"""Velocity of a driven joint at the located instant at which it is noticed, relative to the one that is noticed."""
 NEAR = 1e-4
 """Difference step of the rates of measures, relative to the time between samples."""
 ROUND = 2e-15
@@ -125,9 +143,12 @@ class EventDetection(Run):
         _require_names(mechanism, self._events)
         self._frictions = {f.name: f for f in mechanism.exact_frictions}
         self._sliding: dict[str, float] = {}  # signs of the rates of joints with friction
-        self._driven: list[str] = []  # the frictions of joints whose motion is prescribed
+        self._freedoms: dict[str, Freedom] = {}  # of joints with friction
+        self._quickest: dict[str, float] = {}  # largest sliding velocities in several directions since they began
         self._stops = {e.name: e.do for e in self._events if isinstance(e.do, StopImpact)}
-        self._history = {e.name: _Values() for e in self._events if isinstance(e.do, Lock | StopImpact | Stick)}
+        self._sticks = {name: f for f in self._frictions.values() for name in f.locks}
+        locks = [e.name for e in self._events if isinstance(e.do, Lock | StopImpact)]
+        self._history = {name: _Values() for name in (*locks, *self._sticks)}
         locked = [self._locked_joint(name, values.motion()) for name, values in self._history.items()]
         self.mechanism = with_locked_joints(mechanism, locked, kind=EVENT)
         self._held: dict[str, float] = {}  # values of locked coordinates and of persistent contacts
@@ -139,6 +160,7 @@ class EventDetection(Run):
         self._happened: list[EventRecord] = []
         self.ended, self._lost, self._statistics = False, 0.0, list[Statistics]()
         self._prepared = False
+        self._last: Look | None = None  # the last sample, if there is one
         self.topologies: list[tuple[float, Topology]] = []
         self._take_over(mechanism.initial)
         if begin is not None and self._frictions:
@@ -148,6 +170,7 @@ class EventDetection(Run):
         elif begin is not None:
             self._leg = Leg(method.begin(mechanism, begin, end=end, longest=longest, pace=pace), mechanism, np.zeros(4))
         else:
+            self._adopt_frictions(initial)
             self._leg = self._start_from(initial, np.zeros(4))()
         self._looked(self._look(self._leg, self._leg.run.now()))
         self._begin()
@@ -161,6 +184,14 @@ class EventDetection(Run):
             self._history[name].note(state.t, value)
         if topology != Topology():
             self.topologies.append((state.t, topology))
+
+    def _adopt_frictions(self, state: State) -> None:
+        """Find the freedom of joints with friction, and which of them slide in several directions."""
+        if self._frictions:
+            others = {name: value for name, value in self._held.items() if name not in self._sticks}
+            mechanism = with_sliding(self._mechanism_with(others), {})
+            self._freedoms = freedoms_of(mechanism, self._state_of(mechanism, state))
+            self._quickest = {n: 0.0 for n, sign in self._sliding.items() if sign and self._frictions[n].several}
 
     # interface of an integrator --------------------------------------------------------------------------------------
 
@@ -209,19 +240,46 @@ class EventDetection(Run):
         weight = self._leg.run.equations.flat.weight
         speed, rate = (float((np.abs(x) * weight).max(initial=0.0)) for x in (s.w, s.wdot))
         time = min(LOOK / speed if speed > 0 else np.inf, np.sqrt(2 * LOOK / rate) if rate > 0 else np.inf)
-        fewest = STICKING if any(f.stuck in self._held for f in self._frictions.values()) else FEWEST
+        fewest = STICKING if any(self._is_stuck(f) for f in self._frictions.values()) else FEWEST
         return float(np.clip(time, self._span / MOST_LOOKS, self._span / fewest))
+
+    def _is_stuck(self, friction: JointFriction) -> bool:
+        return any(name in self._held for name in friction.locks)
 
     def _next_look(self, target: float) -> float:
         """The time of the next sample; fixed steps are not changed."""
         t, spacing, step = self._at.snapshot.t, self._spacing(self._at.snapshot), self._method.step
         left = target - t
+        if (near := self._until_slow(self._at)) < min(left, spacing):
+            return t + near
         if step is None:
             count = int(np.ceil(left / spacing * (1 - 1e-9)))
             return target if count <= 1 else t + left / count
         steps = int(np.ceil(left / step * (1 - 1e-9)))
         together = max(1, int(spacing * steps / left))
         return target if together >= steps else t + left * together / steps
+
+    def _until_slow(self, look: Look) -> float:
+        """The largest time to the next sample, in which the direction of sliding in several directions turns; it ends
+        before an expected instant at which a joint sticks, not just before it, or after it."""
+        time = np.inf
+        for k, event in enumerate(self._events):
+            if not isinstance(event.do, Stick) or event.do.friction not in self._quickest or self._idle(event):
+                continue
+            slip, slowing = -float(look.values[k]), float(look.rates[k])
+            if not slip > 0:
+                continue
+            part = GRADED * slip / max(self._quickest[event.do.friction], slip)
+            left = slip / slowing if slowing > 0 else np.inf
+            if self._method.step is None:
+                own = 0.5 * left if part < 1 else np.inf
+                own = own if slip > RESOLVED * self._quickest[event.do.friction] else PASSED * left
+            elif part < 1:
+                own = self._method.step * part**0.5
+            else:
+                continue
+            time = min(time, own if own < left / PASSED else PASSED * left)
+        return max(time, 4 * self._round)
 
     def _look(self, leg: Leg, s: Snapshot) -> Look:
         wide = self._wide(leg, s)
@@ -261,10 +319,15 @@ class EventDetection(Run):
             elif isinstance(event.do, Slide) and not self._idle(event):
                 name = event.do.friction
                 noticed = self._unnoticed(self._frictions[name])
-                values[k] = abs(efforts[name]) - 1 if name in efforts else abs(sliding[name][0]) - noticed
+                moves = float(np.linalg.norm(sliding[name][0])) - noticed if name in sliding else -noticed
+                values[k] = max(efforts[name] - 1, moves / noticed) if name in efforts else moves
             elif isinstance(event.do, Stick) and not self._idle(event):
-                value = -self._sliding[event.do.friction] * sliding[event.do.friction]
-                values[k], rates[k] = value[0], (value[2] - value[1]) / (2 * near)
+                friction, u = self._frictions[event.do.friction], sliding[event.do.friction]
+                if friction.several:
+                    values[k], rates[k] = self._slowing(friction, k, u, (u[2] - u[1]) / (2 * near), s.t)
+                else:
+                    value = -self._sliding[friction.name] * u[:, 0]
+                    values[k], rates[k] = value[0], (value[2] - value[1]) / (2 * near)
             elif not self._idle(event):
                 value = np.asarray(event.when(seen), dtype=float)
                 if value.shape != (3,) or not np.isfinite(value).all():
@@ -288,23 +351,46 @@ class EventDetection(Run):
         forces = contacts.forces(s.w, [], pressing)
         return {n: f.rate / response[n] - f.push if response[n] else -f.push for n, f in forces.items()}
 
+    def _slowing(
+        self, friction: JointFriction, event: int, velocities: np.ndarray, acceleration: np.ndarray, t: float
+    ) -> tuple[float, float]:
+        """The negative magnitude of a sliding velocity (nc,) in several directions, and its rate, which is unknown
+        after the joint has come to rest; then the value is positive.
+
+        A velocity is zero up to the error of a step that ends at rest, relative to the one at the last sample.
+        """
+        size = float(np.linalg.norm(velocities[0]))
+        least = RESTING * usual_rate(compiled(self.mechanism), friction)
+        if self._last is not None and self._last.snapshot.t < t:
+            least = max(least, RESTED * -float(np.nan_to_num(self._last.values[event])))
+        if size <= least:
+            return least, np.nan
+        return -size, -float(velocities[0] @ acceleration) / size
+
     def _rates(self, leg: Leg, s: Snapshot, seen: Result) -> dict[str, np.ndarray]:
-        """The sliding rates of the joints with friction that do not stick, at the times of `seen`; of driven joints,
-        those of the driver, because after an event the velocities are those of the driver."""
-        sliding = [f for f in self._frictions.values() if f.stuck not in self._held and f.joint not in self._released]
-        found = {f.name: np.asarray(seen.coordinate_rate(f.joint, f.dof)) for f in sliding}
-        if self._driven:
+        """The sliding velocities (3, nc) of the joints with friction that do not stick, at the times of `seen`, and of
+        those that are driven; of driven joints, those of the driver, because after an event the velocities are those of
+        the driver."""
+        found, driven = {}, [n for n, freedom in self._freedoms.items() if len(freedom.locks) < self._motions(n)]
+        for f in self._frictions.values():
+            if f.joint not in self._released and not self._is_stuck(f):
+                rows = [self.mechanism.rows[r] for r in self.mechanism.force_elements[f.name]]
+                found[f.name] = np.stack([row_motion(seen, row).rate for row in rows], axis=1) * f.arms
+        if driven:
             state = self._state_of(leg.mechanism, s)
             times = zip(seen.t, seen.q, seen.w, strict=True)
-            exact = [prescribed_rates(leg.mechanism, replace(state, t=t, q=q, w=w)) for t, q, w in times]
-            found |= {name: np.array([rates[name] for rates in exact]) for name in self._driven}
+            exact = [prescribed_velocities(leg.mechanism, replace(state, t=t, q=q, w=w)) for t, q, w in times]
+            found |= {name: np.array([velocities[name] for velocities in exact]) for name in driven if name in exact[0]}
         return found
+
+    def _motions(self, friction: str) -> int:
+        return len(self._frictions[friction].locks)
 
     def _efforts(self, leg: Leg, s: Snapshot) -> dict[str, float]:
         """The efforts that hold the joints that stick, relative to their bounds."""
-        if not any(f.stuck in self._held for f in self._frictions.values()):
+        if not any(self._is_stuck(f) for f in self._frictions.values()):
             return {}
-        return holding_efforts(leg.mechanism, self._state_of(leg.mechanism, s))
+        return holding_efforts(leg.mechanism, self._state_of(leg.mechanism, s), self._freedoms)
 
     def _idle(self, event: Event) -> bool:
         """Whether an event is impossible: it is in force already, its stop has been released, or there is nothing to
@@ -326,8 +412,11 @@ class EventDetection(Run):
 
     def _looked(self, look: Look) -> None:
         """Advance to a sample without events; arm the events whose measures have been negative."""
-        self._at, self._turned = look, look.snapshot.angles
+        self._at, self._last, self._turned = look, look, look.snapshot.angles
         known = ~np.isnan(look.values)
+        for k, event in enumerate(self._events):
+            if isinstance(event.do, Stick) and (name := event.do.friction) in self._quickest and known[k]:
+                self._quickest[name] = max(self._quickest[name], -float(look.values[k]))
         self._largest[known] = np.maximum(self._largest[known], np.abs(look.values[known]))
         for k, event in enumerate(self._events):
             band = self._reach(event.name) if event.name in self._stops else TOUCHING * self._largest[k]
@@ -436,7 +525,7 @@ class EventDetection(Run):
         for k, event in enumerate(self._events):
             if event.name in self._stops and not self._idle(event) and abs(look.values[k]) <= self._reach(event.name):
                 self._levels[k] += max(look.values[k], 0.0)
-            elif isinstance(event.do, Stick) and self._levels[k] > 0:
+            elif isinstance(event.do, Stick) and self._levels[k] > 0 and event.do.friction not in self._quickest:
                 self._levels[k] += 2 * max(look.values[k], 0.0)
 
     def _carry_out(self, events: Sequence[Event], look: Look) -> State:
@@ -471,9 +560,10 @@ class EventDetection(Run):
     def _loosened(self, stopping: Sequence[str]) -> list[str]:
         """The frictions of the joints that stick, which no equation holds any more, and of those that are
         `stopping`."""
-        resting = [f.name for f in self._frictions.values() if f.stuck in self._held or f.name in stopping]
+        resting = [f.name for f in self._frictions.values() if self._is_stuck(f) or f.name in stopping]
         for name in resting:
-            self._held.pop(self._frictions[name].stuck, None)
+            for lock in self._frictions[name].locks:
+                self._held.pop(lock, None)
         return resting
 
     def _slowed(self, state: State, resting: Sequence[str]) -> State:
@@ -495,30 +585,44 @@ class EventDetection(Run):
             return state
         mechanism = with_sliding(self._mechanism_with(self._held), {})
         own = self._state_of(mechanism, state)
-        slow = {name for name, rate in sliding_rates(mechanism, own).items() if abs(rate.value) <= rate.noise}
+        slow = {name for name, velocity in sliding_velocities(mechanism, own).items() if velocity.still}
         state = self._slowed(state, [*slow, *resting])
         own = replace(own, w=state.w)
-        self._driven = driven_frictions(mechanism, own)
-        exact = prescribed_rates(mechanism, own) if self._driven else {}
-        moving = [n for n in self._driven if n in yielding or abs(exact[n]) > self._unnoticed(self._frictions[n])]
-        still = {*slow, *resting, *self._driven} - {*moving}
-        modes = modes_of(mechanism, own, still, yielding, self._driven)
+        self._freedoms = freedoms_of(mechanism, own)
+        driven = [n for n, freedom in self._freedoms.items() if len(freedom.locks) < self._motions(n)]
+        exact = prescribed_velocities(mechanism, own) if driven else {}
+        moving = {
+            n
+            for n in driven
+            if (n in yielding and not self._freedoms[n].locks)
+            or np.linalg.norm(exact[n]) > NOTICED * self._unnoticed(self._frictions[n])
+        }
+        still = {*slow, *resting, *driven} - moving
+        modes = modes_of(mechanism, own, still, yielding, self._freedoms)
         seen = self._seen(state)
         for name, friction in self._frictions.items():
             lost.pop(friction.stuck, None)
             lost.pop(f"{name} slides", None)
             if name in modes.sticking:
-                self._held[friction.stuck] = float(seen.coordinate(friction.joint, friction.dof)[0])
-                self._history[friction.stuck].note(state.t, self._held[friction.stuck])
+                for lock in self._freedoms[name].locks:
+                    self._held[lock] = self._coordinate(seen, friction.joint, friction.locks[lock], friction)
+                    self._history[lock].note(state.t, self._held[lock])
                 if self._sliding.get(name):
                     lost[friction.stuck] = 0.0
-            elif modes.sliding.get(name) and modes.sliding[name] != self._sliding.get(name):
+            elif modes.sliding.get(name) and (modes.sliding[name] != self._sliding.get(name) or name in modes.begun):
                 lost[f"{name} slides"] = 0.0
         self._sliding = dict(modes.sliding)
+        if modes.begun:
+            variant = self._mechanism_with(self._held)
+            state = replace(state, w=with_beginnings(variant, self._state_of(variant, state), modes.begun).w)
+        quickest = {n: self._quickest.get(n, 0.0) for n, sign in modes.sliding.items() if sign}
+        self._quickest = {n: x for n, x in quickest.items() if self._frictions[n].several}
+        self._quickest |= dict.fromkeys(modes.begun, 0.0)
         for k, event in enumerate(self._events):
             if isinstance(event.do, Stick) and modes.sliding.get(name := event.do.friction):
                 self._armed[k] = True
-                self._levels[k] = self._unnoticed(self._frictions[name]) if name in still else 0.0
+                resting_one = name in still and not self._frictions[name].several
+                self._levels[k] = self._unnoticed(self._frictions[name]) if resting_one else 0.0
         return state
 
     def _unnoticed(self, friction: JointFriction) -> float:
@@ -559,7 +663,7 @@ class EventDetection(Run):
         Raises `EventError` when joints and drivers prescribe the motion of a coordinate that an event stops.
         """
         seen = self._seen(state)
-        values = {name: self._held.get(name, self._coordinate(seen, name)) for name in (*locks, *stops)}
+        values = {name: self._held.get(name, self._value(seen, name)) for name in (*locks, *stops)}
         lasted = [name for name in stops if name in self._held]
         for name in lasted:
             del self._held[name]
@@ -646,16 +750,24 @@ class EventDetection(Run):
         """The sign of the motion that a stop limits; 1 for a lock."""
         return -1.0 if name in self._stops and not self._stops[name].upper else 1.0
 
-    def _coordinate(self, seen: Result, name: str) -> float:
+    def _value(self, seen: Result, name: str) -> float:
+        """The coordinate that an event locks."""
         do = next(e.do for e in self._events if e.name == name)
         assert isinstance(do, Lock | StopImpact)
         return float(seen.coordinate(do.joint, do.dof)[0])
 
+    def _coordinate(self, seen: Result, joint: str, dof: str, friction: JointFriction) -> float:
+        """The coordinate that a lock of a joint with friction holds."""
+        if dof not in SPINS:
+            return float(seen.coordinate(joint, dof)[0])
+        row = self.mechanism.rows[self.mechanism.force_elements[friction.name][SPINS.index(dof)]]
+        return float(row_motion(seen, row).stretch[0])
+
     def _locked_joint(self, name: str, value: float | TimeFunction) -> LockedJoint:
         """The equation of a lock, a lasting contact or a joint that sticks."""
+        if name in self._sticks:
+            return locked_coordinates(self._sticks[name], {name: value})[0]
         do = next(e.do for e in self._events if e.name == name)
-        if isinstance(do, Stick):
-            return locked_coordinate(self._frictions[do.friction], value)
         assert isinstance(do, Lock | StopImpact)
         return LockedJoint(name, do.joint, value, do.dof)
 
@@ -684,13 +796,29 @@ class EventDetection(Run):
         begin = consistent_state(variant)
 
         def leg() -> Leg:
-            run = self._method.begin(variant, begin, end=self._end, longest=self._longest, pace=self._pace)
+            pace = self._pace if self._method.step is None else self._pace.until(self._slipping(variant, begin))
+            run = self._method.begin(variant, begin, end=self._end, longest=self._longest, pace=pace)
             if state.t < self._end - self._round:
                 run.prepare()
             self._prepared = True
             return Leg(run, variant, work)
 
         return leg
+
+    def _slipping(self, mechanism: Mechanism, begin: Start) -> float:
+        """A time up to which joints slide in several directions if their sliding velocities decrease as at first. The
+        initial values of a method must not use the motion beyond the instant of rest, where friction turns round."""
+        if not self._quickest:
+            return np.inf
+        velocities = sliding_velocities(mechanism, begin.state)
+        accelerations = sliding_velocities(mechanism, replace(begin.state, w=begin.wdot))
+        times = [np.inf]
+        for name in self._quickest:
+            u = velocities[name].value
+            slowing = -float(u @ accelerations[name].value)
+            if slowing > 0:
+                times.append(begin.state.t + BEFORE_REST * float(u @ u) / slowing)
+        return min(times)
 
 
 class _Again:
@@ -753,7 +881,8 @@ def _friction_events(mechanism: Mechanism) -> list[Event]:
 def _require_events(mechanism: Mechanism, events: Sequence[Event]) -> None:
     """Raises `EventError` when events that are not given have locked or released something at the initial state."""
     state = mechanism.initial
-    names = {e.name for e in events if isinstance(e.do, Lock | StopImpact | Stick)}
+    names = {e.name for e in events if isinstance(e.do, Lock | StopImpact)}
+    names |= {name for friction in mechanism.exact_frictions for name in friction.locks}
     missing = state.topology.locked.keys() - names
     missing |= state.topology.released - names - {joint.name for joint in mechanism.joints}
     if missing:

@@ -1,18 +1,25 @@
 """Sticking and sliding of joints with dry friction at one instant.
 
-A joint that moves slides, in the direction of its rate. One at rest sticks if an effort within its bound holds it, and
+A joint that moves slides, against its sliding velocity. One at rest sticks if an effort within its bound holds it, and
 otherwise begins to slide in the direction of its acceleration. As bounds depend on reactions, and reactions on what
 sticks, the modes of all joints at rest are found together: all stick at first; the joint with the largest excess over
 its bound is released; a joint that does not accelerate in the direction in which it was released is stopped again.
+
+In a joint with several free motions, efforts and sliding velocities are vectors. With its response `W` of accelerations
+to forces, and the force `F` that would hold it, `a = W (F - b d)`: the direction `d` of its acceleration satisfies
+`(b + alpha W^-1) d = F` with `|d| = 1`, which determines `alpha >= 0`. A joint that begins to slide receives a velocity
+far below those of the mechanism, `BEGINNING`, so that its state tells the direction.
 """
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
+from scipy.optimize import brentq
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
@@ -20,8 +27,9 @@ from flexmb.errors import EventError, FrictionWarning
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.mechanism.locking import LockedJoint, with_locked_joints, with_sliding
 from flexmb.mechanism.mechanism import JointFriction, Mechanism
+from flexmb.mechanism.scales import speed_of
 from flexmb.mechanism.state import State
-from flexmb.mechanism.time_functions import TimeFunction
+from flexmb.mechanism.time_functions import TimeFunction, constant
 
 ROUNDING = 1e-11
 """Rounding error of a sliding rate, relative to the rates of the bodies that it combines, or to the characteristic rate
@@ -37,23 +45,44 @@ LARGEST = 1e6
 """Upper bound of holding efforts relative to their bounds, for joints without load."""
 BLOCKED = 1e-10
 """Response of a coordinate to an effort, relative to the response without joints, below which it is prescribed."""
+BEGINNING = 1e-9
+"""Sliding velocity of a joint that begins to slide in one of several directions, relative to the largest of the
+mechanism."""
+TURNED, TURNS = 1e-12, 50
+"""Change of the direction in which a joint begins to slide at the end of an iteration, and iterations at most, for
+bounds that depend on the direction."""
 CHANGES = 20
 """Changes of mode of each joint in the search, on average, after which it has failed."""
 
 
 class Modes(NamedTuple):
-    """Which joints with friction slide, with the sign of their rate (0: a driver holds the joint), and which stick; by
+    """Which joints with friction slide, with the sign of their rate (1 in joints with several free motions, 0: a driver
+    holds the joint), which stick, and the directions (nc,) in which joints with several free motions begin to slide; by
     names of the frictions."""
 
     sliding: dict[str, float]
     sticking: list[str]
+    begun: dict[str, np.ndarray]
 
 
-class Rounded(NamedTuple):
-    """A number and its rounding error."""
+class Slip(NamedTuple):
+    """A sliding velocity or acceleration (nc,) and its rounding error."""
 
-    value: float
+    value: np.ndarray
     noise: float
+
+    @property
+    def still(self) -> bool:
+        """Whether it is zero up to rounding."""
+        return float(np.linalg.norm(self.value)) <= self.noise
+
+
+class Freedom(NamedTuple):
+    """What drivers, joints, locks and contacts leave of the free motions of a joint with friction: the `locks` that
+    hold it while it sticks, and the part of its forces, a projection (nc, nc), that acts on these motions."""
+
+    locks: tuple[str, ...]
+    part: np.ndarray
 
 
 def warn_of_shared_reactions(mechanism: Mechanism, redundant: Collection[str]) -> None:
@@ -70,33 +99,36 @@ def warn_of_shared_reactions(mechanism: Mechanism, redundant: Collection[str]) -
         )
 
 
-def locked_coordinate(friction: JointFriction, value: float | TimeFunction) -> LockedJoint:
-    """The equation that holds the coordinate of a joint that sticks."""
-    return LockedJoint(friction.stuck, friction.joint, value, friction.dof)
+def locked_coordinates(friction: JointFriction, values: Mapping[str, float | TimeFunction]) -> list[LockedJoint]:
+    """The equations that hold the coordinates of a joint that sticks at `values`, by names of the locks."""
+    return [
+        LockedJoint(name, friction.joint, values[name], dof) for name, dof in friction.locks.items() if name in values
+    ]
+
+
+def _stopped(friction: JointFriction, locks: Iterable[str]) -> list[LockedJoint]:
+    """The equations for zero rates of a joint with friction."""
+    return locked_coordinates(friction, dict.fromkeys(locks, constant(0.0)))
 
 
 def usual_rate(flat: CompiledModel, friction: JointFriction) -> float:
     """The characteristic rate of the mechanism, in units of the sliding rate of a joint."""
     length, rate = flat.scales
-    return float(rate if friction.dof == "rotation" else rate * length)
+    return float(rate if friction.turns else rate * length)
 
 
-def sliding_rates(mechanism: Mechanism, state: State) -> dict[str, Rounded]:
-    """The sliding rate of each joint with friction."""
+def sliding_velocities(mechanism: Mechanism, state: State) -> dict[str, Slip]:
+    """The sliding velocity of each joint with friction."""
     e = _evaluated(mechanism, state)
-    G = _rows(mechanism, e)
-    acting = _acting(mechanism)
-    least = np.array([usual_rate(e.flat, f) for f in acting])
-    rates, noise = G @ state.w, ROUNDING * np.maximum(abs(G) @ np.abs(state.w), least)
-    return {f.name: Rounded(float(x), float(error)) for f, x, error in zip(acting, rates, noise, strict=True)}
+    return _slips(mechanism, e, state.w, ROUNDING, 1.0)
 
 
 def at_rest(mechanism: Mechanism, state: State, names: Collection[str]) -> State:
-    """The state with zero sliding rates of the joints with the frictions `names`; their rounding errors vanish."""
+    """The state with zero sliding velocities of the joints with the frictions `names`; their rounding errors vanish."""
     if not names:
         return state
     own = [f for f in _acting(mechanism) if f.name in names]
-    held = with_locked_joints(mechanism, [locked_coordinate(f, 0.0) for f in own])
+    held = with_locked_joints(mechanism, [lock for f in own for lock in _stopped(f, f.locks)])
     return replace(state, w=_admitted(held, replace(state, angles=held.angles_of(mechanism, state.angles)))[1])
 
 
@@ -104,101 +136,195 @@ def modes_of(
     mechanism: Mechanism,
     state: State,
     resting: Collection[str],
-    yielding: Collection[str] = (),
-    driven: Collection[str] = (),
+    yielding: Collection[str],
+    freedoms: Mapping[str, Freedom],
 ) -> Modes:
-    """The modes at a state in which the joints with the frictions `resting` have no sliding rate.
+    """The modes at a state in which the joints with the frictions `resting` have no sliding velocity.
 
     The holding efforts of those of them that are `yielding` are at their bounds and increase. `mechanism` has the locks
-    and contacts in force, and no sliding directions. A joint at rest that is `driven` (by drivers, locks or contacts)
-    neither sticks nor slides.
+    and contacts in force, and no sliding directions. A joint at rest without freedom (because of drivers, locks or
+    contacts) neither sticks nor slides.
 
     Raises `EventError` when no modes satisfy the conditions.
     """
     frictions = {f.name: f for f in _acting(mechanism)}
-    moving = {n: float(np.sign(r.value)) for n, r in sliding_rates(mechanism, state).items() if n not in resting}
-    sticking, released = [n for n in frictions if n in resting and n not in driven], dict[str, float]()
+    moving = {
+        n: _sign(frictions[n], s.value) for n, s in sliding_velocities(mechanism, state).items() if n not in resting
+    }
+    sticking = [n for n in frictions if n in resting and freedoms[n].locks]
+    released = dict[str, np.ndarray]()
     for _ in range(CHANGES * (len(frictions) + 1)):
-        held = _held(mechanism, state, {**moving, **released}, [frictions[n] for n in sticking])
-        accelerations = held.accelerations
-        over = [n for n in sticking if abs(held.efforts[n]) > (YIELDING if n in yielding else 1 + EXCEEDED)]
+        locks = [lock for n in sticking for lock in _stopped(frictions[n], freedoms[n].locks)]
+        held, released = _held(mechanism, state, moving, released, locks, freedoms)
+        sizes = {n: float(np.linalg.norm(held.efforts[n])) for n in sticking}
+        over = [n for n in sticking if sizes[n] > (YIELDING if n in yielding else 1 + EXCEEDED)]
         wrong = [
             n
-            for n, sign in released.items()
-            if n not in yielding and sign * accelerations[n].value < -accelerations[n].noise
+            for n, direction in released.items()
+            if n not in yielding and direction @ held.accelerations[n].value < -held.accelerations[n].noise
         ]
         if over:
-            worst = max(over, key=lambda n: abs(held.efforts[n]))
+            worst = max(over, key=lambda n: sizes[n])
             sticking.remove(worst)
-            released[worst] = float(np.sign(held.efforts[worst]))
+            released[worst] = held.efforts[worst] / sizes[worst]
         elif wrong:
             sticking += wrong
-            released = {n: sign for n, sign in released.items() if n not in wrong}
+            released = {n: direction for n, direction in released.items() if n not in wrong}
         else:
-            at_rest_by_drivers = dict.fromkeys((n for n in frictions if n in resting and n in driven), 0.0)
-            return Modes({**moving, **released, **at_rest_by_drivers}, sticking)
+            signs = {n: _sign(frictions[n], direction) for n, direction in released.items()}
+            without = dict.fromkeys((n for n in frictions if n in resting and not freedoms[n].locks), 0.0)
+            begun = {n: direction for n, direction in released.items() if frictions[n].several}
+            return Modes({**moving, **signs, **without}, sticking, begun)
     raise EventError(
         f"At t = {state.t:.6g} no combination of sticking and sliding of {', '.join(map(repr, resting))} of "
         f"{mechanism.name!r} satisfies the laws of friction. Let static and sliding coefficients be closer."
     )
 
 
-def prescribed_rates(mechanism: Mechanism, state: State) -> dict[str, float]:
-    """The sliding rates of all joints with friction at the velocities nearest to those of the state that drivers and
-    joints admit."""
+def _sign(friction: JointFriction, value: np.ndarray) -> float:
+    return 1.0 if friction.several else float(np.sign(value[0]))
+
+
+def prescribed_velocities(mechanism: Mechanism, state: State) -> dict[str, np.ndarray]:
+    """The sliding velocities (nc,) of all joints with friction at the velocities nearest to those of the state that
+    drivers and joints admit."""
     e, w = _admitted(mechanism, state)
-    rates = _rows(mechanism, e) @ w
-    return {f.name: float(rate) for f, rate in zip(_acting(mechanism), rates, strict=True)}
+    return {name: slip.value for name, slip in _slips(mechanism, e, w, 0.0, 1.0).items()}
 
 
-def holding_efforts(mechanism: Mechanism, state: State) -> dict[str, float]:
+def holding_efforts(mechanism: Mechanism, state: State, freedoms: Mapping[str, Freedom]) -> dict[str, float]:
     """The efforts that hold the joints that stick, relative to their bounds; `mechanism` has their equations."""
-    return _balance(mechanism, replace(state, w=_admitted(mechanism, state)[1])).efforts
+    held = _balance(mechanism, replace(state, w=_admitted(mechanism, state)[1]), freedoms)
+    return {name: float(np.linalg.norm(effort)) for name, effort in held.efforts.items()}
+
+
+def with_beginnings(mechanism: Mechanism, state: State, begun: Mapping[str, np.ndarray]) -> State:
+    """The state with small sliding velocities in the directions `begun` (nc,)."""
+    if not begun:
+        return state
+    e = _evaluated(mechanism, state)
+    rows, own = _rows(mechanism, e), [f for f in _acting(mechanism) if f.name in begun]
+    fastest = max(1.0, speed_of(state.w, e.flat.weight) / e.flat.scales[1])
+    wanted = np.concatenate(
+        [BEGINNING * fastest * usual_rate(e.flat, f) * begun[f.name] / np.array(f.arms) for f in own]
+    )
+    G = sp.vstack([rows[f.name] for f in own])
+    X = _responses(e, G)
+    return replace(state, w=state.w + X.T @ np.linalg.lstsq(G @ X.T, wanted)[0])
 
 
 class Held(NamedTuple):
-    """Of the joints that stick, the holding effort relative to its bound, positive if they would slide in positive
-    direction; of all joints with friction, the acceleration of the coordinate."""
+    """Of the joints that stick, the force (nc,) that they resist, relative to its bound; of all joints with friction,
+    the sliding acceleration, and the largest force while they slide."""
 
-    efforts: dict[str, float]
-    accelerations: dict[str, Rounded]
+    efforts: dict[str, np.ndarray]
+    accelerations: dict[str, Slip]
+    bounds: dict[str, float]
 
 
 def _held(
-    mechanism: Mechanism, state: State, sliding: Mapping[str, float], sticking: Collection[JointFriction]
-) -> Held:
-    locks = [locked_coordinate(f, 0.0) for f in sticking]
-    variant = with_sliding(with_locked_joints(mechanism, locks), sliding)
-    return _balance(variant, replace(state, angles=variant.angles_of(mechanism, state.angles)))
+    mechanism: Mechanism,
+    state: State,
+    moving: Mapping[str, float],
+    released: Mapping[str, np.ndarray],
+    locks: list[LockedJoint],
+    freedoms: Mapping[str, Freedom],
+) -> tuple[Held, dict[str, np.ndarray]]:
+    """Efforts and accelerations with the `locks` of joints that stick, and the directions in which the `released` ones
+    begin to slide, from estimates."""
+    frictions, released = {f.name: f for f in _acting(mechanism)}, dict(released)
+    signs = {n: _sign(frictions[n], direction) for n, direction in released.items()}
+    variant = with_sliding(with_locked_joints(mechanism, locks), {**moving, **signs})
+    own = replace(state, angles=variant.angles_of(mechanism, state.angles))
+    turning = [n for n in released if frictions[n].several]
+    responses = dict[str, np.ndarray]()
+    for _ in range(TURNS):
+        held = _balance(variant, with_beginnings(variant, own, {n: released[n] for n in turning}), freedoms)
+        turned = 0.0
+        for n in turning:
+            if n not in responses:
+                responses[n] = _response(variant, own, frictions[n])
+            direction = _begin(responses[n], held.accelerations[n].value, held.bounds[n], released[n])
+            turned = max(turned, float(np.abs(direction - released[n]).max()))
+            released[n] = direction
+        if turned <= TURNED:
+            break
+    return held, released
 
 
-def _balance(mechanism: Mechanism, state: State) -> Held:
+def _begin(W: np.ndarray, acceleration: np.ndarray, bound: float, before: np.ndarray) -> np.ndarray:
+    """The direction (nc,) in which a joint with the response `W` (nc, nc) begins to slide, from its `acceleration` with
+    friction against the direction `before`."""
+    flexible, V = np.linalg.eigh(W)
+    kept = flexible > BLOCKED * flexible[-1]
+    flexible, V = flexible[kept], V[:, kept]
+    force = V.T @ acceleration / flexible + bound * (V.T @ before)  # that would hold it
+    size = float(np.linalg.norm(force))
+    if size <= bound * (1 + EXCEEDED):
+        return V @ force / size if size else before
+
+    def excess(alpha: float) -> float:
+        return float(np.linalg.norm(force / (bound + alpha / flexible))) - 1.0
+
+    least, most = EXCEEDED * flexible[0] * size, 2 * flexible[-1] * size
+    alpha = brentq(excess, least, most, xtol=1e-3 * least) if excess(least) > 0 else 0.0
+    direction = V @ (force / (bound + alpha / flexible))
+    return np.asarray(direction / np.linalg.norm(direction))
+
+
+def _balance(mechanism: Mechanism, state: State, freedoms: Mapping[str, Freedom]) -> Held:
     e = Equations(mechanism, state.q, state.angles, state.element_states)
     wdot, multipliers = e.accelerations(mechanism.function_values(state.t), state.q, state.w)
     there = [f.name for f in mechanism.frictions if f.joint in {joint.name for joint in mechanism.joints}]
     bounds = dict(zip(there, e.friction_bounds(multipliers).tolist(), strict=True))
-    names, efforts, accelerations = {joint.name for joint in mechanism.joints}, {}, {}
-    G = _rows(mechanism, e)
-    least = [e.flat.scales[1] * usual_rate(e.flat, f) for f in _acting(mechanism)]
-    values, noise = G @ wdot, STILL * np.maximum(abs(G) @ np.abs(wdot), least)
-    for k, friction in enumerate(_acting(mechanism)):
-        accelerations[friction.name] = Rounded(float(values[k]), float(noise[k]))
-        if friction.stuck in names:
-            effort = float(multipliers[mechanism.joint(friction.stuck).rows[0]])
-            smallest = abs(effort) / LARGEST
-            efforts[friction.name] = effort / max(friction.static * bounds[friction.name], smallest) if effort else 0.0
-    return Held(efforts, accelerations)
+    rows, efforts = {joint.name: joint.rows[0] for joint in mechanism.joints}, {}
+    for friction in _acting(mechanism):
+        if not any(name in rows for name in friction.locks):
+            continue
+        force = np.array([multipliers[rows[name]] if name in rows else 0.0 for name in friction.locks])
+        force = freedoms[friction.name].part @ (force / np.array(friction.arms))
+        smallest = float(np.linalg.norm(force)) / LARGEST
+        efforts[friction.name] = (
+            force / max(friction.static * bounds[friction.name], smallest) if force.any() else force
+        )
+    return Held(efforts, _slips(mechanism, e, wdot, STILL, e.flat.scales[1]), bounds)
 
 
-def driven_frictions(mechanism: Mechanism, state: State) -> list[str]:
-    """The frictions of those joints whose motion drivers, locks and contacts prescribe."""
-    e, everything, found = _evaluated(mechanism, state), range(mechanism.joint_rows), []
-    rows, none = _rows(mechanism, e).toarray(), np.zeros(mechanism.joint_rows)
-    for friction, g in zip(_acting(mechanism), rows, strict=True):
-        alone = g @ e.on_joints(g, none, everything)[0]
-        if not g @ e.on_joints(g, none)[0] > BLOCKED * alone:
-            found.append(friction.name)
+def freedoms_of(mechanism: Mechanism, state: State) -> dict[str, Freedom]:
+    """The freedom of each joint with friction."""
+    found = {}
+    e = _evaluated(mechanism, state)
+    for friction, rows in _rows(mechanism, e).items():
+        f = next(f for f in _acting(mechanism) if f.name == friction)
+        arms = np.array(f.arms)
+        alone = float(arms**2 @ (rows @ _responses(e, rows, range(mechanism.joint_rows)).T).diagonal())
+        flexible, V = np.linalg.eigh(_in_arms(rows @ _responses(e, rows).T, arms))
+        kept = flexible > BLOCKED * alone
+        part, locks = V[:, kept] @ V[:, kept].T, list(f.locks)
+        if not kept.any() or len(arms) == 2:
+            chosen = scipy.linalg.qr(np.sqrt(flexible[kept])[:, None] * V[:, kept].T, mode="r", pivoting=True)[1]
+            locks = [locks[c] for c in sorted(chosen[: kept.sum()])]
+        found[friction] = Freedom(tuple(locks), part)
     return found
+
+
+def _in_arms(W: np.ndarray, arms: np.ndarray) -> np.ndarray:
+    """Responses (nc, nc) of rates to efforts as those of sliding velocities to forces, symmetric up to rounding."""
+    W = arms[:, None] * W * arms
+    return np.asarray(0.5 * (W + W.T))
+
+
+def _response(mechanism: Mechanism, state: State, friction: JointFriction) -> np.ndarray:
+    """The sliding accelerations (nc, nc) of a joint with friction for unit forces."""
+    e = _evaluated(mechanism, state)
+    rows = _rows(mechanism, e)[friction.name]
+    return _in_arms(rows @ _responses(e, rows).T, np.array(friction.arms))
+
+
+def _responses(e: Equations, rows: sp.csr_matrix, without: Sequence[int] = ()) -> np.ndarray:
+    """The accelerations (nc, nv) that unit efforts of `rows` (nc, nv) cause."""
+    none = np.zeros(e.flat.joint_rows)
+    return np.array([e.on_joints(g, none, without)[0] for g in rows.toarray()])
 
 
 def _acting(mechanism: Mechanism) -> list[JointFriction]:
@@ -206,9 +332,21 @@ def _acting(mechanism: Mechanism) -> list[JointFriction]:
     return [f for f in mechanism.exact_frictions if f.joint in there]
 
 
-def _rows(mechanism: Mechanism, e: Equations) -> sp.csr_matrix:
-    """The Jacobian (nf, nv) of the coordinates of the joints with exact friction at the last state."""
-    return as_sparse(e.flat, e.workspace.G)[[mechanism.force_elements[f.name][0] for f in _acting(mechanism)]]
+def _rows(mechanism: Mechanism, e: Equations) -> dict[str, sp.csr_matrix]:
+    """The Jacobians (nc, nv) of the free motions of the joints with exact friction at the last state."""
+    G = as_sparse(e.flat, e.workspace.G)
+    return {f.name: G[list(mechanism.force_elements[f.name])] for f in _acting(mechanism)}
+
+
+def _slips(mechanism: Mechanism, e: Equations, w: np.ndarray, noise: float, rate: float) -> dict[str, Slip]:
+    """Sliding velocities for the velocities `w` (nv,) at the last state, or accelerations; rounding errors are the part
+    `noise` of those of the bodies and of the usual ones, multiplied by `rate`."""
+    found = {}
+    for f in _acting(mechanism):
+        G, arms = _rows(mechanism, e)[f.name], np.array(f.arms)
+        largest = max(float((arms * (abs(G) @ np.abs(w))).max()), rate * usual_rate(e.flat, f))
+        found[f.name] = Slip(arms * (G @ w), noise * largest)
+    return found
 
 
 def _admitted(mechanism: Mechanism, state: State) -> tuple[Equations, np.ndarray]:

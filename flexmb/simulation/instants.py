@@ -83,8 +83,8 @@ def _cubic(f0: float, f1: float, d0: float, d1: float) -> np.ndarray:
 
 
 def _crossing(low: Sight, high: Sight, k: int) -> float:
-    """The time at which measure `k` passes its level between two evaluations: from the cubic if rates are known, else
-    from the secant."""
+    """The time at which measure `k` passes its level between two evaluations: from the cubic if rates are known, from
+    the tangent if only the first one is, else from the secant."""
     h, (f0, f1) = high.t - low.t, (low.above[k], high.above[k])
     if np.isnan(f0) or f1 < 0:
         return 0.5 * (low.t + high.t) if f1 >= 0 else high.t
@@ -93,4 +93,6 @@ def _crossing(low: Sight, high: Sight, k: int) -> float:
         for s in sorted(r.real for r in np.roots(c[::-1]) if abs(r.imag) < 1e-9):
             if 0 < s < 1 and c[1] + 2 * c[2] * s + 3 * c[3] * s * s > 0:
                 return float(low.t + s * h)
+    if low.rates[k] > 0 and np.isnan(high.rates[k]):  # the measure has no slope after its passage
+        return float(low.t + min(-f0 / low.rates[k], h))
     return float(low.t + h * min(max(-f0 / (f1 - f0), 0.0), 1.0)) if f1 > f0 else 0.5 * (low.t + high.t)

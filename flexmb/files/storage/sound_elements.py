@@ -199,7 +199,7 @@ def _require_friction(m: Mechanism, friction: JointFriction) -> None:
     require(all(0 < arm < np.inf for arm in friction.arms), f"an arm of {what} is not positive: {friction.arms}")
     own, joint = _rows_of(m, friction.name, what), m.joint(friction.joint)
     if friction.dof == ALL:
-        require(joint.kind in ("cylindrical", "spherical") and friction.speed > 0, f"{what} has one free motion")
+        require(joint.kind in ("cylindrical", "spherical"), f"{what} has one free motion")
     else:
         joint_dof(joint.name, joint.kind, friction.dof)
     expected = free_rows(joint.kind, friction.dof, joint.markers)

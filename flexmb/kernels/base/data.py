@@ -92,7 +92,7 @@ class CompiledModel(NamedTuple):
     friction_speed: np.ndarray  # (nf,) sliding velocity that regularises its friction, 0 if it is exact
     friction_row: np.ndarray  # (nc,) row of each free motion
     friction_arm: np.ndarray  # (nc,) sliding velocity for a rate of one
-    friction_direction: np.ndarray  # (nc,) of exact friction, the sign of the sliding rate, 0 if it does not slide
+    friction_direction: np.ndarray  # (nf,) of exact friction, the sign of the sliding rate, 0 if it does not slide
     row_command: np.ndarray  # (nr,) command of a controller that is added to the effort of a row, -1 for none
     load_command: np.ndarray  # (nl,) command that is the factor of a load, -1 for none
     control_law: np.ndarray  # (nc,) address of the law of each controller; see kernels/equations/controllers.py

@@ -256,11 +256,7 @@ class WithForces(WithRelations):
 
         A revolute joint that slides resists with a moment `coefficient (radius |F_r| + axial_radius |F_a|) + preload`,
         from the force of the joint across (r) and along (a) its axis; a prismatic joint with a force
-        `coefficient |F_r| + preload`. A joint that sticks transmits up to that effort times `static / coefficient`.
-        Both are exact: the law has no creep, and the instants of sticking and sliding are located.
-
-        With `regularised`, the friction is `tanh(s / regularised)` of this at the sliding velocity `s`, and the joint
-        creeps instead of sticking. Cylindrical and spherical joints need it, with the following laws:
+        `coefficient |F_r| + preload`. In joints with several free motions, one force opposes the sliding velocity:
 
         - A sleeve (cylindrical joint) touches its shaft on lines at `radius`, where the sliding velocity has the
           components `radius` times the angular rate around the shaft and the velocity along it. A force
@@ -268,6 +264,10 @@ class WithForces(WithRelations):
           times `radius`.
         - A ball in a socket (spherical joint) resists with a moment `coefficient radius |F| + preload` opposite to the
           relative angular velocity, whatever the direction of the force `F` of the joint.
+
+        A joint that sticks transmits up to that effort times `static / coefficient`, in any direction. This is exact:
+        the law has no creep, and the instants of sticking and sliding are located. With `regularised`, the friction is
+        `tanh(s / regularised)` of this at the sliding velocity `s`, and the joint creeps instead of sticking.
 
         - `radius`, `axial_radius`: of the journal, of the ball, or of the sleeve, and of the mean circle of the thrust
           face (lengths; the latter for revolute joints).
@@ -288,12 +288,6 @@ class WithForces(WithRelations):
         speed = 0.0 if regularised is None else number(regularised, f"Friction {name!r}: regularised")
         if regularised is not None and not speed > 0:
             raise MechanismError(f"Friction {name!r}: regularised must be positive; found {regularised}.")
-        if dof == ALL and not speed:
-            raise MechanismError(
-                f"Friction {name!r}: joint {joint!r} ({kind}) has several free motions, in which the direction of "
-                "sliding turns, so that it is not located when the joint sticks. Give the sliding velocity below which "
-                "it may creep instead: regularised=..., for instance a thousandth of the usual one."
-            )
         if static is not None and speed:
             raise MechanismError(
                 f"Friction {name!r}: static={static} is the coefficient of a joint that sticks, but one with "

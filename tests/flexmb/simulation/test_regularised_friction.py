@@ -171,9 +171,7 @@ def test_a_simulation_continues():
 @pytest.mark.parametrize(
     ("joint", "options", "match"),
     [
-        ("spherical", {"radius": 0.1}, "several free motions.*regularised="),
-        ("cylindrical", {"radius": 0.1}, "several free motions.*regularised="),
-        ("cylindrical", {"radius": 0.0, "regularised": 0.1}, "a positive one of its sleeve"),
+        ("cylindrical", {"radius": 0.0}, "a positive one of its sleeve"),
         ("cylindrical", {"radius": 0.1, "axial_radius": 0.1, "regularised": 0.1}, "only a revolute joint"),
         ("spherical", {"regularised": 0.1}, "needs the radius"),
         ("spherical", {"radius": 0.1, "span": 0.1, "regularised": 0.1}, "a spherical joint has no span"),

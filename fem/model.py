@@ -688,8 +688,10 @@ class Model:
         """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`.
 
         The places are the nodes of the skin of solids, then the fibres of beams, the middles of trusses, and the
-        bottom, middle and top of shells at their nodes, whose node is -1.
+        bottom, middle and top of shells at their nodes, whose node is -1. Issues a `MeshWarning` for beams with torsion
+        by Vlasov whose section has no `fibre_warping`: their stresses leave out those of held warping.
         """
+        self._warn_of_stresses_left_out()
         source, u = self.elements, self.dof_map.expand(U)
         mesh = source.mesh
         chosen = np.unique(mesh.nodes_of_faces(mesh.boundary_faces))
@@ -705,6 +707,18 @@ class Model:
             x, _, stress, _ = layers(shells, u[dofs], (-1.0, 0.0, 1.0))
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
         return np.concatenate(owners), np.concatenate(places), np.concatenate(found)
+
+    def _warn_of_stresses_left_out(self) -> None:
+        for m in self.materials:
+            if isinstance(m, Beam) and m.torsion == "vlasov" and not m.section.fibre_warping:
+                warnings.warn(
+                    MeshWarning(
+                        f"Model {self.name!r}: beams of {m.name!r} hold their warping, and their section has no "
+                        "fibre_warping: stresses leave out those along the beam that this causes. Give "
+                        "Section(..., fibre_warping=...), or take fem.drawn_section."
+                    ),
+                    stacklevel=3,
+                )
 
     def ply_stresses(self, U: Float[np.ndarray, "ndof k"]) -> list[PlyStresses]:
         """Stresses of the displacement fields `U` in every ply of shells, at its bottom and its top, in the axes of its

@@ -135,8 +135,8 @@ def equilibrium(
 
     Flexible surfaces touch where they must, with forces that push. They may overlap as drawn, by up to a twentieth of
     the length of the mechanism, as parts with an interference do. Friction is that of one motion from the initial state
-    to the equilibrium, in which points stick or slip; `softest` then is the stiffness with constant directions of the
-    friction that slips.
+    to the equilibrium, in which points stick or slip; in `softest`, the friction of points that slip follows the
+    normal force and turns with the slip.
 
     Raises `EquilibriumError` when there is no equilibrium near the initial state, when a motion is unrestrained, so
     that the equilibrium is not unique, when exact contacts would open or slide, or when the states of an element have
@@ -490,9 +490,9 @@ def _pressed_step(
     for _ in range(CHANGES):
         held = touching.held(seen, new)
         already = old.ravel()[held.loaded]
-        yields = gaps[held.rows] - held.C[held.at] @ already
+        yields = held.rows @ (gaps[held.loaded] - held.C @ already)
         stiff = held.G.T @ held.pushes @ np.linalg.inv(held.flexing)
-        whole = K + held.stiffness
+        whole = K + stiff @ held.rows @ held.G
         force = -(out + held.G.T @ already + stiff @ yields)
         force -= whole @ start
         along, reachable = _newton_step(e, whole, N, force, rounded, difference, downhill)
@@ -501,7 +501,7 @@ def _pressed_step(
         step = start + along
         if float((np.abs(step) * e.flat.weight).max(initial=0.0)) > LARGEST:
             break
-        unknown = -np.linalg.solve(held.flexing, yields + held.G[held.at] @ step)
+        unknown = -np.linalg.solve(held.flexing, yields + held.rows @ held.G @ step)
         forces = np.zeros(3 * len(new))
         forces[held.loaded] = held.pushes @ unknown
         changes = forces.reshape(-1, 3) - old

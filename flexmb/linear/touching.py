@@ -55,26 +55,25 @@ OVERLAP = 1e-13
 
 
 class Held(NamedTuple):
-    """Closed points: their numbers `3 k + c` for the `rows` (m,) that vanish, all `loaded` directions (n,), the forces
-    `loaded = pushes p` (n, m) of one unknown for each row, the derivatives `G` (n, nv) of the loaded directions and
-    the compliance `C` (n, n) between them, and the places `at` (m,) of the rows among them."""
+    """Closed points: their `loaded` directions (n,), numbered `3 k + c`, and `rows` (m, n) of these that vanish; the
+    forces `loaded = pushes p` (n, m) of one unknown for each row, the derivatives `G` (n, nv) of the loaded directions
+    and the compliance `C` (n, n) between them, and the compliance `turning` (m,) of the rows themselves.
 
-    rows: np.ndarray
+    A point that slips has two rows: that of its normal, whose unknown is a force with its friction, and that across the
+    slip, because friction turns with the slip: a change across a slip s turns the force by `mu f / s` per unit.
+    """
+
     loaded: np.ndarray
+    rows: np.ndarray
     pushes: np.ndarray
     G: np.ndarray
     C: np.ndarray
-    at: np.ndarray
+    turning: np.ndarray
 
     @property
     def flexing(self) -> np.ndarray:
         """The displacement (m, m) of the rows by the unknowns."""
-        return np.asarray(self.C[self.at] @ self.pushes)
-
-    @property
-    def stiffness(self) -> np.ndarray:
-        """What the points add to the stiffness (nv, nv)."""
-        return np.asarray(self.G.T @ self.pushes @ np.linalg.solve(self.flexing, self.G[self.at]))
+        return np.asarray(self.rows @ self.C @ self.pushes + np.diag(self.turning))
 
 
 class Closed(NamedTuple):
@@ -118,7 +117,7 @@ class Touching:
         see_points(self.equations, state.q)
         self._before = self.equations.workspace.skin_seen.copy()
         self._local = flat.skin_local[flat.node_skin] == 1
-        self._slid = 0
+        self._slid, self._slips = 0, np.zeros(len(self.friction))
         self._sliding = np.zeros(0, dtype=np.int64)
         self.faces = bool((flat.skin_other >= 0).any())
         nv = len(flat.weight)
@@ -179,9 +178,12 @@ class Touching:
             if not more.any():
                 break
             taken |= more
+        slipped = np.zeros((n, 3))
+        slipped.ravel()[chosen] = W @ (new.ravel()[chosen] - old) + b
         push, grip = new[:, 0], np.linalg.norm(new[:, 1:], axis=1)
         slips = (self.friction > 0.0) & (grip >= (1 - WITHIN) * self.friction * push)
         self.does[:] = np.where(push > 0.0, np.where(slips, SLIPS, STICKS), OPEN)
+        self._slips[points] = np.linalg.norm(slipped[points, 1:], axis=1)
         self._sliding = np.flatnonzero(self.does == SLIPS) if not (self.does == STICKS).any() else points[:0]
         return np.asarray(new)
 
@@ -216,7 +218,10 @@ class Touching:
     def hint(self) -> str:
         """What to do where no equilibrium is found."""
         if len(self._sliding):
-            return f"{self._named(self._sliding)} slide: all of their points slip. Give them more friction."
+            return (
+                f"{self._named(self._sliding)} slide or tip: all of their points slip, and nothing else holds the "
+                "bodies. Give them more friction, or support them."
+            )
         return "Start nearer to one, or add a spring that restrains it."
 
     def _named(self, points: np.ndarray) -> str:
@@ -227,26 +232,28 @@ class Touching:
     def held(self, seen: SurfacePoints, forces: np.ndarray) -> Held:
         """The points that are closed, with friction that slips in the direction of `forces` (n, 3)."""
         sides = np.where(self.friction > 0.0, 3, 1)
-        rows: list[int] = []
         loaded: list[int] = []
-        columns: list[tuple[int, float, int]] = []
-        old = self.forces
-        for k in np.flatnonzero((self.does != OPEN) | (old[:, 0] > 0.0)).tolist():
-            first = len(loaded)
+        turning: list[float] = []
+        entries: list[tuple[int, int, float, float]] = []
+        for k in np.flatnonzero((self.does != OPEN) | (self.forces[:, 0] > 0.0)).tolist():
+            first, row = len(loaded), len(turning)
             loaded += [3 * k + c for c in range(sides[k])]
             if self.does[k] == STICKS:
-                rows += [3 * k + c for c in range(sides[k])]
-                columns += [(first + c, 1.0, len(rows) - sides[k] + c) for c in range(sides[k])]
+                turning += [0.0] * int(sides[k])
+                entries += [(row + c, first + c, 1.0, 1.0) for c in range(sides[k])]
             elif self.does[k] == SLIPS:
-                rows.append(3 * k)
-                part = forces[k] / forces[k, 0]
-                columns += [(first + c, float(part[c]), len(rows) - 1) for c in range(3)]
-        pushes = np.zeros((len(loaded), len(rows)))
-        for i, value, j in columns:
-            pushes[i, j] = value
-        every, chosen = np.array(loaded, dtype=np.int64), np.array(rows, dtype=np.int64)
-        G = seen.rows.reshape(3 * len(old), -1)[every]
-        return Held(chosen, every, pushes, G, _yielding(seen.compliance(every, forces)), np.searchsorted(every, chosen))
+                push, along = float(forces[k, 0]), forces[k, 1:] / np.linalg.norm(forces[k, 1:])
+                turning += [0.0, float(self._slips[k]) / (self.friction[k] * push)]
+                entries.append((row, first, 1.0, 1.0))
+                for c, part, across in ((1, along[0], -along[1]), (2, along[1], along[0])):
+                    entries.append((row, first + c, 0.0, float(self.friction[k] * part)))
+                    entries.append((row + 1, first + c, float(across), float(across)))
+        rows, pushes = (np.zeros((len(turning), len(loaded))) for _ in range(2))
+        for i, j, seen_by, pushed in entries:
+            rows[i, j], pushes[i, j] = seen_by, pushed
+        every = np.array(loaded, dtype=np.int64)
+        G = seen.rows.reshape(self.forces.size, -1)[every]
+        return Held(every, rows, pushes.T, G, _yielding(seen.compliance(every, forces)), np.array(turning))
 
     def stiffness(self, q: np.ndarray) -> np.ndarray:
         """The stiffness (nv, nv) of constant forces of the points at `q` (nq,), which turn and wander with the bodies,
@@ -259,21 +266,23 @@ class Touching:
         return K
 
     def closed(self, q: np.ndarray) -> Closed:
-        """The points that touch at `q` (nq,), as reactions of small motions. The friction of points that slip keeps its
-        direction."""
+        """The points that touch at `q` (nq,), as reactions of small motions. The friction of points that slip follows
+        their normal forces and turns with the slip."""
         nv = len(self.equations.flat.weight)
-        held = self.held(self.see(q), self.forces)
+        seen = self.see(q)
+        self._slips = np.linalg.norm(seen.slip[:, 1:], axis=1)
+        held = self.held(seen, self.forces)
         table, error = self._differences(q, held.loaded, accurate=True)
         K, K_error, G = table[:nv], error[:nv], table[nv:]
         presses = np.zeros((self.forces.size, nv))
-        if not len(held.rows):
+        if not len(held.turning):
             return Closed(K, K_error, presses)
         wrong = error[nv:] + ROUNDING / MEASURED * self.equations.mechanism.length * self.equations.flat.weight
-        left, right = G.T @ held.pushes @ np.linalg.inv(held.flexing), np.linalg.solve(held.flexing, G[held.at])
-        bound = np.abs(left) @ wrong[held.at] + (wrong.T @ np.abs(held.pushes)) @ np.abs(right)
+        left, right = G.T @ held.pushes @ np.linalg.inv(held.flexing), np.linalg.solve(held.flexing, held.rows @ G)
+        bound = np.abs(left) @ (np.abs(held.rows) @ wrong) + (wrong.T @ np.abs(held.pushes)) @ np.abs(right)
         bound += ROUNDING * np.abs(left) @ np.abs(held.flexing) @ np.abs(right)
         presses[held.loaded] = -held.pushes @ right
-        return Closed(K + left @ G[held.at], K_error + bound, presses)
+        return Closed(K + left @ (held.rows @ G), K_error + bound, presses)
 
     def _differences(self, q: np.ndarray, chosen: np.ndarray, accurate: bool) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives (nv + m, nv) of the residual forces of the points and of their positions along the directions

@@ -78,7 +78,7 @@ def test_a_simulation_from_it_stays_at_rest(slope):
 def test_it_slides_above_the_angle_of_friction():
     assert equilibrium(on_a_plane(slope=np.arctan(0.29))).stable
     with pytest.raises(
-        EquilibriumError, match=r"has no equilibrium: The contacts 'floor' slide: all of their points slip"
+        EquilibriumError, match=r"has no equilibrium: The contacts 'floor' slide or tip: all of their points slip"
     ):
         equilibrium(on_a_plane(slope=np.arctan(0.31)))
 
@@ -261,6 +261,24 @@ def test_what_cannot_rest_is_refused():
     both.contact("exact", Plane().on(both.ground.at((0, 0, 0))), Sphere(0.1).on(ball.at((0, 0, 0))))
     with pytest.raises(MechanismError, match="An equilibrium does not include exact contacts"):
         equilibrium(both)
+
+
+@pytest.mark.long
+def test_a_plate_lies_on_three_balls():
+    """Statics tells the forces; two of the points slip, as the plate bends, and friction that turns with the slip holds
+    the plate against a turn about the third one."""
+    part = fem.Model(block("hexahedron", (0.3, 0.2, 0.02), (6, 4, 2)), fem.Material.steel()).with_surfaces(below="z0")
+    plate = flexmb.flexible_body(part, reduction.contact_basis(part, 8), name="plate", geometric_stiffness="none")
+    system, weight = flexmb.System(gravity=(0, 0, -G)), plate.invariants.mass * G
+    own = system.add(plate, position=(0, 0, 0.3))
+    for name, place in (("a", (0.05, 0.05, 0.25)), ("b", (0.25, 0.05, 0.25)), ("c", (0.15, 0.15, 0.25))):
+        system.contact(name, Sphere(0.05).on(system.ground.at(place)), own.surface("below"), friction=0.3)
+    rest = equilibrium(system)
+    a, b, c = (rest.result.surface_contact(name).total[0] for name in "abc")
+    assert rest.stable
+    np.testing.assert_allclose((a[2], b[2], c[2]), np.array([1, 1, 2]) * weight / 4, rtol=1e-4)
+    np.testing.assert_allclose(a + b + c, (0, 0, weight), atol=1e-8 * weight)
+    np.testing.assert_allclose(a, b * (-1, 1, 1), atol=1e-6 * weight)
 
 
 @pytest.mark.long

@@ -208,9 +208,11 @@ class PictureError(FlexmbError, RuntimeError):
 
 
 class FrictionWarning(FlexmbWarning):
-    """The friction of a joint depends on a reaction that is not unique, because joint equations are redundant.
+    """The friction of a joint depends on a reaction that is not unique, because joint equations are redundant, or is
+    missing in an impact.
 
-    Raised when a simulation begins; the message names the joints.
+    Raised when a simulation begins, or when it ends if there was an impact; the message names the joints, and the first
+    impact.
     """
 
 

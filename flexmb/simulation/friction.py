@@ -30,6 +30,7 @@ from flexmb.mechanism.mechanism import JointFriction, Mechanism
 from flexmb.mechanism.scales import speed_of
 from flexmb.mechanism.state import State
 from flexmb.mechanism.time_functions import TimeFunction, constant
+from flexmb.results.result import EventRecord
 
 ROUNDING = 1e-11
 """Rounding error of a sliding rate, relative to the rates of the bodies that it combines, or to the characteristic rate
@@ -94,6 +95,20 @@ def warn_of_shared_reactions(mechanism: Mechanism, redundant: Collection[str]) -
             f"unique, because joint equations are redundant, and neither is the friction of "
             f"{', '.join(repr(f.name) for f in shared)}, which uses those of least norm. Use joints with fewer "
             "equations, or make a body flexible.",
+            FrictionWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_impacts(mechanism: Mechanism, impacts: Collection[str], happened: Sequence[EventRecord]) -> None:
+    """Warn with `FrictionWarning` of the first of the events `impacts` in which energy was lost, because joints with
+    friction transmit no impulses of friction in it."""
+    first = next((event for event in happened if event.event in impacts and event.lost > 0), None)
+    if first is not None and mechanism.frictions:
+        warnings.warn(
+            f"The impact {first.event!r} at t = {first.t:.6g} loads the joints of {mechanism.name!r} with impulses, in "
+            f"which the friction of {', '.join(repr(f.name) for f in mechanism.frictions)} is not included: they slide "
+            "through it freely. Where that matters, give the stop a stiff spring instead, such as a one-sided one.",
             FrictionWarning,
             stacklevel=3,
         )

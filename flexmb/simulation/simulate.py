@@ -21,8 +21,8 @@ from flexmb.results.elements.tunnels import tunnels
 from flexmb.results.result import Result
 from flexmb.results.verdict import warn
 from flexmb.simulation.event_detection import EventDetection
-from flexmb.simulation.events import Event
-from flexmb.simulation.friction import warn_of_shared_reactions
+from flexmb.simulation.events import Event, Lock, StopImpact
+from flexmb.simulation.friction import warn_of_impacts, warn_of_shared_reactions
 from flexmb.simulation.history import History, require_own
 from flexmb.simulation.initial_state import InitialState, with_initial_state
 from flexmb.simulation.sampling import sampled_controllers, sampling, with_first_sample
@@ -146,6 +146,7 @@ def simulate(
             topologies=tuple(watched.topologies) if watches else (),
         )
     warn([f for f in result.verdict.findings if f[0] is not UnresolvedWarning], stacklevel=2)
+    warn_of_impacts(mechanism, [e.name for e in events if isinstance(e.do, Lock | StopImpact)], result.happened)
     longest_step = min(result.statistics.largest_step, longest)
     warn([*run.findings, *((TunnellingWarning, text) for text in tunnels(result, longest_step))], stacklevel=2)
     return result

@@ -344,3 +344,11 @@ def test_friction_of_shared_reactions_is_announced():
     with pytest.warns(FrictionWarning, match="'left', 'right'"), pytest.warns(flexmb.errors.RedundantConstraintWarning):
         result = flexmb.simulate(system, 0.5, step=0.01)
     assert result.coordinate_acceleration("left")[0] == pytest.approx(-0.2 * 0.02 * 2 * G / 0.05, rel=1e-9)
+
+
+def test_an_impact_without_impulses_of_friction_is_announced():
+    """A rotor meets a stop; its bearing would carry an impulse of friction."""
+    stop = flexmb.simulation.events.stop("stop", "pin", 1.0, restitution=0.5)
+    with pytest.warns(FrictionWarning, match="The impact 'stop' at t = 0.1.*'bearing'"):
+        result = flexmb.simulate(rotor(), 0.3, step=0.01, events=[stop])
+    assert result.happened[0].event == "stop"

@@ -50,6 +50,7 @@ def balls() -> tuple[Result, np.ndarray]:
     """Two hundred balls that fall into a box, and their speeds (200, nt)."""
     rng, system = np.random.default_rng(0), flexmb.System(gravity=(0, 0, -G), name="two hundred balls")
     half = 0.5 * SIDE
+    walls: list[tuple[tuple[float, ...], tuple[float, ...]]]
     walls = [((0, 0, 0), (0, 0, 1)), ((-half, 0, 0), (1, 0, 0)), ((half, 0, 0), (-1, 0, 0))]
     walls += [((0, -half, 0), (0, 1, 0)), ((0, half, 0), (0, -1, 0))]
     shapes = [Plane().on(system.ground.at(point), axis=axis) for point, axis in walls]

@@ -7,38 +7,13 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from flexmb.controllers import formulas
 from flexmb.errors import LawError
 from flexmb.mechanism.control.law import BoundController, ControlLaw
 from flexmb.mechanism.laws.binding import finite
 
 UNLIMITED = 1e300
 """Bound of commands that are not limited."""
-
-
-def _linear(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
-    """`rates = A states + B inputs`, `commands = C states + D inputs` within limits; the parameters are the lower and
-    upper limits and the rows of A, B, C and D."""
-    n, m, p = len(states), len(inputs), len(commands)
-    at = 2 * p
-    for k in range(n):
-        total = 0.0
-        for j in range(n):
-            total += parameters[at + k * n + j] * states[j]
-        for j in range(m):
-            total += parameters[at + n * n + k * m + j] * inputs[j]
-        rates[k] = total
-    at += n * (n + m)
-    for k in range(p):
-        total = 0.0
-        for j in range(n):
-            total += parameters[at + k * n + j] * states[j]
-        for j in range(m):
-            total += parameters[at + p * n + k * m + j] * inputs[j]
-        commands[k] = min(max(total, parameters[k]), parameters[p + k])
-
-
-LINEAR = _linear
-"""The function of the laws of linear controllers."""
 
 
 def linear(
@@ -91,7 +66,7 @@ def linear_law(inputs: Sequence[str], commands: Sequence[str], states: int, samp
     m, p = len(inputs), len(commands)
     count = 2 * p + (states + p) * (states + m)
     return ControlLaw(
-        _linear,
+        formulas.linear,
         "linear",
         tuple(inputs),
         tuple(commands),

@@ -1,10 +1,11 @@
 """PID controllers with limits and anti-windup, continuous and sampled."""
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from flexmb.controllers import formulas
 from flexmb.errors import LawError
 from flexmb.mechanism.control.law import BoundController, ControlLaw
 from flexmb.mechanism.laws.binding import finite
@@ -17,68 +18,12 @@ BAND = 1e-3
 """Range beyond a limit, relative to the limits, in which a continuous controller stops its integral."""
 
 
-def _continuous(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
-    """States: the integral part, and the filtered input of the derivative part."""
-    kp, ki, kd, filter_time, lower, upper = (
-        parameters[0],
-        parameters[1],
-        parameters[2],
-        parameters[3],
-        parameters[4],
-        parameters[5],
-    )
-    tracking_time, of_error = parameters[6], parameters[7]
-    error = inputs[1] - inputs[0]
-    wanted = kp * error + states[0] + inputs[2]
-    if filter_time > 0.0:
-        change = ((error if of_error == 1.0 else -inputs[0]) - states[1]) / filter_time
-        wanted += kd * change
-        rates[1] = change
-    elif kd != 0.0:
-        wanted += kd * (inputs[4] - inputs[3])
-    command = min(max(wanted, lower), upper)
-    commands[0] = command
-    rates[0] = ki * error
-    if tracking_time > 0.0:
-        rates[0] += (command - wanted) / tracking_time
-    elif tracking_time < 0.0 and (command - wanted) * ki * error < 0.0:
-        rates[0] *= max(0.0, 1.0 - abs(wanted - command) / parameters[9])
-
-
-def _sampled(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
-    """States: the integral part, the derivative part, the input of the latter at the last sample, and 1 after the first
-    sample."""
-    kp, ki, kd, filter_time, lower, upper = (
-        parameters[0],
-        parameters[1],
-        parameters[2],
-        parameters[3],
-        parameters[4],
-        parameters[5],
-    )
-    tracking_time, of_error, h = parameters[6], parameters[7], parameters[8]
-    error = inputs[1] - inputs[0]
-    integral = states[0] + h * ki * error
-    seen = error if of_error == 1.0 else -inputs[0]
-    before = states[2] if states[3] == 1.0 else seen
-    derivative = (filter_time * states[1] + kd * (seen - before)) / (filter_time + h)
-    wanted = kp * error + integral + derivative + inputs[2]
-    command = min(max(wanted, lower), upper)
-    if tracking_time > 0.0:
-        integral += h / tracking_time * (command - wanted)
-    elif tracking_time < 0.0 and (command - wanted) * ki * error < 0.0:
-        integral = states[0]
-        command = min(max(kp * error + integral + derivative + inputs[2], lower), upper)
-    commands[0] = command
-    rates[0], rates[1], rates[2], rates[3] = integral, derivative, seen, 1.0
-
-
 _CONSTANTS = {"reference": 0.0, "feedforward": 0.0}
 PID = ControlLaw(
-    _continuous, "pid", INPUTS, ("command",), ("integral", "filtered"), PARAMETERS, _CONSTANTS, sampled=False
+    formulas.pid, "pid", INPUTS, ("command",), ("integral", "filtered"), PARAMETERS, _CONSTANTS, sampled=False
 )
 PID_WITH_RATE = ControlLaw(
-    _continuous,
+    formulas.pid,
     "pid-with-rate",
     (*INPUTS, "rate", "reference_rate"),
     ("command",),
@@ -88,7 +33,7 @@ PID_WITH_RATE = ControlLaw(
     sampled=False,
 )
 PID_SAMPLED = ControlLaw(
-    _sampled,
+    formulas.sampled_pid,
     "sampled-pid",
     INPUTS,
     ("command",),

@@ -1,65 +1,18 @@
 """Controllers by tables: curves, and gains that depend on a measured quantity."""
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numba
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from flexmb.controllers import formulas
 from flexmb.controllers.linear import REFERENCE
 from flexmb.errors import LawError
 from flexmb.forces.scalar.points import checked_axis, column_index, read_columns, require_finite
 from flexmb.forces.scalar.table import closed
 from flexmb.mechanism.control.law import BoundController, ControlLaw
-
-
-@numba.njit
-def _value(parameters: Any, n: int, x: float) -> float:
-    """The value at `x` of a piecewise cubic through `n` points."""
-    k = 0
-    while k < n - 2 and x > parameters[k + 1]:
-        k += 1
-    s, at = x - parameters[k], n + 4 * k
-    return ((parameters[at] * s + parameters[at + 1]) * s + parameters[at + 2]) * s + parameters[at + 3]
-
-
-def _curve(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
-    """A piecewise cubic; the parameters are the points (n,) and four coefficients for each of the n-1 pieces."""
-    n = (len(parameters) + 4) // 5
-    commands[0] = _value(parameters, n, min(max(inputs[0], parameters[0]), parameters[n - 1]))
-
-
-def _periodic(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
-    """The same, repeated after the range of its points."""
-    n = (len(parameters) + 4) // 5
-    period = parameters[n - 1] - parameters[0]
-    turns = math.floor((inputs[0] - parameters[0]) / period)
-    commands[0] = _value(parameters, n, inputs[0] - turns * period)
-
-
-def _scheduled(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
-    """`commands = -K(s) (x - x_ref)`; the inputs are s, x and x_ref, the parameters the points (n,) and the gains."""
-    p, m = len(commands), (len(inputs) - 1) // 2
-    n = len(parameters) // (1 + p * m)
-    s = min(max(inputs[0], parameters[0]), parameters[n - 1])
-    k = 0
-    while k < n - 2 and s > parameters[k + 1]:
-        k += 1
-    weight = (s - parameters[k]) / (parameters[k + 1] - parameters[k])
-    for i in range(p):
-        total = 0.0
-        for j in range(m):
-            low, high = parameters[n + (k * p + i) * m + j], parameters[n + ((k + 1) * p + i) * m + j]
-            total -= (low + weight * (high - low)) * (inputs[1 + j] - inputs[1 + m + j])
-        commands[i] = total
-
-
-CURVE, PERIODIC, SCHEDULE = _curve, _periodic, _scheduled
-"""The functions of the laws of curves, periodic curves and gain schedules."""
 
 
 def _points(x: ArrayLike, what: str) -> np.ndarray:
@@ -97,7 +50,7 @@ def curve(
         points, pieces = points[n : 2 * n + 1], pieces[n : 2 * n]
     numbers = np.concatenate([points, pieces.ravel()])
     names = tuple(f"p{k + 1}" for k in range(len(numbers)))
-    function, title = (_curve, "curve") if period is None else (_periodic, "periodic-curve")
+    function, title = (formulas.curve, "curve") if period is None else (formulas.periodic_curve, "periodic-curve")
     law = ControlLaw(function, title, ("input",), ("command",), (), names)
     return law(sample_time=sample_time, **dict(zip(names, numbers.tolist(), strict=True)))
 
@@ -153,7 +106,7 @@ def gain_schedule(
     references = tuple(f"{name}{REFERENCE}" for name in inputs)
     names = tuple(f"p{k + 1}" for k in range(len(numbers)))
     law = ControlLaw(
-        _scheduled,
+        formulas.gain_schedule,
         "gain-schedule",
         ("schedule", *inputs, *references),
         tuple(commands),

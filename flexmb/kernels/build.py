@@ -16,10 +16,11 @@ import json
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
 from itertools import repeat
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as ll
 import numba
@@ -27,6 +28,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils, codegen, cpu, dispatcher, lowering
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.runtime import nrtdynmod
 
 VERSION = "0.68"
 PROCESSORS = {"x86_64": ("x86-64", "x86-64-v3"), "amd64": ("x86-64", "x86-64-v3")}
@@ -48,6 +50,16 @@ def lower_only() -> None:
         library._raise_if_finalized()
         library._finalized = True
 
+    def of_one_thread(module: Any, op: str, ordering: str) -> Any:
+        """The function that changes a count of references: an array made in a call is known to its thread alone."""
+        pointer = NUMBER.as_pointer()
+        function = ir.Function(module, ir.FunctionType(NUMBER, [pointer]), f"nrt_atomic_{op}")
+        builder = ir.IRBuilder(function.append_basic_block())
+        count = getattr(builder, op)(builder.load(function.args[0]), NUMBER(1))
+        builder.store(count, function.args[0])
+        builder.ret(count)
+        return function
+
     chosen = dispatcher.Dispatcher.get_call_template
 
     def by_kind(function: Any, arguments: Any, named: Any) -> Any:
@@ -57,6 +69,7 @@ def lower_only() -> None:
     replaced: list[tuple[Any, str, Any]] = [
         (codegen.CPUCodeLibrary, "_optimize_functions", with_layout),
         (codegen.CPUCodeLibrary, "finalize", not_linked),
+        (nrtdynmod, "_define_atomic_inc_dec", of_one_thread),
         (codegen.JITCodeLibrary, "get_pointer_to_function", lambda library, name: 0),
         (cpu.CPUContext, "get_executable", lambda context, library, description, environment: [].append),  # any builtin
         (lowering.Lower, "create_cfunc_wrapper", lambda lower: None),
@@ -202,17 +215,71 @@ def _gather(library: Any, found: dict[Any, None]) -> None:
         found[library] = None
 
 
-def _law(name: str, function: Any, ns: int, count: int) -> tuple[Any, Any]:
-    """A module with the function of C's form for a law between two frames, and its compiled function."""
-    from flexmb.kernels.base.frame_call import ENTRY, compiled_law, frame_call
+class Law(NamedTuple):
+    """The functions of a law between two frames and of its tangent, and its numbers of states and parameters."""
 
-    called = numba.njit(frame_call(compiled_law(function), ns, count))
+    function: Any
+    tangent: Any
+    states: int
+    parameters: int
+
+
+def frame_laws(package: Path) -> list[Law]:
+    """The laws of the files of flexmb/forces/frame, which are imported without the rest of the package."""
+    found: list[Law] = []
+
+    def law(function: Any = None, *, states: Any = (), parameters: Any = (), tangent: Any = None, **others: Any) -> Any:
+        def keep(function: Any) -> Any:
+            found.append(Law(function, tangent, len(states), len(parameters)))
+            return function
+
+        return keep if function is None else keep(function)
+
+    for name in ("flexmb.forces", "flexmb.forces.frame", "flexmb.mechanism"):
+        alone(name, package.joinpath(*name.split(".")[1:]))
+    recorder: Any = ModuleType("flexmb.mechanism.frame_law")
+    recorder.law = law
+    sys.modules[recorder.__name__] = recorder
+    for path in sorted((package / "forces" / "frame").glob("*.py")):
+        if "@law" in path.read_text(encoding="utf-8"):
+            import_module(f"flexmb.forces.frame.{path.stem}")
+    return found
+
+
+def alone(name: str, folder: Path) -> None:
+    """Let a package be imported without what its `__init__.py` imports."""
+    package = ModuleType(name)
+    package.__path__ = [str(folder)]
+    sys.modules[name] = package
+
+
+def calls_of_laws(package: Path, laws: dict[str, tuple[Any, int, int]]) -> dict[str, Callable[..., None]]:
+    """The calls of the laws of the package, those of contact (`laws`) included, by their names in the library."""
+    from flexmb.kernels.base.frame_call import compiled_law, control_call, frame_call, tangent_call
+    from flexmb.kernels.base.library import law_key
+
+    found = {name: frame_call(compiled_law(function), *sizes) for name, (function, *sizes) in laws.items()}
+    for function, tangent, *sizes in frame_laws(package):
+        found[law_key(function, *sizes)] = frame_call(compiled_law(function), *sizes)
+        if tangent is not None:
+            found[law_key(tangent, sizes[1])] = tangent_call(compiled_law(tangent), sizes[1])
+    alone("flexmb.controllers", package / "controllers")
+    for function in import_module("flexmb.controllers.formulas").FORMULAS:
+        found[law_key(function)] = control_call(compiled_law(function))
+    return found
+
+
+def _law(name: str, call: Callable[..., None]) -> tuple[Any, Any]:
+    """A module with the function of C's form for the call of a law, and its compiled function."""
+    from flexmb.kernels.base.frame_call import ENTRY
+
+    called = numba.njit(call)
     called.compile(ENTRY.args)
     compiled: Any = called.overloads[ENTRY.args]
     context, description = compiled.target_context, compiled.fndesc
     module, convention = context.codegen()._create_empty_module(name), context.call_conv
     kinds = [context.get_value_type(kind) for kind in ENTRY.args]
-    outer = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), f"flexmb_law_{name}")
+    outer = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), f"flexmb_{name}")
     inner = ir.Function(
         module, convention.get_function_type(description.restype, description.argtypes), description.llvm_func_name
     )
@@ -223,7 +290,7 @@ def _law(name: str, function: Any, ns: int, count: int) -> tuple[Any, Any]:
 
 
 def lower(
-    entries: dict[str, Any], laws: dict[str, Any], signatures: Signatures
+    entries: dict[str, Any], laws: dict[str, Callable[..., None]], signatures: Signatures
 ) -> tuple[Any, list[tuple[str, str, str, str]]]:
     """One module with all functions and laws, and the rows of the table: name, text, forms of arguments and result."""
     rows, wrappers, libraries, layout = [], [], dict[Any, None](), ""
@@ -245,8 +312,8 @@ def lower(
             wrappers.append(str(made))
             _gather(compiled.library, libraries)
             layout = compiled.target_context.codegen()._data_layout
-        for name, law in laws.items():
-            made, compiled = _law(name, *law)
+        for number, call in enumerate(laws.values()):
+            made, compiled = _law(f"law_{number}", call)
             wrappers.append(str(made))
             _gather(compiled.library, libraries)
     whole = ll.parse_assembly(f'target triple = "{ll.get_process_triple()}"\ntarget datalayout = "{layout}"')
@@ -255,7 +322,7 @@ def lower(
     for library in reversed(libraries):  # a function is linked only if a caller is there
         whole.link_in(library._get_module_for_linking(), preserve=True)
     whole.verify()
-    kept = {f"flexmb_{name}" for name in entries} | {f"flexmb_law_{name}" for name in laws}
+    kept = {f"flexmb_{name}" for name in (*entries, *(f"law_{number}" for number in range(len(laws))))}
     for value in (*whole.functions, *whole.global_variables):
         if not value.is_declaration and value.name not in kept:
             value.linkage = "internal"
@@ -289,21 +356,23 @@ def emit(module: bytes, names: list[str], processor: str, suffix: str) -> bytes:
 
 def header(
     rows: list[tuple[str, str, str, str]],
-    laws: dict[str, Any],
+    laws: list[str],
     unlocked: set[str],
     layouts: list[str],
     processors: tuple[str, ...],
-    digest: str,
+    digests: tuple[str, str],
 ) -> str:
     """The table of library.c."""
     quoted = json.dumps
     lines = [f"static const char *const LAYOUTS[] = {{{', '.join(map(quoted, layouts))}}};"]
-    lines += [f"#define SOURCES {quoted(digest)}"]
+    lines += [
+        f"#define {name} {quoted(digest)}" for name, digest in zip(("SOURCES", "LAW_SOURCES"), digests, strict=True)
+    ]
     lines += [f"static const char *const VARIANTS[] = {{{', '.join(map(quoted, (*processors, processors[-1])))}}};"]
     lines += ["#define X86_64"] if len(processors) > 1 else []
     rows_of_laws = []
-    for name in laws:
-        symbols = [f"flexmb_law_{name}_{i}" for i in range(len(processors))]
+    for number, name in enumerate(laws):
+        symbols = [f"flexmb_law_{number}_{i}" for i in range(len(processors))]
         pointers = "const double *, const double *, const double *, double *"
         lines += [f"extern void {symbol}(int64_t, double, {pointers});" for symbol in symbols]
         rows_of_laws += [f"    {{{quoted(name)}, {{{symbols[0]}, {symbols[-1]}}}}},"]
@@ -329,32 +398,32 @@ def main(folder: Path) -> None:
     """Write the objects and the table to a folder."""
     if not numba.__version__.startswith(VERSION + "."):
         raise SystemExit(f"The library is built with numba {VERSION}, not with {numba.__version__}.")
-    package = ModuleType("flexmb")  # without its imports
-    package.__path__ = [str(Path(__file__).parents[1])]
-    sys.modules["flexmb"] = package
+    package = Path(__file__).parents[1]
+    alone("flexmb", package)
     lower_only()
     gc.disable()  # a third of the time of the lowering goes into collections that find nothing
-    from flexmb.kernels.base.library import sources_digest
+    from flexmb.kernels.base.library import digest_of, law_files, sources_digest
 
-    digest = sources_digest()
+    digests = sources_digest(), digest_of(law_files())
     from flexmb.kernels import calls
     from flexmb.kernels.base.pointed import record_type
 
     signatures = Signatures(calls.RECORDS, calls.VALUES, record_type)
-    module, rows = lower(calls.ENTRIES, calls.LAWS, signatures)
+    laws = calls_of_laws(package, calls.LAWS)
+    module, rows = lower(calls.ENTRIES, laws, signatures)
     architecture = ll.get_process_triple().split("-")[0].lower()
     processors = PROCESSORS.get(architecture, ("generic",))
     folder.mkdir(parents=True, exist_ok=True)
-    names = [*calls.ENTRIES, *(f"law_{name}" for name in calls.LAWS)]
+    names = [*calls.ENTRIES, *(f"law_{number}" for number in range(len(laws)))]
     code, suffixes = module.as_bitcode(), [f"_{k}" for k in range(len(processors))]
     with ProcessPoolExecutor(len(processors)) as pool:  # the kinds of processors side by side
         objects = list(pool.map(emit, repeat(code), repeat(names), processors, suffixes))
     for suffix, made in zip(suffixes, objects, strict=True):
         (folder / f"kernels{suffix}.o").write_bytes(made)
-    if sources_digest() != digest:
-        raise SystemExit("The sources of the kernels changed while they were compiled: build the library again.")
+    if (sources_digest(), digest_of(law_files())) != digests:
+        raise SystemExit("The sources of the library changed while they were compiled: build it again.")
     (folder / "table.h").write_text(
-        header(rows, calls.LAWS, calls.UNLOCKED, signatures.layouts, processors, digest), encoding="utf-8"
+        header(rows, list(laws), calls.UNLOCKED, signatures.layouts, processors, digests), encoding="utf-8"
     )
 
 

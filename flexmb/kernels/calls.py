@@ -59,13 +59,18 @@ VALUES = {"Scheme": (step.Scheme, "d d d d d d i")}
 """Records of numbers that are passed by value, by name."""
 ENTRIES: dict[str, tuple[Any, str]] = {}
 """The functions that numba compiles, and the text of their arguments, by name."""
+CONTACTS: tuple[tuple[Any, int, int], ...] = (
+    (laws.contact, 0, laws.NUMBERS),
+    (laws.contact_of_each_impact, 1, laws.NUMBERS + 1),
+    (laws.contact_with_indentation, 1, laws.NUMBERS + 1),
+)
+"""The laws of contacts, and their numbers of states and parameters."""
 LAWS: dict[str, tuple[Any, int, int]] = {
-    "contact": (laws.contact, 0, laws.NUMBERS),
-    "contact_of_each_impact": (laws.contact_of_each_impact, 1, laws.NUMBERS + 1),
-    "contact_with_indentation": (laws.contact_with_indentation, 1, laws.NUMBERS + 1),
+    f"flexmb.mechanism.contacts.element.{law.__name__} {states} {count}": (law, states, count)
+    for law, states, count in CONTACTS
 }
 """The laws between two frames that mechanisms call by address (flexmb/kernels/base/frame_call.py), and their numbers of
-states and parameters, by name."""
+states and parameters, by the names of flexmb/kernels/base/library.py."""
 UNLOCKED: set[str] = set()
 """Names of the functions during which the interpreter is not locked."""
 

@@ -312,6 +312,7 @@ PyMODINIT_FUNC PyInit__flexmb_kernels(void) {
 #endif
     if (!module || !ADDRESS || !FORM || !NUMPY || !LOADS) return NULL;
     if (PyModule_AddStringConstant(module, "SOURCES", SOURCES) ||
+        PyModule_AddStringConstant(module, "LAW_SOURCES", LAW_SOURCES) ||
         PyModule_AddStringConstant(module, "PROCESSOR", VARIANTS[variant]))
         return NULL;
     PyObject *laws = PyDict_New();

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numba
@@ -17,7 +17,7 @@ from flexmb.contact.shapes import Meshes
 from flexmb.errors import LawError
 from flexmb.kernels.base.frame_call import ENTRY, Relative, compiled_law, frame_call, tangent_call
 from flexmb.kernels.base.law_call import LawCall, repeated_law
-from flexmb.kernels.base.library import library_law
+from flexmb.kernels.base.library import law_key, library_call
 from flexmb.mechanism.laws.binding import (
     given,
     home_of,
@@ -36,12 +36,6 @@ MOST_NAMES = 20
 POINTER = ctypes.POINTER(ctypes.c_double)
 
 
-class LibraryLaw(NamedTuple):
-    """The compiled call of a law of the library of the package; `ctypes` as that of numba's functions."""
-
-    ctypes: Any
-
-
 def _names(function: Any) -> tuple[str, ...]:
     return tuple(inspect.signature(getattr(function, "py_func", function)).parameters)
 
@@ -57,8 +51,7 @@ class FrameLaw:
     `states` (ns,) and `parameters` (np,) must not be changed.
 
     `floors` names, for states, the parameters that are the lowest values at which the law holds, and `below` tells what
-    happens there and what to do; a motion with lower states ends with a `LawRangeWarning`. `library` is the name of the
-    law among those that are compiled with the package (`flexmb.kernels.calls.LAWS`), for which numba is not needed.
+    happens there and what to do; a motion with lower states ends with a `LawRangeWarning`.
 
     `tangent(t, relative, states, parameters, stiffness, damping)`, of a law without states, adds the derivatives to the
     matrices `stiffness` (6, 6) and `damping` (6, 6), which are zero: minus those of the wrench with respect to the
@@ -78,7 +71,6 @@ class FrameLaw:
     floors: Mapping[str, str] = field(default_factory=dict)
     below: str = ""
     tangent: Any = None
-    library: str = ""
 
     def __call__(self, *, initial: Sequence[float] | Mapping[str, float] | None = None, **values: float) -> "BoundLaw":
         """The law with values of its parameters, and initial values of its states (default: zeros).
@@ -101,11 +93,11 @@ class FrameLaw:
 
         Raises `LawError` when a function of `numba.njit` cannot be compiled for these arguments.
         """
-        function, address = self.function, library_law(self.library)
-        if address:
-            return LibraryLaw(ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[POINTER] * 4)(address))
+        function, sizes = self.function, (len(self.states), len(self.parameters))
+        if known := library_call(law_key(function, *sizes)):
+            return known
         try:
-            return numba.cfunc(ENTRY)(frame_call(compiled_law(function), len(self.states), len(self.parameters)))
+            return numba.cfunc(ENTRY)(frame_call(compiled_law(function), *sizes))
         except numba.core.errors.NumbaError as error:
             if hasattr(function, "py_func"):
                 raise LawError(f"The law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}") from None
@@ -119,8 +111,11 @@ class FrameLaw:
         """
         if self.tangent is None:
             return None
+        count = len(self.parameters)
+        if known := library_call(law_key(self.tangent, count)):
+            return known
         try:
-            return numba.cfunc(ENTRY)(tangent_call(compiled_law(self.tangent), len(self.parameters)))
+            return numba.cfunc(ENTRY)(tangent_call(compiled_law(self.tangent), count))
         except numba.core.errors.NumbaError as error:
             raise LawError(
                 f"The tangent of the law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}"
@@ -161,7 +156,6 @@ def law(
     below: str = "",
     tangent: Any = None,
     name: str | None = None,
-    library: str = "",
 ) -> Any:
     """Decorator that makes a force law between two frames of a function; see `FrameLaw`.
 
@@ -216,7 +210,7 @@ def law(
             )
         signs = tuple(positive), tuple(non_negative)
         return FrameLaw(
-            function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below, tangent, library
+            function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below, tangent
         )
 
     return keep if function is None else keep(function)

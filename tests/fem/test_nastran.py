@@ -482,3 +482,50 @@ def test_shapes_of_sections(shape, tmp_path):
     beams = bar(tmp_path, section=section.replace("PBARL", "PBEAML"), card="CBEAM,{},5,{},{},0.,1.,0.\n", loud=False)
     beside = shape in ("CHAN", "CHAN1", "CHAN2", "T", "T1", "T2", "HAT", "I")
     assert (fem.Model(beams, fem.Beam(STEEL, found)).unread != ()) == beside
+
+
+@pytest.mark.parametrize("card", ["PBAR", "PBEAM"])
+def test_products_of_inertia_turn_the_principal_axes(card, tmp_path):
+    """A rectangle that is turned by its product of inertia is the rectangle with a vector turned as much."""
+    a = np.deg2rad(25.0)
+    s = fem.Section.rectangle(0.4, 0.2)
+    R = np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+    (I1, I12), (_, I2) = R @ np.diag([s.Iz, s.Iy]) @ R.T
+    if card == "PBAR":
+        text = f"PBAR,5,1,{s.area},{I1:.9e},{I2:.9e},{s.J:.9e},,,+\n+,,,,,,,,,+\n+,.8333333,.8333333,{I12:.9e}\n"
+    else:
+        text = f"PBEAM,5,1,{s.area},{I1:.9e},{I2:.9e},{I12:.9e},{s.J:.9e},,+\n+,,,,,,,,,+\n+,.8333333,.8333333\n"
+    kind = "CBAR" if card == "PBAR" else "CBEAM"
+    model = fem.Model(bar(tmp_path, section=text, card=kind + ",{},5,{},{},0.,1.,0.\n"))
+    y = (0.0, float(np.cos(a)), float(np.sin(a)))
+    same = fem.Model(model.mesh, fem.Beam(model.materials[0].material, s, y_axis=y))
+    assert abs(model.K - same.K).max() < 1e-6 * abs(same.K).max()
+    wrong = text.replace(".8333333,.8333333", ".8333333,.7")
+    refused = bar(tmp_path, section=wrong, card=kind + ",{},5,{},{},0.,1.,0.\n", loud=False)
+    assert "different factors of shear" in refused.unread[0].text
+
+
+@pytest.mark.parametrize("vector", ["0.,0.6,0.8", "9"])
+def test_offsets_in_the_axes_of_the_line(vector, tmp_path):
+    """OFFT GGO: the offset of the second end is along the line, in its first plane, and across it."""
+    points = np.array([(0.0, 0, 0), (2.0, 1.0, 2.0)])
+    x = points[1] / 3.0
+    v = np.array([0.0, 0.6, 0.8])
+    z = np.cross(x, v) / np.linalg.norm(np.cross(x, v))
+    arm = 0.1 * x + 0.2 * np.cross(z, x) - 0.3 * z
+    other = "GRID,9,,0.,0.6,0.8\n" if vector == "9" else ""
+    tail = {"9": "9,,", "0.,0.6,0.8": vector}[vector]
+    text = grids(points) + other + "PBAR,5,1,.08,1.066666667e-03,2.666666667e-04,7.317813831e-04\n" + MAT
+    own = read(tmp_path, text + f"CBAR,7,5,1,2,{tail},GGO,+\n+,,,,,,.1,.2,-.3\n")
+    given = ",".join(f"{c:.12g}" for c in arm)
+    same = read(tmp_path, text + f"CBAR,7,5,1,2,{tail},GGG,+\n+,,,,,,{given}\n")
+    np.testing.assert_allclose(own.points, same.points, atol=1e-9)
+    assert abs(fem.Model(own).K - fem.Model(same).K).max() < 1e-8 * abs(fem.Model(same).K).max()
+    for end, options in (
+        (",,,.3,.1,.2", "BGG"),
+        (",,,.3,.1,.2", "GGG"),
+    ):  # the node of the vector is seen from the node
+        own = read(tmp_path, text + f"CBAR,7,5,1,2,{tail},{options},+\n+{end}\n")
+        same = read(tmp_path, text + f"CBAR,7,5,1,2,0.,0.6,0.8,GGG,+\n+{end}\n")
+        assert abs(fem.Model(own).K - fem.Model(same).K).max() < 1e-8 * abs(fem.Model(same).K).max()
+    assert "offset axes" in read(tmp_path, text + f"CBAR,7,5,1,2,{tail},GGE,+\n+,,,,,,.1\n", loud=False).unread[0].text

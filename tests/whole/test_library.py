@@ -14,7 +14,9 @@ import pytest
 from mechanisms import random_flexible_body
 
 import flexmb
+from flexmb.controllers import FUNCTIONS
 from flexmb.equations.spanning_tree import tree_of
+from flexmb.forces.frame import LIBRARY
 from flexmb.kernels import calls
 from flexmb.kernels.base import library
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
@@ -86,13 +88,20 @@ def test_nothing_of_the_package_is_compiled(tmp_path):
     assert found["missed"] == []
 
 
-FALL = """
+WITH_LAWS = """
 from numba.core.event import RecordingListener, install_listener
 import flexmb
 from flexmb.contact import Plane, Sphere, power_law
 system = flexmb.System(gravity=(0, 0, -9.81))
 ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)), position=(0, 0, 0.1))
-system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(ball.at((0, 0, 0))), law=power_law(1e6))
+floor = system.ground.at((0, 0, 0))
+system.contact("floor", Plane().on(floor), Sphere(0.1).on(ball.at((0, 0, 0))), law=power_law(1e6))
+system.force("mount", floor, ball.at((0, 0, 0)), flexmb.forces.nonlinear_bushing(radial=1e3, axial=1e3, tilt=1.0, twist=1.0))
+block = system.add(flexmb.rigid_body("block", mass=1.0, inertia=(0.1, 0.1, 0.1)), position=(1, 0, 0.1))
+system.prismatic("way", system.ground.at((1, 0, 0)), block.at((0, 0, 0)), axis=(0, 0, 1))
+system.controller(
+    "held", flexmb.controllers.pid(10.0, 1.0, 1.0, filter=0.01), inputs={"measured": "coordinate:way"}, outputs={"command": "effort:way"}
+)
 with install_listener("numba:compile", RecordingListener()) as heard:
     flexmb.simulate(system, 0.003, step=1e-3)
 print([event.data["dispatcher"].py_func.__name__ for _, event in heard.buffer])
@@ -100,13 +109,31 @@ print([event.data["dispatcher"].py_func.__name__ for _, event in heard.buffer])
 
 
 @PRESENT
-def test_a_contact_compiles_nothing(tmp_path):
-    assert in_a_process("-c", FALL, NUMBA_CACHE_DIR=str(tmp_path)).splitlines()[-1] == "[]"
+def test_laws_of_the_package_compile_nothing(tmp_path):
+    assert in_a_process("-c", WITH_LAWS, NUMBA_CACHE_DIR=str(tmp_path)).splitlines()[-1] == "[]"
 
 
-def test_laws_of_the_library_are_those_of_the_elements():
-    for law in CONTACT_LAWS.values():
-        assert calls.LAWS[law.library][1:] == (len(law.states), len(law.parameters))
+@PRESENT
+def test_the_library_holds_the_laws_of_the_package():
+    keys = [library.law_key(law.function, *sizes(law)) for law in (*CONTACT_LAWS.values(), *LIBRARY.values())]
+    keys += [library.law_key(law.tangent, len(law.parameters)) for law in LIBRARY.values() if law.tangent is not None]
+    keys += [library.law_key(function) for function in FUNCTIONS.values()]
+    assert set(keys) == set(library.choice().library.LAWS)
+    assert all(library.library_call(key) is not None for key in keys)
+
+
+@PRESENT
+def test_laws_of_other_sources_are_not_used(monkeypatch):
+    key = library.law_key(LIBRARY["linear-tyre"].function, *sizes(LIBRARY["linear-tyre"]))
+    monkeypatch.setattr(library, "_laws_are_present", library._laws_are_present.__wrapped__)
+    assert library.library_call(key) is not None
+    monkeypatch.setattr(library, "law_files", lambda: [Path(library.__file__)])
+    assert library.library_call(key) is None
+    assert library.library_call("flexmb.forces.frame.tyres.linear_tyre 2 5") is None
+
+
+def sizes(law):
+    return len(law.states), len(law.parameters)
 
 
 SWING = """

@@ -34,23 +34,33 @@ class Ends:
 
 
 def ends(card: Card, points: Mapping[int, np.ndarray], axes: Mapping[int, np.ndarray]) -> Ends:
-    """The ends of a CBAR or CBEAM. Raises `MeshError` for other offset axes, and cards without a vector."""
-    if card.text_at(8).upper() not in ("", "GGG"):
+    """The ends of a CBAR or CBEAM. The vector of its first plane is in the axes of its first node (OFFT "G") or basic
+    ones ("B"); offsets are in the axes of their nodes ("G"), or in those of the line between the nodes and the vector
+    ("O").
+
+    Raises `MeshError` for other offset axes, and cards without a vector."""
+    given = card.text_at(8).upper() or "GGG"
+    if len(given) != 3 or given[0] not in "GB" or set(given[1:]) - {*"GO"}:
         raise MeshError(f"offset axes {card.text_at(8)}")
-    places, offset = [], []
-    for k, first in ((3, 11), (4, 14)):
-        number = card.whole(k)
-        arm = np.array([card.real(first + j, 0.0) for j in range(3)])
-        places.append(points[number] + (arm @ axes[number] if number in axes else arm))
-        offset.append(bool(arm.any()))
     first, text = card.whole(3), card.text_at(5)
-    if text.isdigit() and not card.text_at(6) and not card.text_at(7):
-        if int(text) not in points:
-            raise MeshError(f"its vector is given by node {text}, which the deck does not define")
-        v = points[int(text)] - places[0]
+    by_node = text.isdigit() and not card.text_at(6) and not card.text_at(7)
+    if by_node and int(text) not in points:
+        raise MeshError(f"its vector is given by node {text}, which the deck does not define")
+    if by_node:  # from the first node, not from the end beside it
+        v = points[int(text)] - points[first]
     else:
         v = np.array([card.real(k, 0.0) for k in (5, 6, 7)])
-        v = v @ axes[first] if first in axes else v
+        v = v @ axes[first] if first in axes and given[0] == "G" else v
+    places, offset = [], []
+    for k, at, of in ((3, 11, given[1]), (4, 14, given[2])):
+        number = card.whole(k)
+        arm = np.array([card.real(at + j, 0.0) for j in range(3)])
+        if of == "O" and arm.any():
+            arm = arm @ _between(points[first], points[card.whole(4)], v)
+        elif number in axes:
+            arm = arm @ axes[number]
+        places.append(points[number] + arm)
+        offset.append(bool(arm.any()))
     if not np.linalg.norm(v) > 0:
         raise MeshError("the vector of its first plane is missing")
     x = places[1] - places[0]
@@ -59,6 +69,16 @@ def ends(card: Card, points: Mapping[int, np.ndarray], axes: Mapping[int, np.nda
     released = tuple(_released(card, k) for k in (9, 10))
     y1, y2, y3 = (v / np.linalg.norm(v)).tolist()
     return Ends(places[0], places[1], (y1, y2, y3), (offset[0], offset[1]), (released[0], released[1]))
+
+
+def _between(a: np.ndarray, b: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Axes in rows: from `a` to `b`, and y in the plane of this line and `v`. Raises `MeshError` when they are one
+    line."""
+    x, z = b - a, np.cross(b - a, v)
+    if not np.linalg.norm(z) > 1e-6 * np.linalg.norm(x) * np.linalg.norm(v):
+        raise MeshError("its ends are at one place, or its vector runs along it")
+    x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
+    return np.stack([x, np.cross(z, x), z])
 
 
 def _released(card: Card, number: int) -> tuple[int, ...]:

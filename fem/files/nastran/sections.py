@@ -65,22 +65,31 @@ def beam(card: Card) -> tuple[int, Section, str, float]:
         if card.real(first + 7, warping) != warping:
             raise MeshError("a warping constant that varies")
         rest = [text for k, text in enumerate(rest) if k not in (4, 5)]
-    if I12:
-        raise MeshError("a product of inertia")
     if any(text and _is_set(text) for text in rest):
         raise MeshError("a shear centre or a neutral axis aside, inertia of its own, or shear relief")
     if bool(K1) != bool(K2):
         raise MeshError("shear in one direction only (K1, K2)")
-    fibres = tuple((card.real(k, 0.0), card.real(k + 1, 0.0)) for k in (9, 11, 13, 15))
+    fibres = np.array([(card.real(k, 0.0), card.real(k + 1, 0.0)) for k in (9, 11, 13, 15)])
+    J, angle = J or (I1 + I2) / 2, 0.0
+    if I12:
+        if K1 != K2:
+            raise MeshError("a product of inertia, and different factors of shear (K1, K2)")
+        if not I1 * I2 > I12**2:
+            raise MeshError(f"a product of inertia, {I12:g}, beyond its moments {I1:g} and {I2:g}")
+        turn = 0.5 * np.arctan2(2 * I12, I1 - I2)
+        R = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+        (I1, _), (_, I2) = (R @ np.array([[I1, I12], [I12, I2]]) @ R.T).tolist()
+        fibres, angle = fibres @ R.T, float(np.rad2deg(turn))
     try:
         section = Section(
             area,
             I2,
             I1,
-            J or (I1 + I2) / 2,
+            J,
             K1 or 5 / 6,
             K2 or 5 / 6,
-            fibres if any(map(any, fibres)) else (),
+            tuple((y, z) for y, z in fibres.tolist()) if fibres.any() else (),
+            angle=angle,
             warping=warping,
         )
     except MaterialError as error:

@@ -92,6 +92,15 @@ def inner(a, b, n):
     return total
 
 
+@njit(cache=True, fastmath=FAST)
+def row_inner(A, i, x, n):
+    """`A[i] . x` over the first n entries, without a view of the row, whose references would be counted."""
+    total = 0.0
+    for j in range(n):
+        total += A[i, j] * x[j]
+    return total
+
+
 @njit(cache=True)
 def three_rows(rows, k, x, m):
     """Inner products of the first m entries of rows k to k + 2 with x."""
@@ -122,9 +131,13 @@ def solve_small(A, x):
     for c in range(n):
         p = _bring_pivot(A, n, c)
         x[c], x[p] = x[p], x[c]
+        inverse = 1.0 / A[c, c] if A[c, c] != 0.0 else np.nan
         for r in range(c + 1, n):
-            factor = A[r, c] / A[c, c] if A[c, c] != 0.0 else np.nan
-            for k in range(c, n):
+            factor = A[r, c] * inverse
+            A[r, c] = factor
+            if factor == 0.0:
+                continue
+            for k in range(c + 1, n):
                 A[r, k] -= factor * A[c, k]
             x[r] -= factor * x[c]
     for r in range(n - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Compiled calls of the laws between two frames, by their addresses."""
+"""Compiled calls of the laws between two frames and of controllers, by their addresses."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,7 +11,9 @@ from numba.extending import intrinsic
 from flexmb.kernels.base.memory import stored
 
 ENTRY = numba.types.void(numba.int64, numba.float64, *[numba.types.CPointer(numba.float64)] * 4)
-"""The record of failures, the time, relative motion, states, parameters, and the answer."""
+"""The record of failures, the time, relative motion or inputs, states, parameters, and the answer."""
+SIZES = 4
+"""Numbers before the parameters of a controller in compiled code: of inputs, states, commands and parameters."""
 
 
 class Relative(NamedTuple):
@@ -57,6 +59,24 @@ def _given_types() -> tuple[Any, Any, Any]:
     return numba.types.NamedTuple((fixed, square, fixed, fixed), Relative), fixed, fixed
 
 
+@numba.njit(inline="always")
+def _record(record: Any, t: Any, seen: Any, states: Any, parameters: Any) -> None:
+    """Store 1, the time and the arguments at the address `record`, unless they follow from an earlier failure."""
+    reached = seen.sum() + states.sum()
+    if np.isfinite(reached):
+        stored(record, 1.0)
+        stored(record + 8, t)
+        at = record + 16
+        for k in range(len(seen)):
+            stored(at + 8 * k, seen[k])
+        at += 8 * len(seen)
+        for k in range(len(states)):
+            stored(at + 8 * k, states[k])
+        at += 8 * len(states)
+        for k in range(len(parameters)):
+            stored(at + 8 * k, parameters[k])
+
+
 def frame_call(function: Any, ns: int, count: int) -> Callable[..., None]:
     """The function with the arguments of `ENTRY` that calls a law with `ns` states and `count` parameters.
 
@@ -91,16 +111,7 @@ def frame_call(function: Any, ns: int, count: int) -> Callable[..., None]:
             answer[6] = np.nan
         if not np.isfinite(total):
             answer[0] = np.nan
-            reached = motion.sum() + z.sum()
-            if np.isfinite(reached):  # a motion that is not finite follows from an earlier failure
-                stored(record, 1.0)
-                stored(record + 8, t)
-                for k in range(18):
-                    stored(record + 16 + 8 * k, motion[k])
-                for k in range(ns):
-                    stored(record + 160 + 8 * k, z[k])
-                for k in range(count):
-                    stored(record + 160 + 8 * ns + 8 * k, p[k])
+            _record(record, t, motion, z, p)
 
     return call
 
@@ -124,12 +135,34 @@ def tangent_call(function: Any, count: int) -> Callable[..., None]:
             answer[0] = np.nan
         if not np.isfinite(answer.sum()):
             answer[0] = np.nan
-            if np.isfinite(motion.sum()):
-                stored(record, 1.0)
-                stored(record + 8, t)
-                for k in range(18):
-                    stored(record + 16 + 8 * k, motion[k])
-                for k in range(count):
-                    stored(record + 160 + 8 * k, p[k])
+            _record(record, t, motion, z, p)
+
+    return call
+
+
+def control_call(function: Any) -> Callable[..., None]:
+    """The function with the arguments of `ENTRY` that calls the law of a controller with any numbers of inputs, states,
+    commands and parameters, which precede the parameters. It records failures as laws do, without the parameters."""
+    array = numba.types.Array(numba.float64, 1, "C")
+    fixed = array.copy(readonly=True)
+    function.compile((numba.float64, fixed, fixed, fixed, array, array))
+
+    def call(record: Any, t: Any, inputs: Any, states: Any, parameters: Any, out: Any) -> None:
+        sizes = numba.carray(parameters, SIZES)
+        ni, nz, nu, count = int(sizes[0]), int(sizes[1]), int(sizes[2]), int(sizes[3])
+        y, z = read_only(numba.carray(inputs, ni)), read_only(numba.carray(states, nz))
+        p, answer = read_only(numba.carray(parameters, SIZES + count))[SIZES:], numba.carray(out, nu + nz)
+        for k in range(nu + nz):
+            answer[k] = 0.0
+        try:
+            function(t, y, z, p, answer[:nu], answer[nu:])
+        except Exception:
+            answer[0] = np.nan
+        total = 0.0
+        for k in range(nu + nz):
+            total += answer[k]
+        if not np.isfinite(total):
+            answer[0] = np.nan
+            _record(record, t, y, z, p[:0])
 
     return call

@@ -2,13 +2,15 @@
 
 The library is the extension module `_flexmb_kernels` (flexmb/kernels/build.py). It is used if it is installed and was
 built from the present sources of this folder; otherwise numba compiles the same functions when they are first called.
+It also holds the laws of the package (`law_files`), which numba compiles where their sources are others.
 The choice is made once in a process and holds for all functions that Python calls (flexmb/kernels/calls.py), because
 results of the two may differ in the last bit.
 """
 
+import ctypes
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -29,13 +31,29 @@ class Choice(NamedTuple):
     text: str
 
 
-def sources_digest() -> str:
-    """A digest of the sources of the kernels, independent of line ends and of the version of Python."""
-    digest = hashlib.blake2b(digest_size=16)
-    for path in sorted((*FOLDER.rglob("*.py"), *FOLDER.rglob("*.c")), key=lambda p: p.relative_to(FOLDER).as_posix()):
+class LibraryLaw(NamedTuple):
+    """The compiled call of a law of the library; `ctypes` as that of functions of numba."""
+
+    ctypes: Any
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """A digest of files of the package, independent of line ends and of the version of Python."""
+    digest, package = hashlib.blake2b(digest_size=16), FOLDER.parent
+    for name, path in sorted((path.relative_to(package).as_posix(), path) for path in paths):
         text = path.read_bytes().replace(b"\r\n", b"\n")
-        digest.update(f"{path.relative_to(FOLDER).as_posix()} {len(text)}\n".encode() + text)
+        digest.update(f"{name} {len(text)}\n".encode() + text)
     return digest.hexdigest()
+
+
+def sources_digest() -> str:
+    """A digest of the sources of the kernels."""
+    return digest_of((*FOLDER.rglob("*.py"), *FOLDER.rglob("*.c")))
+
+
+def law_files() -> list[Path]:
+    """The files of the laws of the package: those between two frames, and those of controllers."""
+    return [*sorted((FOLDER.parent / "forces" / "frame").glob("*.py")), FOLDER.parent / "controllers" / "formulas.py"]
 
 
 @cache
@@ -89,7 +107,27 @@ def release_lock(function: Any) -> None:
         function.targetoptions["nogil"] = True
 
 
-def library_law(name: str) -> int:
-    """The address of a law between two frames in the library (`flexmb.kernels.calls.LAWS`); 0 if it is not there."""
+def law_key(function: Any, *sizes: int) -> str:
+    """The name of a law in the library: that of its function, and the numbers of states and parameters it has."""
+    python = getattr(function, "py_func", function)
+    name = f"{getattr(python, '__module__', '')}.{getattr(python, '__qualname__', '')}"
+    return " ".join([name, *map(str, sizes)])
+
+
+def library_call(key: str) -> LibraryLaw | None:
+    """The compiled call of a law of the library by its name (`law_key`); None if it is not there."""
     library = choice().library
-    return library.LAWS.get(name, 0) if library is not None else 0
+    address = 0 if library is None else library.LAWS.get(key, 0)
+    if not address or not _laws_are_present():
+        return None
+    pointer = ctypes.POINTER(ctypes.c_double)
+    return LibraryLaw(ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[pointer] * 4)(address))
+
+
+@cache
+def _laws_are_present() -> bool:
+    """Whether the library holds the laws of the present sources."""
+    try:
+        return digest_of(law_files()) == choice().library.LAW_SOURCES
+    except OSError:
+        return False

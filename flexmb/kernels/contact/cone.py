@@ -26,7 +26,7 @@ import math
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.dense import inner, solve_small
+from flexmb.kernels.base.dense import row_inner, solve_small
 
 ROOTS = 200
 """Iterations for the slip of one contact; bisection alone needs less."""
@@ -183,17 +183,18 @@ def _sweep(W, b, first, owner, mu, low, high, r):
         if owner[k] >= 0:
             last = i + size - 1
             r[i] = r[last] = 0.0
-            b1, b2 = inner(W[i], r, n) + b[i], inner(W[last], r, n) + b[last]
+            b1, b2 = row_inner(W, i, r, n) + b[i], row_inner(W, last, r, n) + b[last]
             turn_or_rest(W, i, size, b1, b2, mu[k] * r[first[owner[k]]], r)
             continue
         if size == 1:
             if W[i, i] > 0.0:
-                u = inner(W[i], r, n) + b[i]
+                u = row_inner(W, i, r, n) + b[i]
                 r[i] = min(max(r[i] - u / W[i, i], low[k]), high[k])
             continue
         last = i + size - 1
         r[i] = r[i + 1] = r[last] = 0.0
-        bn, b1, b2 = inner(W[i], r, n) + b[i], inner(W[i + 1], r, n) + b[i + 1], inner(W[last], r, n) + b[last]
+        bn, b1 = row_inner(W, i, r, n) + b[i], row_inner(W, i + 1, r, n) + b[i + 1]
+        b2 = row_inner(W, last, r, n) + b[last]
         stick_or_slip(W, i, size, bn, b1, b2, mu[k], r)
 
 
@@ -283,7 +284,7 @@ def _linearise(W, eps, first, owner, mu, low, high, rho, u, r, J, f):
 @njit(cache=True)
 def _velocities(W, b, r, u):
     for j in range(len(r)):
-        u[j] = b[j] + inner(W[j], r, len(r))
+        u[j] = b[j] + row_inner(W, j, r, len(r))
 
 
 @njit(cache=True)

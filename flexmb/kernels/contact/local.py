@@ -27,6 +27,7 @@ from flexmb.kernels.base.algebra import (
     tangents_near,
     vector,
 )
+from flexmb.kernels.contact.triangle import weights_on_triangle
 
 
 @njit(cache=True, inline="always")
@@ -60,40 +61,6 @@ def local_energy(soft, f):
 
 
 @njit(cache=True)
-def _nearest(a, b, c, x):
-    """The barycentric coordinates of the point of a triangle that is nearest to `x`.
-
-    Source: Ericson, Real-Time Collision Detection (2005), section 5.1.5.
-    """
-    ab, ac, ax = sub(b, a), sub(c, a), sub(x, a)
-    d1, d2 = dot(ab, ax), dot(ac, ax)
-    if d1 <= 0.0 and d2 <= 0.0:
-        return 1.0, 0.0, 0.0
-    bx = sub(x, b)
-    d3, d4 = dot(ab, bx), dot(ac, bx)
-    if d3 >= 0.0 and d4 <= d3:
-        return 0.0, 1.0, 0.0
-    w = d1 * d4 - d3 * d2
-    if w <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        v = d1 / (d1 - d3)
-        return 1.0 - v, v, 0.0
-    cx = sub(x, c)
-    d5, d6 = dot(ab, cx), dot(ac, cx)
-    if d6 >= 0.0 and d5 <= d6:
-        return 0.0, 0.0, 1.0
-    v = d5 * d2 - d1 * d6
-    if v <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        t = d2 / (d2 - d6)
-        return 1.0 - t, 0.0, t
-    u = d3 * d6 - d5 * d4
-    if u <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
-        t = (d4 - d3) / ((d4 - d3) + (d5 - d6))
-        return 0.0, 1.0 - t, t
-    total = u + v + w
-    return u / total, v / total, w / total
-
-
-@njit(cache=True)
 def see_point(flat, workspace, s, R, origin):
     """Set stencil, gap, directions and place of the point of contact `s` at the positions `workspace.skin_at` of the
     nodes, without the approach; `R` and `origin` take the body to the axes of the sphere."""
@@ -105,7 +72,7 @@ def see_point(flat, workspace, s, R, origin):
         own = flat.facet_nodes[f]
         a, b = vector(workspace.skin_bare, own[0]), vector(workspace.skin_bare, own[1])
         c = vector(workspace.skin_bare, own[2])
-        u, v, w = _nearest(a, b, c, centre)
+        u, v, w, _ = weights_on_triangle(sub(a, centre), sub(b, centre), sub(c, centre))
         apart = sub(add(scale(u, a), add(scale(v, b), scale(w, c))), centre)
         far = dot(apart, apart)
         if far < best:

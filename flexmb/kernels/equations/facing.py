@@ -99,25 +99,42 @@ def _facets_near(flat, workspace, s, low, high, stack):
 
 
 @njit(cache=True)
-def _hit(flat, workspace, count, x, n, reach):
-    """The facet among the `count` listed ones that the line through `x` along `n` hits next to `x`, within `reach`, and
-    the barycentric coordinates there; -1 for none."""
-    best, facet, weights = reach, -1, (0.0, 0.0, 0.0)
+def _planes(flat, workspace, count):
+    """The first corner, both edges that leave it, their cross product and its length, of the `count` listed facets."""
+    planes = np.empty((count, 13))
     for i in range(count):
         f = workspace.skin_found[i]
-        a = sub(_seen(flat, workspace, f, 0), x)
-        b, c = sub(_seen(flat, workspace, f, 1), x), sub(_seen(flat, workspace, f, 2), x)
-        m = cross(sub(b, a), sub(c, a))
-        along = dot(m, n)
-        if along > -OPPOSED * math.sqrt(dot(m, m)):
+        a = _seen(flat, workspace, f, 0)
+        b, c = sub(_seen(flat, workspace, f, 1), a), sub(_seen(flat, workspace, f, 2), a)
+        m = cross(b, c)
+        store(planes[i], 0, a)
+        store(planes[i], 3, b)
+        store(planes[i], 6, c)
+        store(planes[i], 9, m)
+        planes[i, 12] = math.sqrt(dot(m, m))
+    return planes
+
+
+@njit(cache=True)
+def _hit(planes, x, n, reach):
+    """The number of the facet that the line through `x` along `n` hits next to `x`, within `reach`, and the barycentric
+    coordinates there; -1 for none."""
+    best, number, weights = reach, -1, (0.0, 0.0, 0.0)
+    for i in range(len(planes)):
+        mx, my, mz = planes[i, 9], planes[i, 10], planes[i, 11]
+        along = mx * n[0] + my * n[1] + mz * n[2]
+        if along > -OPPOSED * planes[i, 12]:
             continue
-        far = dot(m, a) / along
-        if abs(far) > best:
+        a = (planes[i, 0] - x[0], planes[i, 1] - x[1], planes[i, 2] - x[2])
+        far = abs((mx * a[0] + my * a[1] + mz * a[2]) / along)
+        if far > best:
             continue
-        u, v = dot(n, cross(b, c)) / along, dot(n, cross(c, a)) / along
-        if u >= -EDGE and v >= -EDGE and 1.0 - u - v >= -EDGE:
-            best, facet, weights = abs(far), f, (u, v, 1.0 - u - v)
-    return facet, weights
+        g = cross(a, n)
+        v = (planes[i, 6] * g[0] + planes[i, 7] * g[1] + planes[i, 8] * g[2]) / along
+        w = -(planes[i, 3] * g[0] + planes[i, 4] * g[1] + planes[i, 5] * g[2]) / along
+        if v >= -EDGE and w >= -EDGE and 1.0 - v - w >= -EDGE:
+            best, number, weights = far, i, (1.0 - v - w, v, w)
+    return number, weights
 
 
 @njit(cache=True)
@@ -152,19 +169,17 @@ def _turn_normals(flat, workspace, s):
 
 
 @njit(cache=True)
-def _spread(flat, workspace, f, facet, own, other, w):
-    """Add an integration point of weight `w` with the shape functions `own` of facet `f`, which faces the place with
-    the shape functions `other` of `facet`, to the stencils of the nodes of `f`."""
+def _spread(flat, workspace, f, facet, block, sign):
+    """Add the sums `block` (4, 4) over products of shape functions of facet `f` and of `facet` to the stencils of the
+    nodes of `f`, and clear them."""
     for c in range(4):
-        k, share = flat.facet_nodes[f, c], w * own[c]
+        k = flat.facet_nodes[f, c]
         if k < 0:
             break
-        workspace.skin_share[k] += share
         for d in range(4):
-            if flat.facet_nodes[f, d] >= 0:
-                _add(flat, workspace, k, flat.facet_nodes[f, d], share * own[d])
             if flat.facet_nodes[facet, d] >= 0:
-                _add(flat, workspace, k, flat.facet_nodes[facet, d], -share * other[d])
+                _add(flat, workspace, k, flat.facet_nodes[facet, d], sign * block[c, d])
+            block[c, d] = 0.0
 
 
 @njit(cache=True)
@@ -185,6 +200,7 @@ def face(flat, workspace, s, R, origin):
         workspace.stencil_count[k] = 0
         workspace.skin_share[k] = 0.0
     low, high, stack = np.empty(3), np.empty(3), np.empty(STACK, np.int64)
+    own, mixed = np.zeros((4, 4)), np.zeros((4, 4))
     for f in range(flat.skin_facet[s, 0], flat.skin_facet[s, 1]):
         a, b, c = _seen(flat, workspace, f, 0), _seen(flat, workspace, f, 1), _seen(flat, workspace, f, 2)
         reach = flat.facet_range[f]
@@ -200,14 +216,31 @@ def face(flat, workspace, s, R, origin):
         )
         m = cross(sub(b, a), sub(c, a))
         area = 0.5 * math.sqrt(dot(m, m))
+        planes, met = _planes(flat, workspace, count), -1
         for u, v, w, part in RULE:
             n = rotate(R, add(scale(u, na), add(scale(v, nb), scale(w, nc))))
             n = scale(1.0 / math.sqrt(dot(n, n)), n)
             x = add(scale(u, a), add(scale(v, b), scale(w, c)))
-            facet, weights = _hit(flat, workspace, count, x, n, reach)
-            if facet >= 0:
-                there = shape_functions(flat, facet, weights[0], weights[1], weights[2])
-                _spread(flat, workspace, f, facet, shape_functions(flat, f, u, v, w), there, part * area)
+            number, weights = _hit(planes, x, n, reach)
+            if number < 0:
+                continue
+            facet = workspace.skin_found[number]
+            if facet != met and met >= 0:
+                _spread(flat, workspace, f, met, mixed, -1.0)
+            met = facet
+            here = shape_functions(flat, f, u, v, w)
+            there = shape_functions(flat, facet, weights[0], weights[1], weights[2])
+            for i in range(4):
+                share = part * area * here[i]
+                for j in range(4):
+                    own[i, j] += share * here[j]
+                    mixed[i, j] += share * there[j]
+        if met >= 0:
+            _spread(flat, workspace, f, met, mixed, -1.0)
+            for i in range(4):
+                if flat.facet_nodes[f, i] >= 0:
+                    workspace.skin_share[flat.facet_nodes[f, i]] += own[i, 0] + own[i, 1] + own[i, 2] + own[i, 3]
+            _spread(flat, workspace, f, f, own, 1.0)
     for k in range(first, last):
         share = workspace.skin_share[k]
         if share <= LEAST * flat.node_area[k]:

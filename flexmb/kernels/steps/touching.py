@@ -21,7 +21,7 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import cross, dot, load3, matrix, scale, sub, tangents, vector
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER
-from flexmb.kernels.base.dense import copy, inner
+from flexmb.kernels.base.dense import copy, inner, row_inner
 from flexmb.kernels.contact.cone import solve_cones, stick_or_slip
 from flexmb.kernels.contact.shapes import PLANE
 from flexmb.kernels.equations.displacement import displace
@@ -154,8 +154,30 @@ def _rate(flat, workspace, j, c, x):
         b = _body(flat, workspace.touch_point[j], side)
         if b != GROUND:
             s = flat.v_start[b]
-            total += inner(workspace.touch_G[j, c, side], x[s:], flat.v_start[b + 1] - s)
+            for i in range(6):
+                total += workspace.touch_G[j, c, side, i] * x[s + i]
+            if flat.modes[b] > 0:
+                total += inner(workspace.touch_G[j, c, side, 6:], x[s + 6 :], flat.modes[b])
     return total
+
+
+@njit(cache=True)
+def _responses(flat, workspace, ends, j, c, X, rows, i, W):
+    """Write to `W[i, :i + 1]` the rates `G X` of direction `c` of touching point `j`, for the responses in `rows`."""
+    for p in range(i + 1):
+        W[i, p] = 0.0
+    for side in range(2):
+        b = _body(flat, workspace.touch_point[j], side)
+        if b != GROUND:
+            s, more = flat.v_start[b], flat.modes[b]
+            for p in range(i + 1):
+                if _meet(ends, j, rows[p] // 3):
+                    total = 0.0
+                    for a in range(6):
+                        total += workspace.touch_G[j, c, side, a] * X[rows[p], s + a]
+                    if more > 0:
+                        total += inner(workspace.touch_G[j, c, side, 6:], X[rows[p], s + 6 :], more)
+                    W[i, p] += total
 
 
 @njit(cache=True)
@@ -345,12 +367,13 @@ def press(flat, workspace, X, changes, gamma, compliance, w, x, change):
             k, c = rows[i] // 3, rows[i] % 3
             old[i] = force[k, c]
             b[i] = _rate(flat, workspace, k, c, w) + gamma * _rate(flat, workspace, k, c, x)
+            _responses(flat, workspace, ends, k, c, X, rows, i, W)
             for p in range(i + 1):
-                acts = _meet(ends, k, rows[p] // 3)
-                W[i, p] = W[p, i] = gamma * _rate(flat, workspace, k, c, X[rows[p]]) if acts else 0.0
+                W[i, p] *= gamma
+                W[p, i] = W[i, p]
         largest = 0.0
         for i in range(height):
-            own = inner(W[i], old, height)
+            own = row_inner(W, i, old, height)
             largest = max(largest, abs(b[i]), abs(own))
             b[i] -= own
         r = old.copy()

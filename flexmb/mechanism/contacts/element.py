@@ -36,21 +36,21 @@ DRAWN_DEEP = 0.1
 """Depth relative to the smaller size of two shapes that a drawing may have."""
 
 
-@law(parameters=PARAMETERS, library="contact")
+@law(parameters=PARAMETERS)
 @numba.njit
 def contact(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """Elastic and damped contact with friction; the depth of every point has its own force."""
     return laws.contact(t, relative, states, parameters, wrench, rates)
 
 
-@law(states=("approach",), parameters=(*PARAMETERS, "least speed"), updates=True, library="contact_of_each_impact")
+@law(states=("approach",), parameters=(*PARAMETERS, "least speed"), updates=True)
 @numba.njit
 def contact_of_each_impact(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, new: Any) -> Any:
     """As `contact`, at one point, with the damping of the speed of approach at the beginning of each impact."""
     return laws.contact_of_each_impact(t, relative, states, parameters, wrench, new)
 
 
-@law(states=("deepest",), parameters=(*PARAMETERS, "restitution"), updates=True, library="contact_with_indentation")
+@law(states=("deepest",), parameters=(*PARAMETERS, "restitution"), updates=True)
 @numba.njit
 def contact_with_indentation(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, new: Any) -> Any:
     """Loading along `K d^n`, unloading to a permanent indentation, at one point."""

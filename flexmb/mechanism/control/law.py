@@ -11,9 +11,9 @@ import numba
 import numpy as np
 
 from flexmb.errors import LawError
-from flexmb.kernels.base.frame_call import compiled_law, read_only
+from flexmb.kernels.base.frame_call import ENTRY, SIZES, compiled_law, control_call
 from flexmb.kernels.base.law_call import LawCall, repeated_law
-from flexmb.kernels.base.memory import stored
+from flexmb.kernels.base.library import law_key, library_call
 from flexmb.mechanism.laws.binding import (
     given,
     home_of,
@@ -25,8 +25,6 @@ from flexmb.mechanism.laws.binding import (
 )
 
 ARGUMENTS = ("t", "inputs", "states", "parameters", "commands", "rates")
-SIZES = 4
-"""Numbers before the parameters of a law in compiled code: of inputs, states, commands and parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,41 +273,5 @@ class ControlCall(LawCall):
 
 @cache
 def _compiled(function: Any) -> Any:
-    """A compiled call of `function` for compiled code (`call_frame_law`), for any numbers of inputs and states.
-
-    It returns NaN if `function` raises or writes a number that is not finite, and stores 1, the time, inputs and states
-    in the record at the address `record`.
-    """
-    compiled, array = compiled_law(function), numba.types.Array(numba.float64, 1, "C")
-    given = array.copy(readonly=True)
-    compiled.compile((numba.float64, given, given, given, array, array))
-
-    def call(record: Any, t: Any, inputs: Any, states: Any, parameters: Any, out: Any) -> None:
-        sizes = numba.carray(parameters, 4)
-        ni, nz, nu, count = int(sizes[0]), int(sizes[1]), int(sizes[2]), int(sizes[3])
-        y, z = read_only(numba.carray(inputs, ni)), read_only(numba.carray(states, nz))
-        p, answer = read_only(numba.carray(parameters, 4 + count))[4:], numba.carray(out, nu + nz)
-        for k in range(nu + nz):
-            answer[k] = 0.0
-        try:
-            compiled(t, y, z, p, answer[:nu], answer[nu:])
-        except Exception:
-            answer[0] = np.nan
-        total = 0.0
-        for k in range(nu + nz):
-            total += answer[k]
-        if not np.isfinite(total):
-            answer[0] = np.nan
-            if np.isfinite(y.sum() + z.sum()):  # inputs that are not finite follow from an earlier failure
-                stored(record, 1.0)
-                stored(record + 8, t)
-                for k in range(ni):
-                    stored(record + 16 + 8 * k, y[k])
-                for k in range(nz):
-                    stored(record + 16 + 8 * ni + 8 * k, z[k])
-
-    return numba.cfunc(ENTRY)(call)
-
-
-ENTRY = numba.types.void(numba.int64, numba.float64, *[numba.types.CPointer(numba.float64)] * 4)
-"""The record of failures, the time, inputs, states, sizes and parameters, and the answer."""
+    """The compiled call of `function` for any numbers of inputs and states: that of the library, or by numba."""
+    return library_call(law_key(function)) or numba.cfunc(ENTRY)(control_call(compiled_law(function)))

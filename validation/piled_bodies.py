@@ -1,8 +1,11 @@
-"""Bodies that lie and slide on each other: three logs in a pile, bricks on a slope of boxes, of triangles and of planes, and two stones that collide.
+"""Bodies that lie and slide on each other: three logs in a pile, two hundred balls in a box, bricks on a slope of boxes, of triangles and of planes, and two stones that collide.
 
 Two logs lie side by side on the ground, and a third one on both. Moments about the axis of a lower log require the same friction above and below, so that the force between two logs is inclined by 15 degrees against their normal: the pile
 stands with a friction of at least tan 15 deg = 0.268 between the logs (a third of it on the ground), and every contact of the upper log then carries half of its weight, with a horizontal part of tan 15 deg of that. The contacts are those of a
 group of cylinders and a plane. Friction is smooth, so that the logs creep more slowly than its slip speed where they should rest.
+
+Two hundred balls fall into a box, with friction of sliding and rolling, and come to rest: their kinetic energy falls to a hundred thousandth of the heat, and in a further interval every ball creeps more slowly than the slip speed, by less than a
+tenth of its radius.
 
 A brick on a slope has the acceleration g (sin a - mu cos a), whether its contact is one of boxes, of convex meshes, of a box and a mesh, or of a mesh and a plane. Two stones, hulls of random points, collide obliquely: the sum of their momenta stays.
 """
@@ -11,7 +14,7 @@ import numpy as np
 
 import flexmb
 from flexmb import solids
-from flexmb.contact import Box, Cylinder, Plane, TriangleMesh, hull, mesh, power_law
+from flexmb.contact import Box, Cylinder, Plane, Sphere, TriangleMesh, TurningFriction, hull, mesh, power_law
 from flexmb.results.result import Result
 from validation.plot import Plot
 from validation.row import Row
@@ -19,6 +22,8 @@ from validation.row import Row
 CASE = "piled-bodies"
 G, RADIUS, LENGTH, MASS = 9.81, 0.1, 0.5, 2.0
 SLIP_SPEED, DURATION, STEP = 2e-3, 0.25, 2e-4
+BALLS, BALL, SIDE, CREEP, SETTLED = 200, 0.05, 0.5, 0.02, 0.6
+"""Number and radius of the balls, side of their box, their slip speed, and the time from which they are to rest."""
 OVERLAP = 2e-3
 """Bound of the errors of forces: the logs overlap by 1.2e-3 of their radius, which changes the angles of the pile."""
 THRESHOLD = float(np.tan(np.pi / 12))
@@ -39,6 +44,28 @@ def logs(friction: float) -> Result:
     law = power_law(1e7, restitution=0.1, speed=0.01)
     system.contact_group("pile", shapes, law=law, friction=friction, slip_speed=SLIP_SPEED)
     return flexmb.simulate(system, DURATION, method="explicit", tolerance=1e-9, output_step=0.01)
+
+
+def balls() -> tuple[Result, np.ndarray]:
+    """Two hundred balls that fall into a box, and their speeds (200, nt)."""
+    rng, system = np.random.default_rng(0), flexmb.System(gravity=(0, 0, -G), name="two hundred balls")
+    half = 0.5 * SIDE
+    walls: list[tuple[tuple[float, ...], tuple[float, ...]]]
+    walls = [((0, 0, 0), (0, 0, 1)), ((-half, 0, 0), (1, 0, 0)), ((half, 0, 0), (-1, 0, 0))]
+    walls += [((0, -half, 0), (0, 1, 0)), ((0, half, 0), (0, -1, 0))]
+    shapes = [Plane().on(system.ground.at(point), axis=axis) for point, axis in walls]
+    for k in range(BALLS):
+        layer, shift = k // 16, (0.25, -0.25)[k // 16 % 2 == 0]
+        x, y = (np.array([k % 4, k // 4 % 4]) - 1.5 + shift) * 2.2 * BALL + rng.uniform(-0.08, 0.08, 2) * BALL
+        ball = flexmb.rigid_body(f"ball {k}", mass=1.0, inertia=(0.4 * BALL**2,) * 3)
+        body = system.add(ball, position=(x, y, (1.1 + 1.6 * layer) * BALL))
+        shapes.append(Sphere(BALL).on(body.at((0, 0, 0))))
+    turning = TurningFriction(rolling=0.1 * BALL, spinning=0.04 * BALL, speed=CREEP / BALL)
+    law = power_law(2e5, restitution=0.3, speed=0.5)
+    system.contact_group("pile", shapes, law=law, friction=0.3, slip_speed=CREEP, turning_friction=turning)
+    result = flexmb.simulate(system, 1.0, method="explicit", tolerance=1e-5, max_step=0.01, output_step=0.05)
+    speeds = np.array([np.linalg.norm(result.velocity(f"ball {k}"), axis=1) for k in range(BALLS)])
+    return result, speeds
 
 
 def sliding(kind: str) -> float:
@@ -114,6 +141,20 @@ def run() -> list[Row | Plot]:
         ratio = float(np.abs(pile.velocity("right")[-1, 0])) / SLIP_SPEED
         what = f"three logs, friction {part} tan 15 deg: speed over the slip speed, {'below' if holds else 'above'} 1"
         rows.append(Row(CASE, what, 1.0, "exact", ratio, ratio if holds else 1 / ratio, 1.0))
+    heap, speeds = balls()
+    kinetic, later = heap.ledger.kinetic, heap.t > SETTLED - 1e-9
+    part = float(kinetic[later].max() / heap.ledger.damper_heat[-1])
+    what = f"two hundred balls: kinetic energy over the heat, from {SETTLED} s on"
+    rows.append(Row(CASE, what, 0.0, "exact", part, part, 2e-5))
+    fastest = float(speeds[:, later].max()) / CREEP
+    what = f"two hundred balls: largest speed over the slip speed, from {SETTLED} s on, below 1"
+    rows.append(Row(CASE, what, 1.0, "exact", fastest, fastest, 1.0))
+    first = int(np.flatnonzero(later)[0])
+    places = np.array([heap.position(f"ball {k}") for k in range(BALLS)])
+    moved = float(np.linalg.norm(places[:, -1] - places[:, first], axis=1).max()) / BALL
+    rows.append(Row(CASE, "two hundred balls: largest creep in 0.4 s over the radius", 0.0, "exact", moved, moved, 0.1))
+    energies = {"flexmb": (heap.t[1:], np.log10(kinetic[1:]))}
+    rows.append(Plot("Two hundred balls come to rest", "time (s)", "log10 of the kinetic energy (J)", energies))
     expected = G * (np.sin(ANGLE) - FRICTION * np.cos(ANGLE))
     for kind in ("boxes", "meshes", "box on mesh", "mesh on plane"):
         ours = sliding(kind)

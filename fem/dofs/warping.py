@@ -31,7 +31,7 @@ class Warping:
     """The rates of twist of a part.
 
     - `nodes` (nw,), sorted: the node of each, a node several times where beams of several directions meet;
-    - `ends` (cells, 2): those of the two ends of each cell of the mesh, -1 for cells without.
+    - `ends` (cells, 2): those of the two ends of each cell of the mesh, -1 for cells without; empty where none has any.
     """
 
     nodes: Int[np.ndarray, " nw"] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -49,10 +49,10 @@ class Warping:
     @staticmethod
     def _at_ends_of(mesh: Mesh, beams: dict[int, Beam], material_of: np.ndarray) -> "Warping":
         """The rates of twist of the cells whose numbers in `material_of` are those of `beams`."""
-        ends = np.full((mesh.cell_count, 2), -1)
-        found = list(_lines(mesh, beams, material_of))
+        found = list(_lines(mesh, beams, material_of)) if beams else []
         if not sum(len(rows) for rows, *_ in found):
-            return Warping(ends=ends)
+            return Warping()
+        ends = np.full((mesh.cell_count, 2), -1)
         cell, node, _, at = (np.concatenate(parts) for parts in zip(*found, strict=True))
         at = np.repeat(at, 2, axis=0)
         node = node.ravel()
@@ -121,6 +121,8 @@ def freely_warping(
         if not isinstance(beam, Beam) or beam.torsion == "vlasov" or not beam.section.warping > 0:
             continue
         rates = Warping._at_ends_of(mesh, {k: beam}, material_of)
+        if not len(rates.nodes):
+            continue
         cells = np.flatnonzero(rates.ends[:, 0] >= 0)
         a, b = rates.ends[cells].T
         lengths = np.concatenate([length for _, _, length, _ in _lines(mesh, {k: beam}, material_of)])

@@ -79,7 +79,8 @@ class MeshReport:
 
     def __str__(self) -> str:
         quality = f", lowest scaled Jacobian {self.lowest_quality:.3f}" if np.isfinite(self.lowest_quality) else ""
-        head = f"check of {self.name!r}: volume {self.volume:.6g}{quality}"
+        volume = f"volume {self.volume:.6g}" if set(self.summary.cells) & {*ELEMENTS} else "no solid cells"
+        head = f"check of {self.name!r}: {volume}{quality}"
         if not self.findings:
             head += ", nothing found"
         lines = [f"  {f.severity}: {f.text}" for f in self.findings] + [f"  advice: {text}" for text in self.advice]

@@ -34,7 +34,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start, consistent_state
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
-from flexmb.errors import EventError
+from flexmb.errors import ConvergenceError, EventError
 from flexmb.integrators.integrator import Integrator, Run, together
 from flexmb.integrators.method import Method
 from flexmb.kernels.calls import displace
@@ -76,6 +76,8 @@ as a part, below which an adaptive method passes the instant at which it vanishe
 relative to the expected one to this instant, that passes it."""
 BEFORE_REST = 0.5
 """Part of the expected time to rest that the initial values of a method use."""
+SHORTER = (1.0, 0.37, 0.13, 0.05)
+"""Parts of a fixed step that are taken in turn where its equations are not solved."""
 RESTING, RESTED = 3e-10, 1e-7
 """Sliding velocity in several directions at which a joint is at rest, relative to the usual one of the mechanism, and
 to that at the last sample: the error of a step that ends at rest."""
@@ -219,15 +221,26 @@ class EventDetection(Run):
         it."""
         while not self.ended and self._at.snapshot.t < target - self._round:
             time = self._next_look(target)
-            look = self._look(self._leg, self._leg.run.to(time)._replace(t=time))
-            low, high = self._sight(self._at), self._sight(look)
             again = _Again(self)
+            try:
+                look = self._look(self._leg, self._leg.run.to(time)._replace(t=time))
+            except ConvergenceError:
+                if not self._may_shorten():
+                    raise
+                again(time)
+                look = self._go_on(again, time)
+            low, high = self._sight(self._at), self._sight(look)
             hidden = high if high.passed(self._round).any() else self._between(again, low, high)
             if hidden is None:
                 self._looked(look)
             else:
                 self._meet(again, low, hidden.t)
         return self._at.snapshot
+
+    def _may_shorten(self) -> bool:
+        """Whether fixed steps may be shortened: while joints slide in several directions, in which a step may end
+        between sliding and rest, where its equations are hardest to solve."""
+        return bool(self._quickest) and self._method.step is not None
 
     def statistics(self, cpu: float) -> Statistics:
         """Statistics of all integrations together."""
@@ -781,8 +794,9 @@ class EventDetection(Run):
         state = s if isinstance(s, State) else s.state
         return replace(state, angles=mechanism.angles_of(self.mechanism, s.angles), topology=Topology())
 
-    def _start_from(self, state: State, work: np.ndarray) -> Callable[[], Leg]:
-        """A function that starts an integration from a state with the current joints.
+    def _start_from(self, state: State, work: np.ndarray) -> Callable[..., Leg]:
+        """A function that starts an integration from a state with the current joints; its argument, if any, is the part
+        of a fixed step that it takes.
 
         Raises `EventError` when the method cannot integrate locked coordinates.
         """
@@ -795,9 +809,11 @@ class EventDetection(Run):
         variant = replace(variant, initial=self._state_of(variant, state))
         begin = consistent_state(variant)
 
-        def leg() -> Leg:
+        def leg(part: float = 1.0) -> Leg:
             pace = self._pace if self._method.step is None else self._pace.until(self._slipping(variant, begin))
-            run = self._method.begin(variant, begin, end=self._end, longest=self._longest, pace=pace)
+            step = self._method.step
+            method = self._method if step is None else replace(self._method, step=part * step)
+            run = method.begin(variant, begin, end=self._end, longest=self._longest, pace=pace)
             if state.t < self._end - self._round:
                 run.prepare()
             self._prepared = True
@@ -829,14 +845,21 @@ class _Again:
         self.tried: dict[float, tuple[Leg, Look]] = {}
 
     @cached_property
-    def _leg(self) -> Callable[[], Leg]:
+    def _leg(self) -> Callable[..., Leg]:
         s = self._from.snapshot
         return self._watched._start_from(s.state, s.work)
 
     def __call__(self, t: float) -> Sight:
         """The measures at `t`."""
-        leg = self._leg()
-        look = self._watched._look(leg, leg.run.to(t)._replace(t=t))
+        for part in SHORTER:
+            leg = self._leg(part)
+            try:
+                look = self._watched._look(leg, leg.run.to(t)._replace(t=t))
+            except ConvergenceError:
+                if part == SHORTER[-1] or not self._watched._may_shorten():
+                    raise
+            else:
+                break
         self.tried[t] = leg, look
         return self._watched._sight(look)
 

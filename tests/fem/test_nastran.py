@@ -521,7 +521,10 @@ def test_offsets_in_the_axes_of_the_line(vector, tmp_path):
     same = read(tmp_path, text + f"CBAR,7,5,1,2,{tail},GGG,+\n+,,,,,,{given}\n")
     np.testing.assert_allclose(own.points, same.points, atol=1e-9)
     assert abs(fem.Model(own).K - fem.Model(same).K).max() < 1e-8 * abs(fem.Model(same).K).max()
-    for end, options in ((",,,.3,.1,.2", "BGG"), (",,,.3,.1,.2", "GGG")):  # the node of the vector is seen from the node
+    for end, options in (
+        (",,,.3,.1,.2", "BGG"),
+        (",,,.3,.1,.2", "GGG"),
+    ):  # the node of the vector is seen from the node
         own = read(tmp_path, text + f"CBAR,7,5,1,2,{tail},{options},+\n+{end}\n")
         same = read(tmp_path, text + f"CBAR,7,5,1,2,0.,0.6,0.8,GGG,+\n+{end}\n")
         assert abs(fem.Model(own).K - fem.Model(same).K).max() < 1e-8 * abs(fem.Model(same).K).max()

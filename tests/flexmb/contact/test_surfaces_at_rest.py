@@ -148,6 +148,14 @@ def test_a_cantilever_is_pressed_against_a_stop():
     np.testing.assert_allclose(rest.result.reaction("wall")[0, 2], -force, rtol=1e-9)
 
 
+def test_a_cantilever_on_its_stop_vibrates_as_a_propped_one():
+    """Without friction it is free across the stop: clamped and free sideways, clamped and propped up and down."""
+    found = linearise(equilibrium(cantilever(1e-3))).modes().frequencies[:4]
+    roots = np.array([1.8751, 3.9266, 4.6941, 7.0686])
+    exact = roots**2 / (2 * np.pi) * np.sqrt(BENDING / (DENSITY * WIDTH * HEIGHT)) / LENGTH**2
+    np.testing.assert_allclose(found, exact, rtol=0.015)
+
+
 def test_a_load_closes_the_gap_and_then_shares():
     gap, load = 1e-3, 5.0
     assert load * LENGTH**3 / (3 * BENDING) > gap

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 import flexmb
 from flexmb.errors import MechanismError
 from flexmb.files import load_model, load_result, save_result
+from flexmb.integrators.alpha_run import GeneralisedAlphaRun
 
 G, M, R, MU, J = 9.81, 2.0, 0.1, 0.2, 0.004
 BOUND = MU * M * G
@@ -339,3 +340,19 @@ static = 0.3
 def test_methods_that_cannot_stick_refuse_it(method):
     with pytest.raises(MechanismError, match=f"(?i){method}.*does not include dry friction that sticks.*'rub'"):
         flexmb.simulate(ball(), 1.0, method=method)
+
+
+@pytest.mark.long
+def test_steps_whose_equations_are_not_solved_are_shortened(monkeypatch):
+    """Steps of full size fail in a part of the motion."""
+    original = GeneralisedAlphaRun.to
+
+    def to(run, target):
+        if run.step == 0.01 and 0.3 < target < 0.5:
+            raise flexmb.ConvergenceError("no solution")
+        return original(run, target)
+
+    monkeypatch.setattr(GeneralisedAlphaRun, "to", to)
+    result = flexmb.simulate(sleeve(M * R * R), 1.6, step=0.01)
+    assert result.happened[0].t == pytest.approx(2.5 / (MU * G), abs=1e-8)
+    assert result.coordinate("shaft", "translation")[-1] == pytest.approx(0.6 * 2.5**2 / (2 * MU * G), rel=1e-8)

@@ -99,10 +99,10 @@ EDITS = (
     # parts: beams, shells, loads, interfaces, integrals, reduction
     Edit("shear flexibility of beams", "fem/matrices/beam_matrices.py", "12 * E * inertia / (k * G", "6 * E * inertia / (k * G", "tests/fem/test_beams.py"),
     Edit("beams with an offset turn to the other side", "fem/matrices/beam_matrices.py", "= -(axes @ lever)[:, 0]  # theta x arm", "= (axes @ lever)[:, 0]  # theta x arm", "tests/fem/test_beams.py"),
-    Edit("the axes of bending are exchanged", "fem/matrices/beam_matrices.py", "K += _weighted(self.dtheta, np.array([G * s.J, E * s.Iy, E * s.Iz]), self.dV)", "K += _weighted(self.dtheta, np.array([G * s.J, E * s.Iz, E * s.Iy]), self.dV)", "tests/fem/test_beams.py"),
+    Edit("the axes of bending are exchanged", "fem/matrices/beam_matrices.py", "self.dtheta[:, :, 1:], np.array([E * s.Iy, E * s.Iz])", "self.dtheta[:, :, 1:], np.array([E * s.Iz, E * s.Iy])", "tests/fem/test_beams.py"),
     Edit("the axes of shear are exchanged", "fem/matrices/beam_matrices.py", "stiff = G * s.area * np.array([s.shear_y, s.shear_z])", "stiff = G * s.area * np.array([s.shear_z, s.shear_y])", "tests/fem/test_beams.py"),
     Edit("no rotary inertia of beams", "fem/matrices/beam_matrices.py", "M += _weighted(self.theta, density * np.array([s.Iy + s.Iz, s.Iy, s.Iz]), self.dV)", "M += 0 * _weighted(self.theta, density * np.array([s.Iy + s.Iz, s.Iy, s.Iz]), self.dV)", "tests/fem/test_beams.py"),
-    Edit("no torque in the geometric stiffness of beams", "fem/matrices/beam_matrices.py", "G * s.J * curve[..., 0]\n", "0 * G * s.J * curve[..., 0]\n", "tests/fem/test_geometric_stiffness.py tests/fem/test_beams.py"),
+    Edit("no torque in the geometric stiffness of beams", "fem/matrices/beam_matrices.py", 'T = zero + np.einsum("ed,ed->e", self.torque, v)', 'T = zero + 0 * np.einsum("ed,ed->e", self.torque, v)', "tests/fem/test_geometric_stiffness.py tests/fem/test_beams.py"),
     Edit("bending moments in the geometric stiffness of beams have another sign", "fem/matrices/beam_matrices.py", "m = np.stack([zero, -E * s.Iz * curve[..., 2], E * s.Iy * curve[..., 1]], axis=-1)", "m = np.stack([zero, E * s.Iz * curve[..., 2], -E * s.Iy * curve[..., 1]], axis=-1)", "tests/fem/test_geometric_stiffness.py tests/fem/test_beams.py"),
     Edit("shear forces in the geometric stiffness of beams have another sign", "fem/matrices/beam_matrices.py", "V = np.stack([zero, -E * s.Iz * change[..., 2], E * s.Iy * change[..., 1]], axis=-1)", "V = np.stack([zero, E * s.Iz * change[..., 2], -E * s.Iy * change[..., 1]], axis=-1)", "tests/fem/test_geometric_stiffness.py tests/fem/test_beams.py"),
     Edit("fibres of twisted beams have no shear", "fem/matrices/beam_matrices.py", '[du + np.einsum("ij,eqjk->eqik", lever, dtheta)]', '[du + np.einsum("ij,eqjk->eqik", lever, dtheta * np.array([0.0, 1, 1])[:, None])]', "tests/fem/test_beams.py tests/flexmb/results/test_stress.py"),
@@ -210,7 +210,7 @@ EDITS = (
     Edit("weight in energy-momentum steps", "flexmb/kernels/steps/conserving.py", "chord, axis = math.sin(0.5 * angle) / (0.5 * angle), scale(1.0 / angle, theta)", "chord, axis = 1.0, scale(1.0 / angle, theta)", "tests/flexmb/integrators/test_energy_momentum.py"),
     Edit("kinetic energy of elastic motions in energy-momentum steps", "flexmb/kernels/steps/conserving.py", "out[i] = (p1[i] - p0[i]) / h - by_place[i] - missing * D[i]", "out[i] = (p1[i] - p0[i]) / h - by_place[i]", "tests/flexmb/integrators/test_energy_momentum.py"),
     # contact of rigid bodies
-    Edit("places on edges of triangles", "flexmb/kernels/contact/triangle.py", "scale((d4 - d3) / ((d4 - d3) + (d5 - d6)), sub(c, b))", "scale((d5 - d6) / ((d4 - d3) + (d5 - d6)), sub(c, b))", MESHES),
+    Edit("places on edges of triangles", "flexmb/kernels/contact/triangle.py", "t = (d4 - d3) / ((d4 - d3) + (d5 - d6))", "t = (d5 - d6) / ((d4 - d3) + (d5 - d6))", MESHES),
     Edit("shares of corners of a common area", "flexmb/kernels/contact/manifold.py", "share = 2.0 / math.pi * math.atan2(", "share = 1.0 / math.pi * math.atan2(", CONVEX),
     Edit("common areas are not cut", "flexmb/kernels/contact/manifold.py", "        if u <= 0.0:\n            _set(out, kept, p)", "        if u <= 1e9:\n            _set(out, kept, p)", CONVEX),
     Edit("edges that cross touch at their middles", "flexmb/kernels/contact/manifold.py", "t = (t - k * dot(v, r)) / det", "t = t / det", CONVEX),
@@ -225,7 +225,7 @@ EDITS = (
     Edit("second-order positions of nodes twice", "flexmb/kernels/equations/skins.py", "out[i] += 0.5 * eta[j] * inner(", "out[i] += eta[j] * inner(", SURFACES),
     Edit("second-order slopes of nodes half", "flexmb/kernels/equations/skins.py", "slope += inner(flat.node_second[p, a, j], eta, m)", "slope += 0.5 * inner(flat.node_second[p, a, j], eta, m)", SURFACES),
     Edit("facing quadrilaterals with two corners exchanged", "flexmb/kernels/contact/local.py", "return (1.0 - s) * (1.0 - w), s * (1.0 - w), s * w, (1.0 - s) * w", "return (1.0 - s) * (1.0 - w), s * w, s * (1.0 - w), (1.0 - s) * w", SURFACES),
-    Edit("facing facets count alike", "flexmb/kernels/equations/facing.py", "shape_functions(flat, f, u, v, w), there, part * area)", "shape_functions(flat, f, u, v, w), there, part)", SURFACES),
+    Edit("facing facets count alike", "flexmb/kernels/equations/facing.py", "share = part * area * here[i]", "share = part * here[i]", SURFACES),
     Edit("friction of surfaces heats in directions of the slip", "flexmb/kernels/steps/pressing.py", "heat -= workspace.states", "heat += workspace.states", SURFACES),
     Edit("points press without the others", "flexmb/kernels/steps/pressing.py", "W[i, p] += _flexed(flat, workspace, k, c, U[p])", "W[i, p] += 0.0 * _flexed(flat, workspace, k, c, U[p])", SURFACES),
     # dry friction in joints
@@ -233,7 +233,7 @@ EDITS = (
     Edit("one of the radial forces counts twice", "flexmb/kernels/equations/friction.py", "0.5 * multipliers[source[1]]", "multipliers[source[1]]", RUBBING),
     Edit("balls rub by two of three forces", "flexmb/kernels/equations/friction.py", "c, dc = 0.5 * factors[ROUND] * z, 0.5 * factors[ROUND] * dz", "c, dc = 0.5 * factors[ROUND] * z, 0.0 * dz", RUBBING),
     Edit("sliding speeds without their arms", "flexmb/kernels/equations/friction.py", "size = math.hypot(size, flat.friction_arm[c] * rates[c])", "size = math.hypot(size, rates[c])", RUBBING),
-    Edit("static friction holds as little as sliding friction", "flexmb/simulation/friction.py", "effort / max(friction.static * bounds[friction.name], smallest)", "effort / max(bounds[friction.name], smallest)", RUBBING),
+    Edit("static friction holds as little as sliding friction", "flexmb/simulation/friction.py", "force / max(friction.static * bounds[friction.name], smallest)", "force / max(bounds[friction.name], smallest)", RUBBING),
     # controllers with states
     Edit("states of controllers take the whole step", "flexmb/kernels/equations/controllers.py", "left[k] = states[first + k] - base[first + k] - half * out[count + k]", "left[k] = states[first + k] - base[first + k] - 2.0 * half * out[count + k]", CONTROL),
     Edit("sampled commands of the first states", "flexmb/kernels/equations/controllers.py", "commands[begin + k] = workspace.state_base[last - count + k]", "commands[begin + k] = workspace.state_base[first + k]", CONTROL),

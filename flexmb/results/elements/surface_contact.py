@@ -21,8 +21,9 @@ from flexmb.results.elements.motion import marker_motion
 from flexmb.results.motion import Motion, attitudes
 from flexmb.results.table import Column
 
-AWAY = 2.0
-"""Distance from an edge of a surface, in node spacings, below which local contact has no basis."""
+AWAY = 1.5
+"""Distance from an edge of a surface, in node spacings, below which local contact has no basis: on a block of 4 to 8
+elements a side, forces are off by 1 % at 1.5 spacings, by 4 % at 1.2 and 12 % at 0.8, against 16 elements."""
 WIDE = 1.0
 """Contact radius, in node spacings, above which the mesh begins to resolve a local contact."""
 

@@ -116,6 +116,21 @@ def twist_of_body(torque: float) -> float:
     return float(equilibrium(system).result.axes("torque")[0, 2, 1])
 
 
+def along(s: fem.Section, cells: int = 4) -> Plot:
+    """The twist along the cantilever under a unit torque: its nodes, the closed form, and Saint-Venant's torsion."""
+    model, x, at = beam(cells, s), np.linspace(0, 1, 101), np.linspace(0, 1, cells + 1)
+    d, f, k = model.dof_map, np.zeros(model.ndof), np.sqrt(G * s.J / (E * s.warping))
+    f[d.rotations(cells)[0]] = 1.0
+    u = solved(model, np.setdiff1d(np.arange(model.ndof), [*d.translations(0), *d.rotations(0), *d.warping(0)]), f)
+    exact = (x - (np.sinh(k) - np.sinh(k * (1 - x))) / (k * np.cosh(k))) / (G * s.J)
+    lines = {
+        "flexmb": (at, u[d.rotations(np.arange(cells + 1))[:, 0]]),
+        "reference": (x, exact),
+        "Saint-Venant's torsion": (x, x / (G * s.J)),
+    }
+    return Plot("Twist of a cantilever whose root does not warp", "place (m)", "twist (rad) per torque", lines)
+
+
 def run() -> list[Row | Plot]:
     """Twist, frequency and buckling."""
     s, q = section(), np.pi
@@ -138,4 +153,5 @@ def run() -> list[Row | Plot]:
     upright = replace(s, Iy=1e3 * s.Iy)  # so stiff that it buckles as a straight beam
     moment = float(q * np.sqrt(E * s.Iz * torsion))
     row("moment of lateral buckling between forks, 16 beams", moment, "exact", buckling_moment(16, upright), 1e-4)
+    rows.append(along(s))
     return rows

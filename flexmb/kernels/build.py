@@ -208,7 +208,7 @@ class Wrapper:
 
 
 def _gather(library: Any, found: dict[Any, None]) -> None:
-    """Add the libraries of a function and of all that it calls, each after those that it calls."""
+    """Add the libraries of a function and of all that it calls."""
     if library not in found:
         for other in library._linking_libraries:
             _gather(other, found)
@@ -289,6 +289,23 @@ def _law(name: str, call: Callable[..., None]) -> tuple[Any, Any]:
     return module, compiled
 
 
+def joined(modules: list[Any]) -> Any:
+    """One module with the functions of all.
+
+    Modules are joined in pairs, then the results in pairs: LLVM goes over the whole of a module whenever another one is
+    added to it.
+    """
+    for module in modules:
+        for function in module.functions:
+            if not function.is_declaration and function.linkage == ll.Linkage.external:
+                function.linkage = "weak_odr"  # several modules may have it
+    while len(modules) > 1:
+        for first, second in zip(modules[::2], modules[1::2], strict=False):
+            first.link_in(second)
+        modules = modules[::2]
+    return modules[0]
+
+
 def lower(
     entries: dict[str, Any], laws: dict[str, Callable[..., None]], signatures: Signatures
 ) -> tuple[Any, list[tuple[str, str, str, str]]]:
@@ -316,11 +333,8 @@ def lower(
             made, compiled = _law(f"law_{number}", call)
             wrappers.append(str(made))
             _gather(compiled.library, libraries)
-    whole = ll.parse_assembly(f'target triple = "{ll.get_process_triple()}"\ntarget datalayout = "{layout}"')
-    for wrapper in wrappers:
-        whole.link_in(ll.parse_assembly(wrapper))
-    for library in reversed(libraries):  # a function is linked only if a caller is there
-        whole.link_in(library._get_module_for_linking(), preserve=True)
+    modules = [ll.parse_assembly(f'target triple = "{ll.get_process_triple()}"\ntarget datalayout = "{layout}"')]
+    whole = joined([*modules, *map(ll.parse_assembly, wrappers), *(library._final_module for library in libraries)])
     whole.verify()
     kept = {f"flexmb_{name}" for name in (*entries, *(f"law_{number}" for number in range(len(laws))))}
     for value in (*whole.functions, *whole.global_variables):

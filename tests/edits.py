@@ -237,7 +237,7 @@ EDITS = (
     # controllers with states
     Edit("states of controllers take the whole step", "flexmb/kernels/equations/controllers.py", "left[k] = states[first + k] - base[first + k] - half * out[count + k]", "left[k] = states[first + k] - base[first + k] - 2.0 * half * out[count + k]", CONTROL),
     Edit("sampled commands of the first states", "flexmb/kernels/equations/controllers.py", "commands[begin + k] = workspace.state_base[last - count + k]", "commands[begin + k] = workspace.state_base[first + k]", CONTROL),
-    Edit("loads of commands in world axes", "flexmb/kernels/equations/controllers.py", "if flat.load_follower[l] == 1:", "if flat.load_follower[l] == 2:", CONTROL),
+    Edit("loads of commands in world axes", "flexmb/kernels/equations/controllers.py", "if flat.load_follower[l] == 1:", "if flat.load_follower[l] == 2:", BACKWARD),
     Edit("rates of states have no adjoint", "flexmb/kernels/derivatives/controllers.py", "total += slopes[commands + i, j] * (half * left[i] + to_rates[first + i])", "total += slopes[commands + i, j] * (half * left[i])", BACKWARD),
     Edit("adjoint of controllers that read commands", "flexmb/kernels/derivatives/controllers.py", "scratch.to_commands[flat.signal_index[begin + j]] += total", "scratch.to_commands[flat.signal_index[begin + j]] += 0.0 * total", BACKWARD),
     Edit("adjoint of rates in axes that turn", "flexmb/kernels/derivatives/controllers.py", "add_turned(flat, w, forces, -1.0, to_q)", "add_turned(flat, w, forces, 1.0, to_q)", BACKWARD),
@@ -249,7 +249,6 @@ EDITS = (
     Edit("adjoint of wind on stretched lines", "flexmb/kernels/derivatives/lines.py", "sub(u, scale(2.0 * share, t))", "sub(u, scale(share, t))", "tests/flexmb/study/test_sensitivity_of_lines.py"),
     # adjoints of elements
     Edit("adjoint of elements without rates of states", "flexmb/kernels/derivatives/elements.py", "half * left[i] + to_rates[first + i]\n            out", "half * left[i]\n            out", FRAMES),
-    Edit("states of updates count as rates", "flexmb/kernels/derivatives/elements.py", "part = 0.0 if flat.element_updates[e] == 1 else half", "part = half", FRAMES),
     Edit("adjoint of accelerations of another sign", "flexmb/kernels/derivatives/adjoint.py", "costates.wdot[i] = -scheme.alpha_f / (1.0 - scheme.alpha_f)", "costates.wdot[i] = scheme.alpha_f / (1.0 - scheme.alpha_f)", "tests/flexmb/study/test_adjoint.py"),
     Edit("gyration in derivatives by masses", "flexmb/kernels/derivatives/adjoint.py", "cv, cw = add(cross(yv, omega), cross(yw, v)), cross(yw, omega)", "cv, cw = sub(cross(yv, omega), cross(yw, v)), cross(yw, omega)", "tests/flexmb/study/test_adjoint.py tests/flexmb/study/test_sensitivity.py"),
     # layups

@@ -136,12 +136,9 @@ def element_transposed(flat, half, e, powers, to_states, to_rates, scratch, out)
 
 @njit(cache=True)
 def earlier_costates(flat, half, base, to_states, to_rates):
-    """Set the costates of states and rates at the beginning of a step from those of the `base` (nz,) of the states."""
-    for e in range(len(flat.element_row)):
-        part = 0.0 if flat.element_updates[e] == 1 else half
-        for k in range(flat.element_state[e], flat.element_state[e + 1]):
-            to_states[k], to_rates[k] = base[k], part * base[k]
-    for k in range(flat.control_state[0], flat.control_state[len(flat.control_law)]):
+    """Set the costates of states and rates at the beginning of a step from those of the `base` (nz,) of the states.
+    Laws with updates have no rates, and no use for their costates."""
+    for k in range(flat.control_state[len(flat.control_law)]):
         to_states[k], to_rates[k] = base[k], half * base[k]
 
 

@@ -106,6 +106,25 @@ def test_forces_do_not_depend_on_the_orientation_in_the_world():
     np.testing.assert_allclose(forces[1] @ turned, forces[0], atol=1e-6 * np.abs(forces[0]).max())
 
 
+def test_gaps_are_those_of_the_deformed_nodes():
+    """To second order in the elastic coordinates, at displacements of a thirtieth of the height."""
+    body = soft_block(second_order=True)
+    eta = 0.003 / body.deflection * np.random.default_rng(1).uniform(-1.0, 1.0, body.modes)
+    system = flexmb.System()
+    own = system.add(
+        body, position=(0.1, 0.2, 0.3), orientation=flexmb.spatial.lie.rotation_exp((0.3, -0.4, 0.2)), eta=eta
+    )
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1)), own.surface("below"))
+    result = flexmb.simulate(system, 1e-6, step=1e-6)
+    over, state = result.surface_contact("floor"), result.state(0)
+    points = body.mesh.points[over.nodes] + body.displacements(eta, over.nodes)
+    q = state.q[:7]
+    height = q[2] + (points @ flexmb.spatial.lie.rotation_from_quaternion(q[3:7]).T)[:, 2]
+    assert np.abs(over.gap[0] - height).max() < 1e-9
+    linear = body.mesh.points[over.nodes] + replace(body, quadratic=None).displacements(eta, over.nodes)
+    assert np.abs(linear - points).max() > 1e-6
+
+
 def test_a_body_and_a_moving_shape_keep_their_momenta():
     """A ball of a free body hits the block: linear momentum, and angular momentum about the origin."""
     system = flexmb.System()

@@ -13,20 +13,22 @@ AT = {"kp": 30.0, "ki": 50.0, "gain": 4.0, "lag": 0.02, "mass": 2.0, "length": 0
 
 
 @flexmb.control_law(
-    inputs=("seen", "turn", "bend", "speed", "other"), commands=("push", "twist"), states=("slow", "fast"),
+    inputs=("seen", "turn", "bend", "speed", "other"), commands=("push", "twist", "thrust"), states=("slow", "fast"),
     parameters=("gain", "lag"),
 )  # fmt: skip
 def mixing(t, inputs, states, parameters, commands, rates):
-    """Two commands that depend on everything, not linearly."""
+    """Commands that depend on everything, not linearly."""
     gain, lag = parameters
     rates[0] = (inputs[0] * (1.0 + inputs[3]) - states[0]) / lag
     rates[1] = (inputs[1] + 20.0 * inputs[2] - np.tanh(states[1])) / lag + 0.3 * states[0] * inputs[3]
     commands[0] = -gain * (states[0] + inputs[1] * inputs[0]) + 0.1 * inputs[4]
     commands[1] = gain * (0.2 * states[1] - 0.1 * inputs[3] ** 2)
+    commands[2] = gain * (inputs[1] - 0.5 * states[0])
 
 
 def arm(kp, ki, gain, lag, mass, length, amplitude, begin, sensor):
-    """A spatial arm with a flexible link and two controllers, one of which reads the command of the other."""
+    """A spatial arm with a flexible link, a jet that turns with it, and two controllers, one of which reads the command
+    of the other."""
     system = flexmb.System(gravity=(0, 0.3, -9.81))
     points = {"sensor": (0.5 * length + sensor, 0.1, 0)}
     link = flexmb.rigid_body("link", mass=mass, inertia=mass * np.diag([0.02, 0.05, 0.06]), points=points)
@@ -35,6 +37,7 @@ def arm(kp, ki, gain, lag, mass, length, amplitude, begin, sensor):
     blade = system.add(blade, position=(length, 0, 0))
     system.revolute("shoulder", system.ground.at((0, 0, 0)), link, axis=(0, 1, 0), at=(0, 0, 0))
     system.universal("elbow", link.at((length, 0, 0)), blade["start"], axis=(0, 1, 0), second_axis=(0, 0, 1))
+    system.load("jet", link["sensor"], force=(0.3, 0.2, 1.0), moment=(0.1, 0, 0.2), follower=True)
     wave = flexmb.time_functions.harmonic(amplitude, 3.0)
     system.controller(
         "servo",
@@ -49,7 +52,7 @@ def arm(kp, ki, gain, lag, mass, length, amplitude, begin, sensor):
             "seen": "velocity:blade.end:z", "turn": "rotation:blade.end:y", "bend": "elastic:blade:1",
             "speed": "rate:shoulder", "other": "command:servo:command",
         },
-        outputs={"push": "force:link.sensor:z", "twist": "moment:blade.end:y"},
+        outputs={"push": "force:link.sensor:z", "twist": "moment:blade.end:y", "thrust": "load:jet"},
     )  # fmt: skip
     return system
 

@@ -26,7 +26,8 @@ class BeamTable:
     - `stiffness` (s, 6, 6): section forces (N, Vy, Vz) and moments (Mx, My, Mz) about the line of the nodes, per
       strains (extension, shear y, shear z) and curvatures (twist, bending about y, about z). x runs along the beam.
     - `mass` (s, 6, 6) per unit length: momenta of motions [translation; rotation] of the line of the nodes.
-    - `y_axis` (3,) or (s, 3): a vector in the plane of the section's x and y axes; it turns along a twisted beam.
+    - `y_axis` (3,) or (s, 3): a vector in the plane of the section's x and y axes; it turns along a twisted beam, by at
+      most 90 degrees from station to station.
     - `section`: what is drawn, and where strains are recovered; default: a rectangle with the radii of gyration of the
       mean stiffness. `moduli`: Young's and shear modulus of the stresses there; without them no stress is known, and it
       is reported as zero.
@@ -35,8 +36,8 @@ class BeamTable:
     force that acts through the turning of sections takes its radius of gyration from the stiffness. `beam_stiffness`
     and `beam_mass` make matrices of centroid, shear centre and mass centre.
 
-    Raises `MaterialError` for positions that do not rise, directions without length, and matrices that are not
-    symmetric and positive definite.
+    Raises `MaterialError` for positions that do not rise, directions without length, a y axis that turns too far
+    between stations, and matrices that are not symmetric and positive definite.
     """
 
     positions: Any
@@ -88,8 +89,18 @@ class BeamTable:
         for what, vectors in (("y_axis", y), ("along", along[None])):
             if not np.isfinite(vectors).all() or not np.linalg.norm(vectors, axis=1).all():
                 raise MaterialError(f"{self.name}: {what} must be finite and not zero; found {vectors.tolist()}.")
+        along /= np.linalg.norm(along)
+        across = y - (y @ along)[:, None] * along
+        turned = np.einsum("si,si->s", across[1:], across[:-1]) < -1e-9 * np.linalg.norm(y, axis=1).max() ** 2
+        if turned.any():
+            k = int(np.argmax(turned))
+            raise MaterialError(
+                f"{self.name}: y_axis turns by more than 90 degrees from station {k} (position {positions[k]:g}) to "
+                f"the next, from {y[k].tolist()} to {y[k + 1].tolist()}, which leaves open which way it turns. Give "
+                "stations between them, or check its sign."
+            )
         object.__setattr__(self, "positions", positions)
-        object.__setattr__(self, "along", along / np.linalg.norm(along))
+        object.__setattr__(self, "along", along)
         object.__setattr__(self, "_axes", y)
         if self.section is None:
             S = self.stiffness.mean(axis=0)

@@ -22,7 +22,7 @@ class Section:
 
     - `area`; `Iy = int z^2 dA` (bending in the x-z plane), `Iz = int y^2 dA` (bending in the x-y plane): y, z are
       principal axes;
-    - `J`: torsion constant (not the polar moment, but for circles);
+    - `J`: torsion constant (not the polar moment, but for circles); zero for beams that do not resist twist;
     - `shear_y`, `shear_z`: shear correction factors of forces along y and z (Timoshenko);
     - `fibres`: places (y, z) where strains are recovered; default: the corners of the rectangle whose radii of gyration
       these are.
@@ -35,7 +35,7 @@ class Section:
       of warping that is held (zero if it is not given). Beams use them with `torsion="vlasov"`.
     - `drawn_centroid` (y, z): place of the centroid in the drawing of `fem.drawn_section`, in the axes of the beam.
 
-    Raises `MaterialError` when a number is not positive and finite.
+    Raises `MaterialError` when a number is not positive (J and warping: negative) and finite.
     """
 
     area: float
@@ -59,7 +59,7 @@ class Section:
                 raise MaterialError(f"A section's {name} must be finite; found {getattr(self, name)}.")
         for name in ("area", "Iy", "Iz", "J", "shear_y", "shear_z"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
+            if not (np.isfinite(value) and (value > 0 or (name == "J" and value == 0))):
                 raise MaterialError(f"A section's {name} must be positive and finite; found {value}.")
         if self.warping < 0 or not np.isfinite(self.fibre_warping).all():
             raise MaterialError(

@@ -68,6 +68,8 @@ def test_what_varying_beams_do_not_have_is_told(tmp_path):
     for tail, words in (("+,0.,0.\n", "does not shear"), ("+,.8,.9,,,,,2.\n", "warping, shear relief")):
         mesh = read(tmp_path, deck([(1.0, "NO", B)], tail=tail), loud=False)
         assert words in mesh.unread[0].text
+    free = read(tmp_path, deck([(1.0, "NO", (*B[:4], 0.0, 0.0))]), loud=False)
+    assert "does not resist twist" in free.unread[0].text
     mesh = read(tmp_path, deck([(1.0, "NO", B)]))
     constant = fem.Beam(fem.Material.steel(), fem.Section.rectangle(1.0, 1.0), y_axis=(0, 1, 0))
     with pytest.raises(MeshError, match="its section varies"):

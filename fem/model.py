@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from fem.beam import Beam, Truss
 from fem.dofs.dof_map import DofMap
-from fem.dofs.warping import LARGEST_ANGLE, Warping, freely_warping, loose_ends
+from fem.dofs.warping import LARGEST_ANGLE, Warping, freely_warping, loose_ends, turned_sections
 from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
@@ -497,6 +497,22 @@ class Model:
                 ),
                 stacklevel=3,
             )
+
+    def warn_of_turned_sections(self) -> None:
+        """Issue a `MeshWarning` where beams of one material continue each other with its section turned or mirrored."""
+        source = self._matrices
+        if not isinstance(source, _Assembly):
+            return
+        found = turned_sections(source.mesh, self.materials, source.material_of)
+        if found:
+            node, k = found[0]
+            text = (
+                f"Model {self.name!r}: beams of {self.materials[k].name!r} continue each other at {len(found)} nodes "
+                f"(first: {source.mesh.node_label(node)}) with the section turned or mirrored. The default y_axis is "
+                "the mesh's y, and z for beams within 8 degrees of it; z changes sides where the nodes of a cell run the "
+                "other way. Give a fem.Beam(..., y_axis=...) across all of them, and their nodes in one direction."
+            )
+            warnings.warn(MeshWarning(text), stacklevel=3)
 
     def _warn_of_loose_ends(self, source: _Assembly) -> None:
         stated = np.concatenate([np.zeros(0, dtype=np.int64), *(i.nodes for i in self.interfaces.values())])

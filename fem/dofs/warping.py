@@ -9,7 +9,7 @@ of its own, which is free unless a rigid interface or an equation holds it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +29,12 @@ ALIGNED = float(np.cos(np.deg2rad(LARGEST_ANGLE)))
 
 ALIKE = 0.02
 """Difference of places, relative to the size of a section, and of warping, relative to the largest, of equal shapes."""
+
+ROUND = 1e-6
+"""Relative difference of moments of inertia, and place of the shear centre, up to which a section may turn unseen."""
+
+HALF_RIGHT = float(np.sqrt(0.5))
+"""Cosine of the largest angle by which a section turns from a beam to the next one of the same material."""
 
 SOFTER = 1.1
 """Ratio of the twists of a beam with ends that warp freely and with ends that are held, from which a warning says
@@ -86,6 +92,35 @@ class Warping:
         number[sorted_] = np.arange(count)
         ends[cell] = number[label].reshape(-1, 2)
         return Warping(of_label[sorted_], ends)
+
+
+def turned_sections(
+    mesh: Mesh, materials: tuple[object, ...], material_of: Int[np.ndarray, " cells"]
+) -> list[tuple[int, int]]:
+    """The nodes, and numbers of the material, at which two beams of one material continue each other with its section
+    the other way up, mirrored or turned by more than 45 degrees, for torsion by Saint-Venant."""
+    beams = {k: m for k, m in enumerate(materials) if isinstance(m, Beam) and m.torsion != "vlasov"}
+    found = []
+    for k, beam in beams.items():
+        s = beam.section
+        lines = list(_lines(mesh, {k: beam}, material_of))
+        if not sum(len(cells) for cells, *_ in lines):
+            continue
+        _, nodes, _, axes, _ = (np.concatenate(part) for part in zip(*lines, strict=True))
+        order = np.argsort(nodes.ravel(), kind="stable")
+        node, at = nodes.ravel()[order], np.repeat(axes, 2, axis=0)[order]
+        first = np.flatnonzero((node[:-1] == node[1:]) & (np.bincount(node)[node[:-1]] == 2))
+        cosines = np.einsum("eki,eki->ek", at[first], at[first + 1])
+        c, d = float(np.cos(np.deg2rad(s.angle))), float(np.sin(np.deg2rad(s.angle)))
+        arms = at[:, 1:].swapaxes(1, 2) @ np.array([[c, d], [-d, c]]) @ beam.offset
+        wrong = np.einsum("ei,ei->e", arms[first], arms[first + 1]) < (arms[first] ** 2).sum(axis=1) * HALF_RIGHT
+        if max(map(abs, s.shear_centre)) > ROUND * s.area**0.5 or abs(s.Iy - s.Iz) > ROUND * s.Iy:
+            shape = {k: replace(beam, section=replace(s, fibre_warping=()))}
+            wrong |= ~_alike(shape)[k, (cosines[:, :2] < 0) @ np.array([2, 1])]
+            wrong |= np.abs(cosines[:, 1]) < HALF_RIGHT
+        wrong &= np.abs(cosines[:, 0]) > HALF_RIGHT
+        found += [(n, k) for n in node[first[wrong]].tolist()]
+    return found
 
 
 def _alike(beams: dict[int, Beam]) -> np.ndarray:

@@ -25,7 +25,8 @@ class BeamTable:
       inside cells.
     - `stiffness` (s, 6, 6): section forces (N, Vy, Vz) and moments (Mx, My, Mz) about the line of the nodes, per
       strains (extension, shear y, shear z) and curvatures (twist, bending about y, about z). x runs along the beam.
-    - `mass` (s, 6, 6) per unit length: momenta of motions [translation; rotation] of the line of the nodes.
+    - `mass` (s, 6, 6) per unit length: momenta of motions [translation; rotation] of the line of the nodes. It has the
+      form of a body's: one mass, first moments, moments of inertia (`fem.beam_mass`).
     - `y_axis` (3,) or (s, 3): a vector in the plane of the section's x and y axes; it turns along a twisted beam, by at
       most 90 degrees from station to station.
     - `section`: what is drawn, and where strains are recovered; default: a rectangle with the radii of gyration of the
@@ -37,7 +38,7 @@ class BeamTable:
     and `beam_mass` make matrices of centroid, shear centre and mass centre.
 
     Raises `MaterialError` for positions that do not rise, directions without length, a y axis that turns too far
-    between stations, and matrices that are not symmetric and positive definite.
+    between stations, matrices that are not symmetric and positive definite, and masses of no body.
     """
 
     positions: Any
@@ -78,6 +79,7 @@ class BeamTable:
             A = (A + A.swapaxes(1, 2)) / 2
             A.setflags(write=False)
             object.__setattr__(self, what, A)
+        self._require_mass_of_bodies(positions)
         along = np.array(self.along, dtype=float)
         y = np.array(self.y_axis, dtype=float)
         y = np.tile(y, (len(positions), 1)) if y.shape == (3,) else y
@@ -103,8 +105,25 @@ class BeamTable:
         object.__setattr__(self, "along", along)
         object.__setattr__(self, "_axes", y)
         if self.section is None:
-            S = self.stiffness.mean(axis=0)
-            object.__setattr__(self, "section", Section(1.0, S[4, 4] / S[0, 0], S[5, 5] / S[0, 0], S[3, 3] / S[0, 0]))
+            S, (E, G) = self.stiffness.mean(axis=0), self.moduli
+            J = S[3, 3] / S[0, 0] * (E / G if G else 1.0)
+            object.__setattr__(self, "section", Section(1.0, S[4, 4] / S[0, 0], S[5, 5] / S[0, 0], J))
+
+    def _require_mass_of_bodies(self, positions: np.ndarray) -> None:
+        """Raises `MaterialError` for mass matrices that no body has: integrals of a body take mass, mass centre and
+        moments of inertia from them."""
+        M = self.mass
+        m = np.einsum("sii->s", M[:, :3, :3]) / 3
+        arm = np.sqrt(m[:, None, None] * np.abs(M[:, 3:, 3:]).max(axis=(1, 2), keepdims=True))
+        wrong = np.abs(M[:, :3, :3] / m[:, None, None] - np.eye(3)).max(axis=(1, 2)) > ASYMMETRIC
+        wrong |= (np.abs(M[:, 3:, :3] + M[:, 3:, :3].swapaxes(1, 2)) / arm).max(axis=(1, 2)) > ASYMMETRIC
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise MaterialError(
+                f"{self.name}: the mass matrix at station {k} (position {positions[k]:g}) is that of no body: its "
+                "first three rows need one mass on their diagonal and the first moments beside it, of opposite signs "
+                "across the diagonal, as fem.beam_mass makes them."
+            )
 
     def __str__(self) -> str:
         a, b = self.positions[[0, -1]]

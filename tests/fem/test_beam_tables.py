@@ -118,8 +118,9 @@ def test_one_cell_over_many_stations_is_their_static_condensation():
     places = np.array([0.0, 0.11, 0.15, 0.48, 0.8, 1.3])
     pairs = []
     for _ in places:
-        K, M = (A @ A.T + 3 * np.eye(6) for A in rng.normal(size=(2, 6, 6)))
-        pairs.append((K * np.exp(2 * rng.normal()), M))
+        A, (m, a, b, y, z) = rng.normal(size=(6, 6)), rng.uniform(0.3, 1.0, size=5)
+        K = A @ A.T + 3 * np.eye(6)
+        pairs.append((K * np.exp(2 * rng.normal()), fem.beam_mass(m, (a, b), (y, z))))
     angles = np.deg2rad([0.0, 10, 15, 60, 80, 130])
     y = np.column_stack([0 * angles, np.cos(angles), np.sin(angles)])
     beam = table(pairs, positions=places, y_axis=y)
@@ -188,6 +189,11 @@ def test_refusals():
         table([(K, M)] * 2, y_axis=(0.0, np.nan, 0.0))
     with pytest.raises(MaterialError, match=r"more than 90 degrees from station 0 \(position 0\) to the next"):
         table([(K, M)] * 2, y_axis=((0, 1.0, 0), (0, -1.0, 0.1)))
+    for i, j in ((0, 0), (0, 3), (1, 2)):  # another mass along x, a first moment of no place
+        heavier = M.copy()
+        heavier[i, j] = heavier[j, i] = heavier[i, j] + 0.1 * np.sqrt(M[i, i] * M[j, j])
+        with pytest.raises(MaterialError, match=r"station 1 .* is that of no body"):
+            table([(K, M), (K, heavier)])
     with pytest.raises(MaterialError, match="rising positions"):
         table([(K, M)] * 2, positions=(1.0, 0.0))
     with pytest.raises(MaterialError, match=r"station 1 .* not symmetric and positive definite"):

@@ -1,5 +1,6 @@
 """Beams: closed forms, integrals by brute force over sections, geometric stiffness, files, mixtures with solids."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -434,3 +435,38 @@ reduction = {{ modes = 3 }}
         (tmp_path / "m.toml").write_text(text.format(more=wrong))
         with pytest.raises(ModelFileError, match=words):
             load_model(tmp_path / "m.toml")
+
+
+def warned_of_turns(model):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.warn_of_turned_sections()
+    return [str(w.message) for w in told]
+
+
+def test_sections_that_turn_between_beams_of_one_material_are_named():
+    """The default y axis of a quarter of a circle ends along the beam; cells that run back mirror sections and offsets."""
+    a = np.linspace(0, np.pi / 2, 13)
+    rows = np.column_stack([np.arange(12), np.arange(1, 13)])
+    points = np.column_stack([np.sin(a), 1 - np.cos(a), 0 * a])
+    mesh = fem.Mesh(points, (fem.CellBlock("line", rows),))
+    flat, angle = fem.Section.rectangle(0.05, 0.01), fem.Section(1e-3, 1e-6, 2e-6, 1e-7, angle=30.0)
+    model = fem.Model(mesh, fem.Beam(STEEL, flat)).with_interfaces(root=[0], tip=[12])
+    assert "at 1 nodes (first: 11) with the section turned" in warned_of_turns(model)[0]
+    with pytest.warns(fem.MeshWarning, match="section turned or mirrored"):
+        reduction.craig_bampton(model, 2)
+    upright = (0, 0, 1.0)
+    assert not warned_of_turns(fem.Model(mesh, fem.Beam(STEEL, flat, y_axis=upright)))
+    assert not warned_of_turns(fem.Model(mesh, fem.Beam(STEEL, fem.Section.circle(0.05))))
+    back = fem.Mesh(points, (fem.CellBlock("line", np.array([r[:: -1 if k == 5 else 1] for k, r in enumerate(rows)])),))
+    for section, offset, names in (
+        (flat, (0, 0), 0),
+        (flat, (0.01, 0), 0),
+        (flat, (0, 0.01), 2),
+        (angle, (0, 0), 2),
+        (fem.Section(1e-3, 1e-6, 2e-6, 1e-7, shear_centre=(0, 0.01)), (0, 0), 2),
+        (fem.Section(1e-3, 1e-6, 2e-6, 1e-7, shear_centre=(0.01, 0)), (0, 0), 0),
+    ):
+        told = warned_of_turns(fem.Model(back, fem.Beam(STEEL, section, upright, offset)))
+        assert len(told) == bool(names), (section, offset)
+        assert not names or f"at {names} nodes" in told[0]

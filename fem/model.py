@@ -509,8 +509,8 @@ class Model:
             text = (
                 f"Model {self.name!r}: beams of {self.materials[k].name!r} continue each other at {len(found)} nodes "
                 f"(first: {source.mesh.node_label(node)}) with the section turned or mirrored. The default y_axis is "
-                "the mesh's y, and z for beams within 8 degrees of it; z changes sides where the nodes of a cell run the "
-                "other way. Give a fem.Beam(..., y_axis=...) across all of them, and their nodes in one direction."
+                "the mesh's y, and z for beams within 8 degrees of it; z changes sides where the nodes of a cell run "
+                "the other way. Give a fem.Beam(..., y_axis=...) across all of them, and their nodes in one direction."
             )
             warnings.warn(MeshWarning(text), stacklevel=3)
 

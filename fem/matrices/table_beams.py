@@ -191,9 +191,11 @@ def _at(points: np.ndarray, xi: np.ndarray) -> np.ndarray:
 
 
 def _sections(beam: BeamTable, points: np.ndarray, axes: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Section stiffness and mass (e, q, 6, 6) in the axes of the cells at places (e, q) along them."""
+    """Section stiffness and mass (e, q, 6, 6) in the axes of the cells at places (e, q) along them. In a cell that runs
+    against the table, x and z of the section point the other way (strains also change their sign, and no work does)."""
     S, M, y = beam.at(_at(points, xi))
-    own = _axes(np.broadcast_to(axes[:, None, 0], y.shape), y)
+    against = axes[:, :1] @ beam.along < 0
+    own = _axes(np.broadcast_to(np.where(against[..., None], -1, 1) * axes[:, :1], y.shape), y)
     R = own @ axes[:, None].swapaxes(2, 3)  # from the axes of the cell
     T = np.zeros((*R.shape[:2], 6, 6))
     T[..., :3, :3] = T[..., 3:, 3:] = R

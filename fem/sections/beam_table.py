@@ -24,7 +24,8 @@ class BeamTable:
       mesh; every node lies between the first and the last. Values between stations are interpolated linearly, also
       inside cells.
     - `stiffness` (s, 6, 6): section forces (N, Vy, Vz) and moments (Mx, My, Mz) about the line of the nodes, per
-      strains (extension, shear y, shear z) and curvatures (twist, bending about y, about z). x runs along the beam.
+      strains (extension, shear y, shear z) and curvatures (twist, bending about y, about z). x runs along the beam, the
+      way in which positions rise, whatever way the nodes of a cell run.
     - `mass` (s, 6, 6) per unit length: momenta of motions [translation; rotation] of the line of the nodes. It has the
       form of a body's: one mass, first moments, moments of inertia (`fem.beam_mass`).
     - `y_axis` (3,) or (s, 3): a vector in the plane of the section's x and y axes; it turns along a twisted beam, by at

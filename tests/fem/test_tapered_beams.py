@@ -70,6 +70,8 @@ def test_what_varying_beams_do_not_have_is_told(tmp_path):
         assert words in mesh.unread[0].text
     free = read(tmp_path, deck([(1.0, "NO", (*B[:4], 0.0, 0.0))]), loud=False)
     assert "does not resist twist" in free.unread[0].text
+    short = read(tmp_path, deck([(0.6, "NO", B)]), loud=False)
+    assert "do not reach its end B" in short.unread[0].text
     mesh = read(tmp_path, deck([(1.0, "NO", B)]))
     constant = fem.Beam(fem.Material.steel(), fem.Section.rectangle(1.0, 1.0), y_axis=(0, 1, 0))
     with pytest.raises(MeshError, match="its section varies"):
@@ -92,5 +94,8 @@ def test_dimensions_that_vary(tmp_path):
     model = fem.Model(read(tmp_path, ends + shaped + MAT))
     assert abs(model.K - same.K).max() < 1e-8 * abs(same.K).max()
     assert model.mass == pytest.approx(same.mass, rel=1e-8)
+    same_ends = shaped.replace("10.,20.,0.", "20.,40.,1.-8"), shaped.replace("YES,1.,10.,20.,0.", "YES,1.")
+    given, blank = (fem.Model(read(tmp_path, ends + text + MAT)).K for text in same_ends)
+    assert abs(given - blank).max() == 0.0
     left_out = shaped.replace("18.,30.,2.-8", ",30.,")
     assert "left out between the ends" in read(tmp_path, ends + left_out + MAT, loud=False).unread[0].text

@@ -116,9 +116,16 @@ def stations(card: Card) -> tuple[list[list[float]], int]:
         for k in left:
             found[row][1 + k] = found[0][1 + k] + found[row][0] * (last[1 + k] - found[0][1 + k])
     found.sort(key=lambda row: row[0])
-    if found[0][0] != 0.0 or found[-1][0] > 1.0:
+    _require_both_ends([row[0] for row in found])
+    return found if len(found) > 1 else [*found, [1.0, *found[0][1:]]], first
+
+
+def _require_both_ends(places: list[float]) -> None:
+    """Raises `MeshError` for stations that do not run from end A to end B; end A alone stands for both."""
+    if places[0] != 0.0 or places[-1] > 1.0:
         raise MeshError("stations of a beam outside of its length")
-    return [*found, *([[1.0, *found[-1][1:]]] if found[-1][0] < 1.0 else [])], first
+    if len(places) > 1 and places[-1] < 1.0:
+        raise MeshError("stations of a beam that do not reach its end B (X/XB of 1.)")
 
 
 def varies(card: Card) -> bool:
@@ -234,7 +241,8 @@ def _shapes_along(card: Card) -> tuple[str, list[tuple[float, tuple[float, ...],
         words = [card.text_at(first + 2 + k) for k in range(count + 1)]
         if place < 1 and any(words) and not all(words[:count]):
             raise MeshError("dimensions that are left out between the ends of a beam")
-        if any(words):
+        stated = any(card.fields[first : first + 3 + count])
+        if any(words) or (stated and place == 1):  # what end B leaves blank is that of end A
             there = tuple(card.real(first + 2 + k, size[k]) for k in range(count))
             found.append((place, there, card.real(first + 2 + count, mass)))
         first += 3 + count
@@ -246,10 +254,9 @@ def _shaped_stations(card: Card) -> tuple[list[list[float]], list[list[float]]]:
     """What `stations` gives of a PBEAM, and the shear factors, of a PBEAML whose dimensions vary: properties of its
     sections, between which Nastran interpolates."""
     kind, found = _shapes_along(card)
-    if found[0][0] != 0.0 or found[-1][0] > 1.0:
-        raise MeshError("stations of a beam outside of its length")
+    _require_both_ends([place for place, *_ in found])
     rows, factors = [], []
-    for place, size, mass in found if found[-1][0] == 1.0 else [*found, (1.0, *found[-1][1:])]:
+    for place, size, mass in found:
         s = _at_station(card, kind, size)
         rows.append([place, s.area, s.Iz, s.Iy, 0.0, s.J, mass])
         factors.append([s.shear_y, s.shear_z])

@@ -283,19 +283,23 @@ class FrameLawCall(LawCall):
         motion, z, p = np.split(arguments[1:], [18, 18 + ns])
         self.evaluate(float(arguments[0]), motion, z, p, np.zeros(7 + ns), repeated_law(self.law.function))
         if self._failure is None and self.stopped is None and self.law.tangent is not None:
-            self._repeat_tangent(float(arguments[0]), motion, z, p)
+            try:
+                self.sound_tangent(float(arguments[0]), motion, p)
+            except LawError as error:
+                self._failure = error
 
-    def _repeat_tangent(self, t: float, motion: np.ndarray, z: np.ndarray, p: np.ndarray) -> None:
-        """Evaluate the tangent in Python, for the cause of its failure."""
+    def sound_tangent(
+        self, t: float, seen: Float[np.ndarray, "18"], parameters: Float[np.ndarray, "np"]
+    ) -> Float[np.ndarray, "2 6 6"]:
+        """`tangent(t, seen, parameters)`. Raises `LawError` when it fails at a motion of finite numbers."""
         try:
-            found = self.tangent(t, motion, p)
-            problem = "" if np.isfinite(found).all() else "returned numbers that are not finite"
+            found = self.tangent(t, seen, parameters)
+            if np.isfinite(found).all() or not np.isfinite(seen).all():
+                return found
+            problem = "returned numbers that are not finite"
         except Exception as error:
             problem = f"failed with {type(error).__name__}: {str(error).rstrip('.')}"
-        if problem:
-            self._failure = LawError(
-                f"The tangent of the law of {self.name!r} {problem}, at {self._where(t, motion, z)}."
-            )
+        raise LawError(f"The tangent of the law of {self.name!r} {problem}, at {self._where(t, seen, np.zeros(0))}.")
 
     def require_tangent(self, t: float, seen: np.ndarray, parameters: np.ndarray, scales: tuple[float, float]) -> None:
         """Compare the tangent of the law with differences near the relative motion `seen` (18,), once for equal
@@ -312,7 +316,7 @@ class FrameLawCall(LawCall):
 
         what = f"The law {self.law.name!r} of {self.name!r}"
         try:
-            require_tangent(what, wrench, lambda motion: self.tangent(t, motion, parameters), seen, *scales)
+            require_tangent(what, wrench, lambda motion: self.sound_tangent(t, motion, parameters), seen, *scales)
         except LawError:
             known.discard(tuple(parameters))
             raise

@@ -100,7 +100,7 @@ class Equations:
         still, none = np.zeros_like(initial.w), np.zeros(self.flat.joint_rows)
         self.residual(self.mechanism.function_values(initial.t), initial.q, initial.w, still, none)
         for k, force in enumerate(self.mechanism.frame_forces):
-            seen = np.zeros(18)
+            seen = np.zeros(force.call.seen)
             see(self.flat, self.kinematics, self.workspace, k, seen)
             force.call.require_tangent(initial.t, seen, np.array(force.numbers), tuple(self.flat.scales))
 
@@ -127,7 +127,8 @@ class Equations:
 
         Raises `LawError` when its law fails.
         """
-        force, flat, seen = self.mechanism.frame_forces[element], self.flat, np.zeros(18)
+        force, flat = self.mechanism.frame_forces[element], self.flat
+        seen = np.zeros(force.call.seen)
         see(flat, self.kinematics, self.workspace, element, seen)
         states = self.states[flat.element_state[element] : flat.element_state[element + 1]]
         return force.call.over(times, seen, states, np.array(force.numbers))

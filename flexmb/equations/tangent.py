@@ -155,7 +155,7 @@ def _given(
     values, kept = fields_of(flat), np.append(~own, True)
     for name in ("element_row", "element_law", "element_record", "element_tangent", "element_updates"):
         values[name] = values[name][~own]
-    for name in ("element_contact", "element_last"):
+    for name in ("element_contact", "element_last", "element_command"):
         values[name] = values[name][~own]
     for name in ("element_state", "element_parameter"):  # without states, the others keep the places of theirs
         values[name] = values[name][kept]
@@ -331,13 +331,15 @@ def _groups(e: Equations) -> tuple[list[list[int]], list[np.ndarray], list[np.nd
     return groups, reach, [np.array(sorted(t), dtype=np.int64) for t in touched]
 
 
-def controlled_bodies(mechanism: Mechanism) -> set[int]:
+def controlled_bodies(m: Mechanism) -> set[int]:
     """The bodies that continuous controllers measure, or on which their commands act: each depends on all others."""
-    own = [c for c in mechanism.controllers if c.sample_time is None]
+    own = [c for c in m.controllers if c.sample_time is None]
     if not own:
         return set()
     markers = [k for c in own for signal in c.signals for k in signal.markers if k >= 0]
-    markers += [k for row in mechanism.rows if row.command >= 0 for k in row.markers]
-    markers += [load.marker for load in mechanism.loads if load.command >= 0]
+    markers += [k for row in m.rows if row.command >= 0 for k in row.markers]
+    read = [m.force_elements[force.name] for force in m.frame_forces if force.command >= 0]
+    markers += [k for rows in read for k in m.rows[rows[0]].markers]
+    markers += [load.marker for load in m.loads if load.command >= 0]
     elastic = {signal.body for c in own for signal in c.signals if signal.body >= 0}
-    return ({mechanism.markers[k].body for k in markers} | elastic) - {GROUND}
+    return ({m.markers[k].body for k in markers} | elastic) - {GROUND}

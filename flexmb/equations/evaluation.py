@@ -88,11 +88,16 @@ class Equations:
         self.kinematics, self.workspace = make_marker_kinematics(self.flat), make_workspace(self.flat)
         for law in self.mechanism.calls:
             law.forget()
-        self.states = np.array(self.states if len(self.states) else self.mechanism.initial_states)
-        self.angles = angles_near(self.mechanism, self.q, self.angles)
-        self.expected = self.angles.copy()
+        self.begin(self.q, self.angles, self.states)
         if self.flat.element_tangent.any():
             self._require_tangents()
+
+    def begin(self, q: np.ndarray, angles: np.ndarray, states: np.ndarray) -> None:
+        """Take the configuration (nq,), the angles (na,) and the states (nz,) of another instant as those from which
+        evaluations go on; `angles` and `states` may be empty, as those of `Equations`."""
+        self.q, self.states = q, np.array(states if len(states) else self.mechanism.initial_states)
+        self.angles = angles_near(self.mechanism, q, angles)
+        self.expected = self.angles.copy()
 
     def _require_tangents(self) -> None:
         """Raise `LawError` when a tangent that a law between frames gives is wrong, near the initial motion."""

@@ -69,7 +69,9 @@ def test_modes_without_resultants_are_all_taken_into_account():
 
     metres, millimetres = made(1.0), made(1000.0)
     np.testing.assert_allclose(millimetres.frequencies, metres.frequencies, rtol=1e-9)
-    assert metres.frequencies[0] < 137.0  # of nine balanced combinations; six of them chosen by rounding have 142 or 143
+    assert (
+        metres.frequencies[0] < 137.0
+    )  # of nine balanced combinations; six of them chosen by rounding have 142 or 143
 
 
 def test_static_responses_at_interfaces_are_in_the_basis():

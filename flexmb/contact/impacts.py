@@ -162,14 +162,19 @@ class _Path:
     def grow(self, reached: Reached) -> None:
         """Let the normal impulse grow until `reached(u, impulse, work)`, the normal impulse among its arguments, rises
         to zero."""
-        if np.linalg.norm(self.u[1:]) > RESTS * self._fast:
-            self._slide(reached)
-        if reached(self.u, self.impulse[0], self.work) < -RESTS * self._fast * self._unit:
-            self.u[1:] = 0.0
+        if self.mu == 0.0:
+            self._straight(np.array([1.0, 0.0, 0.0]), reached)
+            return
+        if np.linalg.norm(self.u[1:]) > RESTS * self._fast and self._slide(reached):
+            return
+        self.u[1:] = 0.0
+        if reached(self.u, self.impulse[0], self.work) < 0.0:
             self._straight(self._at_rest(), reached)
 
-    def _slide(self, reached: Reached) -> None:
+    def _slide(self, reached: Reached) -> bool:
+        """Grow while the point slips; whether `reached` has risen to zero then."""
         W, mu = self.W, self.mu
+        sizes = np.repeat([self._fast, self._unit, self._fast * self._unit], [3, 3, 1])
 
         def rates(_: float, y: np.ndarray) -> np.ndarray:
             slip = y[1:3] / np.linalg.norm(y[1:3])
@@ -190,13 +195,14 @@ class _Path:
             np.concatenate([self.u, self.impulse, [self.work]]),
             method="DOP853",
             rtol=ACCURACY,
-            atol=ACCURACY * self._fast * RESTS,
+            atol=ACCURACY * RESTS * sizes,
             events=(end, rests),
         )
         if not found.success or found.status == 0:
             raise UnilateralError("An impact with friction does not end: the friction presses the bodies together.")
         y = found.y[:, -1]
         self.u, self.impulse, self.work = y[:3].copy(), y[3:6].copy(), float(y[6])
+        return len(found.t_events[0]) > 0
 
     def _at_rest(self) -> np.ndarray:
         """The impulse per normal impulse of a point without slip: it sticks if friction can hold it; otherwise it slips

@@ -35,6 +35,7 @@ from flexmb.kernels.calls import (
     solve_cones,
     touch,
 )
+from flexmb.kernels.equations.residual import DRIVER
 from flexmb.kernels.steps.contact_step import FREELY, HIT, PROBE, THROUGH
 from flexmb.kernels.steps.step import (
     AFRESH,
@@ -489,7 +490,7 @@ class ContactRun(GeneralisedAlphaRun):
         slow = SLOW * h * self._accelerations(p)
         rest = STILL * max(float(np.abs(before).max()), float(slow.max()))
         if strikes and before[::3].min() < -rest:
-            m.w[:] += p.X @ self._impulses(p, before, slow)
+            m.w[:] += self._change_by(p.G.T @ self._impulses(p, before, slow))
         after = p.G @ m.w
         slip = np.hypot(after[1::3], after[2::3])
         leaves = np.abs(after[::3]) > np.maximum(rest, self._slow_rise(p))
@@ -522,6 +523,16 @@ class ContactRun(GeneralisedAlphaRun):
         self._lost += float(taken.sum())
         self._record(contacts, taken.reshape(-1, 3).sum(axis=1), impulses[::3] != 0)
         return impulses
+
+    def _change_by(self, impulse: np.ndarray) -> np.ndarray:
+        """The change of the velocities (nv,) by an `impulse` (nv,) on the bodies. Joints respond to it; those that
+        functions of time drive keep their rates, and the work of their impulses is counted."""
+        e, flat = self.equations, self.flat
+        change, multipliers = e.on_joints(impulse, np.zeros(flat.joint_rows))
+        functions = flat.row_function[: flat.joint_rows]
+        driven = functions >= 0
+        self.motion.work[DRIVER] -= multipliers[driven] @ self._at_end[functions[driven], 1]
+        return change
 
     def _begin_with_forces(self, h: float) -> None:
         """Forces of the points that touch at the beginning, with the accelerations and multipliers, from the first part

@@ -55,6 +55,8 @@ from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STATES, STICKS, ExactC
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import EventRecord
 
+BLOCKED = 1e-10
+"""Response of a point, relative to that without joints, below which they prescribe its rate."""
 REACH = 1e-9
 """Gap, relative to the length of the mechanism, within which a point takes part in an impact."""
 DRAWN = 1e-6
@@ -504,6 +506,7 @@ class ContactRun(GeneralisedAlphaRun):
         slow = SLOW * h * self._accelerations(p)
         rest = STILL * max(float(np.abs(before).max()), float(slow.max()))
         if strikes and before[p.normal].min() < -rest:
+            self._require_free(p, before[p.normal] < -rest)
             m.w[:] += self._change_by(p.G.T @ self._impulses(p, before, slow))
         after = p.G @ m.w
         rates = after[: 3 * len(numbers)].reshape(-1, 3)
@@ -514,6 +517,20 @@ class ContactRun(GeneralisedAlphaRun):
         m.last[AFRESH], m.last[KNOWN], m.last[BEFORE] = 1.0, 0.0, 0.0
         self._evaluate()
         m.powers[0] = e.powers(self._at_end, m.w, m.multipliers)
+
+    def _require_free(self, p: Points, closing: np.ndarray) -> None:
+        """Raises `ConvergenceError` when joints and drivers prescribe the rate of a point that is `closing` (n,)."""
+        e, flat = self.equations, self.flat
+        everything, none = range(flat.joint_rows), np.zeros(flat.joint_rows)
+        for j in np.flatnonzero(closing).tolist() if flat.joint_rows else []:
+            row = p.G[3 * j]
+            if p.W[3 * j, 3 * j] <= BLOCKED * (row @ e.on_joints(row, none, everything)[0]):
+                contact = self._contact_of(p.numbers[j])
+                raise ConvergenceError(
+                    f"At t = {self.t:.6g} the bodies of the contact {contact.name!r} of {e.mechanism.name!r} meet with "
+                    f"{-(row @ self.motion.w):.6g} (speed), but joints and drivers prescribe their motion, so that no "
+                    "impulse keeps them apart. Let a driver end before, or remove the contact."
+                )
 
     def _impulses(self, p: Points, before: np.ndarray, slow: np.ndarray) -> np.ndarray:
         """The impulses (m,) of an impact with the rates `before` (m,) of its points; its loss is counted. Points that

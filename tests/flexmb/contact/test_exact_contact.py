@@ -5,6 +5,7 @@ import pytest
 from model_files import model_of
 
 import flexmb
+from fem.errors import ConvergenceError
 from flexmb.contact import Box, Cylinder, Plane, Sphere, power_law
 from flexmb.contact.impacts import algebraic_impact, impact_at_point, impact_impulses
 from flexmb.errors import EventError, IntegratorError, MechanismError, ModelFileError, TunnellingWarning
@@ -190,6 +191,18 @@ def test_drivers_work_in_impacts():
     assert result.velocity("ball")[-1, 2] == pytest.approx(0.7 + 0.8 * 1.7, rel=1e-10)
     assert result.ledger.impacts[-1] == pytest.approx(0.5 * 2.0 * 1.7**2 * (1 - 0.8**2), rel=1e-10)
     assert result.ledger.imbalance < 1e-10
+
+
+def test_driven_bodies_that_meet_are_named():
+    system, shapes = flexmb.System(), []
+    for k in range(2):
+        body = system.add(flexmb.rigid_body(f"ball {k}", mass=1.0, inertia=(0.1,) * 3), position=(0, 0, float(k)))
+        system.prismatic(f"guide {k}", system.ground.at((0, 0, k)), body.at((0, 0, 0)), axis=(0, 0, 1))
+        system.drive(f"guide {k}", flexmb.time_functions.constant_speed(0.5 - k))
+        shapes.append(Sphere(0.1).on(body.at((0, 0, 0))))
+    system.contact("pair", *shapes)
+    with pytest.raises(ConvergenceError, match=r"t = 0\.8 the bodies of the contact 'pair'.* meet with 1 \(speed\)"):
+        flexmb.simulate(system, 1.0, step=1e-2)
 
 
 def test_what_cannot_be_is_refused():

@@ -259,7 +259,7 @@ class Workspace(NamedTuple):
     chol: np.ndarray  # (nb, 6, 6)
     chol0: np.ndarray  # (nb, 6, 6)
     Z: np.ndarray  # (incident_size,)
-    sixes: np.ndarray  # (incident_most+1, 6)
+    sixes: np.ndarray  # (max(incident_most+1, 3), 6)
     S: np.ndarray  # matrix of the rows within its envelope
     L: np.ndarray  # factor of S
     scale: np.ndarray  # (nr,)
@@ -377,7 +377,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "group_count": len(flat.group_start) - 1,
         "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
         "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
-        "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
+        "sixes": (max(flat.incident_most + 1, 3), 6),
+        "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
         "energies": 5, "point_gap": points, "point_at": (points, 3), "touch_friction": touching,

@@ -316,6 +316,19 @@ class Mesh:
         return directors(self.points, [block.connectivity for block in self.cells if block.kind in SHELLS])
 
     @cached_property
+    def free_normals(self) -> Float[np.ndarray, "n 3"]:
+        """The normal of the shell at nodes that nothing but the drilling stiffness of one smooth piece of shells keeps
+        from turning about it; zero at all others."""
+        normals = np.zeros((len(self.points), 3))
+        if not len(self.shell_nodes):
+            return normals
+        nodes, first, pieces = np.unique(self.directors.node, return_index=True, return_counts=True)
+        other = np.union1d(self.line_nodes, turning_nodes(self.constraints))
+        smooth = (pieces == 1) & ~np.isin(nodes, other)
+        normals[nodes[smooth]] = self.directors.vectors[first[smooth]]
+        return normals
+
+    @cached_property
     def linked_nodes(self) -> Int[np.ndarray, " k"]:
         """Sorted numbers of the nodes of constraints, point masses and springs."""
         masses = np.array([m.node for m in self.masses], dtype=np.int64)

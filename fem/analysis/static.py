@@ -1,5 +1,6 @@
 """Displacements, stresses and reactions of a part that supports hold, under one static load."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,8 @@ from fem.shown import shown
 FREE = 1e-11
 """What a rigid motion moves supports and loads springs, relative to the size of the terms of each, that counts as
 none: round-off."""
+ROUND_OFF = 1e-12
+"""Entries of a row of unit length that count as none."""
 DEPENDENT = 1e-10
 """Part of a support, relative to the largest of its kind, that counts as following from the others."""
 
@@ -159,7 +162,7 @@ def solve_static(
                 z[free] = inverse.solve(loads[free])
     except FactorisationError as error:
         names = ", ".join(repr(support.name) for support in held) or "its constraints"
-        raise FactorisationError(f"Model {model.name!r}, held by {names}: {error}") from error
+        raise FactorisationError(f"Model {model.name!r}, held by {names}: {_loose(model, T, free, error)}") from error
     residual = K @ z - loads
     multipliers = np.zeros(len(C.indptr) - 1)
     multipliers[others] = U @ (V.T @ residual[free] / s)
@@ -264,7 +267,8 @@ def _lengths(rows: sp.csr_matrix) -> np.ndarray:
 
 
 def _separated(rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """The columns of rows with one entry, and the numbers of the other rows."""
+    """The columns of rows of unit length with one entry, and the numbers of the other rows; without their round-off."""
+    rows.data[np.abs(rows.data) < ROUND_OFF] = 0.0
     rows.eliminate_zeros()
     count = np.diff(rows.indptr)
     return np.unique(rows.indices[rows.indptr[:-1][count == 1]]), np.flatnonzero(count != 1)
@@ -288,6 +292,25 @@ def _require_held(model: Model, C: sp.csr_matrix) -> None:
             f"with the rotation {_three(v[3:])} (relative). Hold it in all six directions, solve_static(..., "
             'supports=["NAME"]); a free part in motion is a flexmb.flexible_body.'
         )
+
+
+def _loose(model: Model, T: sp.csr_matrix, free: np.ndarray, error: FactorisationError) -> str:
+    """The message of a matrix that is singular, with the place where the part is loose."""
+    found = re.search(r"equation (\d+) of", str(error))
+    if found is None or int(found[1]) >= len(free):
+        return str(error)
+    q = T[:, [free[int(found[1])]]].nonzero()[0][0]
+    dof, dofs = int(model.dof_map.independent[q]), model.dof_map
+    if dof >= dofs.start_of_rates:
+        node = int(dofs.rates.nodes[dof - dofs.start_of_rates])
+    else:
+        node = dof // 3 if dof < 3 * dofs.nodes else int(dofs.rotation_nodes[dof // 3 - dofs.nodes])
+    label = str(node) if model.mesh is None else model.mesh.node_label(node)
+    return (
+        f"it is loose near node {label} at {_three(model.points[node])}, and has no static solution. A part of it "
+        "hangs on a hinge (shells and beams that end at nodes of solids turn there; fem.RigidLink holds them), is not "
+        "connected to the rest (fem.merge_nodes), or has no stiffness."
+    )
 
 
 def _reactions(model: Model, held: list[_Support], multipliers: np.ndarray) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, turning_nodes
 from fem.mesh.directors import Directors, directors
-from fem.mesh.unread import Declared, Unread, listed
+from fem.mesh.unread import SHOWN, Declared, Unread, listed
 from fem.renamed import renamed
 from fem.shown import shown
 
@@ -173,6 +173,22 @@ class Mesh:
         if self.node_ids is None:
             return str(node)
         return f"{node} (number {self.node_ids[node]} in the file)"
+
+    def numbered(self, *numbers: SupportsIndex) -> Int[np.ndarray, " k"]:
+        """The nodes that have these numbers in the file: `mesh.numbered(2001)` is the reference node 2001 of a deck.
+
+        Raises `MeshError` for a number that no node of the mesh has.
+        """
+        wanted = [index(n) for n in numbers]
+        ids = np.arange(len(self.points)) if self.node_ids is None else self.node_ids
+        place = {int(number): k for k, number in enumerate(ids)}
+        missing = [n for n in wanted if n not in place]
+        if missing:
+            raise MeshError(
+                f"Mesh {self.name!r}: no node has the number {missing[0]} in the file; numbers run from {ids.min()} to "
+                f"{ids.max()}. Nodes of no cell and no constraint are left out in reading."
+            )
+        return np.array([place[n] for n in wanted], dtype=np.int64)
 
     def block_of(self, cell: SupportsIndex) -> tuple[CellBlock, int]:
         """The block that holds cell number `cell`, and its place in the block.
@@ -363,9 +379,20 @@ class Mesh:
         lines += [f"  note: {note}" for note in self.warnings]
         lines += [f"  {s.strength}, {s.source}" for s in self.springs]
         lines += [f"  point mass: {m.mass:g} at node {self.node_label(m.node)}" for m in self.masses]
-        lines += [f"  constraint: {text}" for text in dict.fromkeys(c.source for c in self.constraints)]
+        lines += [f"  constraint: {text}" for text in _together([c.source for c in self.constraints])]
         lines += [f"  material of the file: {declared}, {len(declared.cells)} cells" for declared in self.declared]
         return "\n".join([*lines, *(f"  not obeyed: {text}" for text in listed(self.unread))])
+
+
+def _together(sources: list[str]) -> list[str]:
+    """Places of constraints, those of one keyword in one line."""
+    by_keyword: dict[str, list[str]] = {}
+    for source in dict.fromkeys(sources):
+        by_keyword.setdefault(source.partition(", line ")[0], []).append(source)
+    return [
+        ", ".join(found) if len(found) <= SHOWN else f"{found[0]}, and {len(found) - 1} more of {keyword}"
+        for keyword, found in by_keyword.items()
+    ]
 
 
 def _triple(x: np.ndarray) -> str:

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
 import fem
@@ -113,3 +114,36 @@ def test_an_unknown_element_type_of_abaqus_is_said_to_be_unknown(given, said, tm
     assert found.label == f"ELEMENT TYPE={given}, line 8 of part.inp"
     assert said in found.text
     assert mesh.kinds == {"quad": 1}
+
+
+def panel(tmp_path):
+    """Three offset stiffeners in a row below a plate."""
+    text = "BEGIN BULK\n"
+    for k in range(4):
+        text += f"GRID,{10 + k},,{k}.,0.,0.\nGRID,{20 + k},,{k}.,1.,0.\n"
+    for k in range(3):
+        text += f"CQUAD4,{k + 1},1,{10 + k},{11 + k},{21 + k},{20 + k}\n"
+    for k in range(3):
+        text += f"CBAR,{k + 7},2,{10 + k},{11 + k},0.,0.,1.\n+,,,0.,0.,-.1,0.,0.,-.1\n"
+    for k in range(3):
+        text += f"RBE2,{k + 30},{20 + k},123,{21 + k}\n"
+    return read(tmp_path / "panel.bdf", text + f"PSHELL,1,1,.01,1,,1\nPBAR,2,1,1.-3,1.-6,2.-6,1.-8\n{MAT1}\n")
+
+
+def test_many_constraints_of_one_kind_are_one_line(tmp_path):
+    shown = [line for line in str(panel(tmp_path)).splitlines() if "constraint: " in line]
+    assert shown == [
+        "  constraint: RBE2, line 19 of panel.bdf, RBE2, line 20 of panel.bdf, RBE2, line 21 of panel.bdf",
+        "  constraint: CBAR, line 13 of panel.bdf, CBAR, line 15 of panel.bdf, CBAR, line 17 of panel.bdf",
+    ]
+
+
+def test_ends_of_offset_beams_at_one_node_are_not_said_to_be_apart(tmp_path):
+    assert "coincide" not in str(fem.check_mesh(panel(tmp_path)))
+
+
+def test_nodes_are_found_by_their_number_in_the_file(tmp_path):
+    mesh = panel(tmp_path)
+    np.testing.assert_array_equal(mesh.points[mesh.numbered(21, 10)], [[1, 1, 0], [0, 0, 0]])
+    with pytest.raises(MeshError, match="no node has the number 99 in the file; numbers run from 10 to"):
+        mesh.numbered(99)

@@ -135,3 +135,19 @@ def test_a_moment_about_the_normal_of_a_single_node_of_a_shell_is_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fem.solve_static(part, fem.interface_load(part, "mid", (1.0, 2.0, 3.0), (4.0, 5.0, 0.0)), "root")
+
+
+def test_where_a_part_is_loose_is_told():
+    """A strip that ends at an edge of a solid is hinged there."""
+    solid, strip = block("hexahedron", (0.1, 0.1, 0.1), (1, 1, 1)), sheet("quad", (0.5, 0.1), (5, 1))
+    n = len(solid.points)
+    points = np.vstack([solid.points, strip.points + np.array([0.1, 0, 0.1])])
+    blocks = (*solid.cells, fem.CellBlock("quad", strip.cells[0].connectivity + n))
+    sets = {"solid": np.array([0]), "strip": np.arange(1, 6)}
+    mesh = fem.merge_nodes(fem.Mesh(points, blocks, cell_sets=sets, node_sets={"root": solid.nodes("x0")}))
+    part = fem.Model(mesh, {"solid": STEEL, "strip": fem.Shell(STEEL, 0.01)})
+    with (
+        pytest.warns(MeshWarning, match="hinged"),
+        pytest.raises(FactorisationError, match=r"held by 'root': it is loose near node \d+ at \(0\.[2-6].*hinge"),
+    ):
+        fem.solve_static(part, fem.gravity(part, (0, 0, -1.0)), "root")

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from inspect import signature
 from typing import Literal
 
 import numpy as np
@@ -208,6 +209,18 @@ class WithForces(WithRelations):
                 f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found "
                 f"{type(effort).__name__}."
             )
+        try:
+            takes = signature(effort)
+        except ValueError:
+            takes = None  # of a function that tells no arguments
+        if takes is not None:
+            try:
+                takes.bind(0.0, 0.0, 0.0)
+            except TypeError as error:
+                raise MechanismError(
+                    f"The law of {name!r} must take three arguments, effort(t, x, xdot): time, coordinate and its "
+                    f"rate; it takes {takes} ({error}). A function of time alone is one of flexmb.time_functions."
+                ) from None
         self._laws.append(ForceLaw(effort, name))
         return len(self._laws) - 1
 

@@ -37,6 +37,8 @@ from fem.shell import Shell
 from fem.shown import shown
 
 _MATERIALS = (Material, Beam, BeamTable, Shell, Truss)
+DRILLED = 0.01
+"""Part of a strain energy in the drilling stiffness of shells from which a warning says so; usual fields have 1e-6."""
 
 
 class _Condensed:
@@ -473,6 +475,33 @@ class Model:
         if self.mesh is not None:
             rigid = [i.nodes for i in self.interfaces.values() if i.kind == "rigid"]
             warn_of_hinges(self.mesh, np.concatenate([np.zeros(0, dtype=np.int64), *rigid]))
+
+    def warn_of_drilling(self, U: Float[np.ndarray, "ndof k"], what: str) -> None:
+        """Issue a `MeshWarning` where the strain energy of one of the displacement fields `U` is that of the drilling
+        stiffness of shells, a number of the discretisation: a moment about the normal of a shell acts on single nodes
+        there, and they turn much too far. `what`: the fields, for the message."""
+        source = self._matrices
+        if not isinstance(source, _Assembly) or not source.shells:
+            return
+        u, energy = self.dof_map.expand(U), np.einsum("ik,ik->k", U, self.K @ U)
+        drilling = [(shells.drilling_energy(u[dofs]), dofs) for shells, dofs in source.shells]
+        share = sum(cells.sum(axis=0) for cells, _ in drilling) / np.where(energy > 0, energy, np.inf)
+        worst = int(np.argmax(share))
+        if share[worst] <= DRILLED:
+            return
+        most, dofs = max(drilling, key=lambda d: d[0][:, worst].max())
+        own = dofs[int(most[:, worst].argmax())].reshape(-1, 6)
+        node = int(own[np.abs(u[own[:, 3:], worst]).sum(axis=1).argmax(), 0] // 3)
+        warnings.warn(
+            MeshWarning(
+                f"Model {self.name!r}: {100 * share[worst]:.2g} % of the strain energy of {what} is that of shells "
+                f"whose nodes turn about the normal, most of it near node {source.mesh.node_label(node)} at "
+                f"{self.points[node]}. Shells have almost no stiffness there (Shell.drilling), so that a moment about "
+                "the normal of a single node turns it much too far. Let it act on several nodes, which displacements "
+                'hold: an interface of the nodes around, Interface(nodes, kind="average"), or a fem.RigidLink to them.'
+            ),
+            stacklevel=3,
+        )
 
     def warn_of_free_warping(self) -> None:
         """Issue a `MeshWarning` where rigid interfaces clamp beams of open sections whose torsion is Saint-Venant's:

@@ -182,6 +182,7 @@ def basis_of_shapes(
         raise MatrixError(f"Model {model.name!r}: a basis of no shapes; ask for at least one mode{hint}.")
     free, values = diagonalise(model, V)
     require_elastic(model, body.R, values)
+    model.warn_of_drilling(free, "a shape of the basis")
     error = _errors(context, method, free, values)
     Psi, values = (
         (free, values) if reference_frame is None else diagonalise(model, attach(model, reference_frame, free))

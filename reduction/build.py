@@ -118,6 +118,7 @@ def reduction_context(
     model.require_free()
     model.warn_of_hinges()
     model.warn_of_free_warping()
+    model.warn_of_turned_sections()
     require_interface(model, reference_frame)
     resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
     body = statics(model)

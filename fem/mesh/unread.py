@@ -105,7 +105,8 @@ class Declared:
             return f"{self} is not the beam of the model: its section varies"
         if isinstance(section, Beam) and self.beam is not None:
             theirs, ours = (np.array([s.area, s.Iy, s.Iz, s.J]) for s in (self.beam[0], section.section))
-            if (np.abs(theirs - ours) > SAME * theirs).any():
+            said = theirs > 0  # a torsion constant that the file leaves blank may be given
+            if (np.abs(theirs - ours)[said] > SAME * theirs[said]).any():
                 return f"{self} is not the beam of the model, of {section.section}"
             if self.torsion == "vlasov" and section.torsion != self.torsion:
                 return f"{self} is not the beam of the model, whose sections warp freely"

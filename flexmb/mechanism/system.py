@@ -85,7 +85,9 @@ class System(WithControllers):
         for name, (kind, pair, own) in self._joints.items():
             joints.append(Joint(name, kind, pair, tuple(range(len(rows), len(rows) + len(own)))))
             rows += own
-        controllers, own_forces, loads = connected(tuple(self._controllers.values()), self._forces, self._loads)
+        controllers, own_forces, loads, frame_forces = connected(
+            tuple(self._controllers.values()), self._forces, self._loads, self._frame_forces
+        )
         forces = {}
         for name, own in own_forces.items():
             forces[name] = tuple(range(len(rows), len(rows) + len(own)))
@@ -104,7 +106,7 @@ class System(WithControllers):
             initial=State(0.0, q, w),
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
-            frame_forces=tuple(self._frame_forces),
+            frame_forces=frame_forces,
             contact_groups=tuple(self._contact_groups),
             frictions=tuple(self._frictions),
             controllers=controllers,

@@ -15,7 +15,7 @@ from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, n
 from flexmb.mechanism.construction.bodies import COINCIDENT
 from flexmb.mechanism.construction.relations import WithRelations
 from flexmb.mechanism.force_law import ForceLaw
-from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
+from flexmb.mechanism.frame_law import BoundLaw, FrameLawCall
 from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import ALL, FrameForce, JointFriction, Load, Row, free_rows
 from flexmb.mechanism.time_functions import TimeFunction
@@ -26,7 +26,7 @@ Effort = Callable[[float, float, float], float]
 
 
 class WithForces(WithRelations):
-    """Springs, bushings, laws between frames, motors, friction and loads."""
+    """Springs, bushings, motors, friction and loads."""
 
     def spring_damper(
         self,
@@ -126,34 +126,6 @@ class WithForces(WithRelations):
                 stacklevel=3,
             )
         return [0.0, 0.0, 0.0]
-
-    def force(
-        self,
-        name: str,
-        a: Attachment | BodyHandle,
-        b: Attachment | BodyHandle,
-        law: BoundLaw | FrameLaw,
-        *,
-        axis: ArrayLike = (0.0, 0.0, 1.0),
-        at: ArrayLike | None = None,
-    ) -> None:
-        """Add a force element between two frames: a force and a moment from their relative motion, time and own states.
-
-        `law` is a law of `flexmb.forces` or of the decorator `flexmb.law`, with values of its parameters:
-        `law=strut(stiffness=1e5)`. The frames are at the two places, with z along `axis`, a world direction in the
-        initial configuration; the law sees `b` from `a` (`flexmb.Relative`), in axes of `a`.
-
-        Raises `LawError` when parameters have no values, and `MechanismError` as all methods.
-        """
-        if isinstance(law, FrameLaw):
-            law = law()
-        if not isinstance(law, BoundLaw):
-            raise MechanismError(
-                f"Force {name!r}: law is a law of flexmb.forces or of the decorator flexmb.law; found "
-                f"{type(law).__name__}."
-            )
-        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Force {name!r}, axis")))
-        self._frame_force(name, pair, law)
 
     def _frame_force(self, name: str, pair: tuple[int, int], law: BoundLaw) -> None:
         self._forces[name] = [Row(kind, pair, (i, 0)) for kind in (TRANSLATION, SPIN) for i in range(3)]

@@ -156,7 +156,8 @@ class Interface:
             n = model.mesh.free_normals[turning]
             stiff = counted - size * n[:, :, None] * n[:, None, :]
             d = x - w @ x
-            J = np.eye(3) * (w @ (d * d).sum(axis=1)) - (d.T * w) @ d + stiff.sum(axis=0)
+            spread = (d.T * w) @ d
+            J = np.eye(3) * np.trace(spread) - spread + stiff.sum(axis=0)
             if np.linalg.eigvalsh(J)[0] > COLLINEAR * np.trace(J):
                 counted = stiff
         L = self.rigid_body_modes(model)

@@ -484,7 +484,7 @@ class Model:
         if not isinstance(source, _Assembly) or not source.shells:
             return
         u, energy = self.dof_map.expand(U), np.einsum("ik,ik->k", U, self.K @ U)
-        drilling = [(shells.drilling_energy(u[dofs]), dofs) for shells, dofs in source.shells]
+        drilling = [(shells.drilling_energy(u, dofs), dofs) for shells, dofs in source.shells]
         share = sum(cells.sum(axis=0) for cells, _ in drilling) / np.where(energy > 0, energy, np.inf)
         worst = int(np.argmax(share))
         if share[worst] <= DRILLED:

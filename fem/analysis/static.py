@@ -148,13 +148,11 @@ def solve_static(
     rows = sp.csr_matrix(sp.diags_array(1 / _lengths(rows)) @ rows)
     fixed, others = _separated(rows)
     free = np.setdiff1d(np.arange(len(size)), fixed)
-    between = rows[others][:, free].toarray()
-    U, s, V = np.linalg.svd(between, full_matrices=False)
-    U, s, V = (X[..., s > DEPENDENT * s.max(initial=0.0)] for X in (U, s, V.T))
+    U, s, V = _independent(rows[others][:, free])
     z = np.zeros(len(size))
     try:
         if V.shape[1]:
-            A = sp.block_array([[K[free][:, free], sp.csr_matrix(V)], [sp.csr_matrix(V.T), None]], format="csr")
+            A = sp.block_array([[K[free][:, free], V], [V.T, None]], format="csr")
             with factor(A, "symmetric", solver=model.solver) as inverse:
                 z[free] = inverse.solve(np.concatenate([loads[free], np.zeros(V.shape[1])]))[: len(free)]
         elif len(free):
@@ -272,6 +270,16 @@ def _separated(rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     rows.eliminate_zeros()
     count = np.diff(rows.indptr)
     return np.unique(rows.indices[rows.indptr[:-1][count == 1]]), np.flatnonzero(count != 1)
+
+
+def _independent(rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
+    """Singular values s (k,) and vectors U (m, k), V (n, k) of rows (m, n), without those of rows that follow from
+    others."""
+    used = np.unique(rows.indices)
+    U, s, V = np.linalg.svd(rows[:, used].toarray(), full_matrices=False)
+    U, s, V = (X[..., s > DEPENDENT * s.max(initial=0.0)] for X in (U, s, V.T))
+    place = sp.csr_matrix((np.ones(len(used)), (used, np.arange(len(used)))), shape=(rows.shape[1], len(used)))
+    return U, s, sp.csr_matrix(place @ sp.csr_matrix(V))
 
 
 def _require_held(model: Model, C: sp.csr_matrix) -> None:

@@ -175,7 +175,7 @@ class Mesh:
         return f"{node} (number {self.node_ids[node]} in the file)"
 
     def numbered(self, *numbers: SupportsIndex) -> Int[np.ndarray, " k"]:
-        """The nodes that have these numbers in the file: `mesh.numbered(2001)` is the reference node 2001 of a deck.
+        """The nodes that have these numbers in the file: `mesh.numbered(17)` is node 17 of a deck.
 
         Raises `MeshError` for a number that no node of the mesh has.
         """

@@ -50,7 +50,8 @@ class Force(NamedTuple):
 class Contacts:
     """The rows of some locked joints of a mechanism at one state.
 
-    `signs`: sign of the separation in each row, -1 for an upper stop; the signs of locks are arbitrary.
+    - `signs`: sign of the separation in each row, -1 for an upper stop; the signs of locks are arbitrary.
+    - `driven`: the work of the drivers (functions of time) in the impacts so far, in which they keep their rates.
     """
 
     def __init__(self, mechanism: Mechanism, state: State, signs: Mapping[str, float]) -> None:
@@ -64,7 +65,12 @@ class Contacts:
         self._G = self._sign[:, None] * jacobian
         everything = range(mechanism.joint_rows)
         loose = [g @ e.on_joints(g, self._none, everything)[0] for g in self._G]
-        self._X = np.array([e.on_joints(g, self._none, self._rows)[0] for g in self._G]).reshape(jacobian.shape).T
+        responses = [e.on_joints(g, self._none, self._rows) for g in self._G]
+        self._X = np.array([x for x, _ in responses]).reshape(jacobian.shape).T
+        functions = e.flat.row_function[: mechanism.joint_rows]
+        drivers = functions >= 0
+        rates = self._functions[functions[drivers], 1]
+        self._work, self.driven = np.array([-(reaction[drivers] @ rates) for _, reaction in responses]), 0.0
         W = self._G @ self._X
         free = np.diagonal(W) > BLOCKED * np.array(loose)
         self._W = 0.5 * (W + W.T) * np.outer(free, free)
@@ -124,6 +130,7 @@ class Contacts:
         W = self._W[np.ix_(index, index)]
         found = complementary(W, before - wanted, np.arange(len(names)) < bilateral)
         lost = -0.5 * found.push * (before + wanted + found.velocity)
+        self.driven += float(self._work[index] @ found.push)
         return Impact(w + self._X[:, index] @ found.push, dict(zip(names, lost.tolist(), strict=True)))
 
     def forces(self, w: np.ndarray, held: Sequence[str], touching: Sequence[str]) -> dict[str, Force]:

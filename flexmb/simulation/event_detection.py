@@ -38,6 +38,7 @@ from flexmb.errors import ConvergenceError, EventError
 from flexmb.integrators.integrator import Integrator, Run, together
 from flexmb.integrators.method import Method
 from flexmb.kernels.calls import displace
+from flexmb.kernels.equations.residual import DRIVER
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.locking import EVENT, SPINS, LockedJoint, locked_row, with_locked_joints, with_sliding
@@ -161,7 +162,7 @@ class EventDetection(Run):
         self._levels, self._largest = np.zeros(len(self._events)), np.zeros(len(self._events))
         self._turned = initial.angles  # all angles at the last sample
         self._happened: list[EventRecord] = []
-        self.ended, self._lost, self._statistics = False, 0.0, list[Statistics]()
+        self.ended, self._lost, self._driven, self._statistics = False, 0.0, 0.0, list[Statistics]()
         self._prepared = False
         self._last: Look | None = None  # the last sample, if there is one
         self.topologies: list[tuple[float, Topology]] = []
@@ -523,7 +524,9 @@ class EventDetection(Run):
                     f"{self._happened[-1].event!r}. Give the stop less restitution or a larger rest speed."
                 )
             self._statistics.append(self._leg.run.statistics(0.0))
-            self._leg = self._start_from(state, look.snapshot.work)()
+            work = look.snapshot.work.copy()
+            work[DRIVER], self._driven = work[DRIVER] + self._driven, 0.0
+            self._leg = self._start_from(state, work)()
             look = self._look(self._leg, self._leg.run.now())
             self._leave(look)
             self._looked(look)
@@ -700,6 +703,7 @@ class EventDetection(Run):
             w, losses = contacts.locked(w, name, locks[:k], lasting)
             _add(lost, losses, (name,))
         w = self._bounce(contacts, w, locks, stops, lasting, lost)
+        self._driven += contacts.driven
         resting = [n for n in stops if response[n] and contacts.separation(w, n) <= contacts.noise(n)]
         forces = contacts.forces(w, locks, resting)
         levels = {n: self._level(n, f, response[n], n in lasted and n in lost) for n, f in forces.items()}

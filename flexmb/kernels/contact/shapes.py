@@ -6,7 +6,8 @@ the overlap, negative for a gap; and its share of the load of a line contact. Al
 
 A plane is z = 0, with the other shape above; a cylinder, a bore and a capsule have z as their axis; all others are
 centred at the origin. The point of a smooth pair always exists, with a gap if the shapes are apart. Edges that touch a
-plane are represented by points: the corners of a box, and four of each rim of a cylinder, the lowest one among them.
+plane are represented by points: the corners of a box, and four of each rim of a cylinder, the lowest one among them, or
+those along the axes of the plane while the cylinder stands upright.
 Other pairs of capsules, cylinders, boxes and convex meshes are those of flexmb/kernels/contact/manifold.py. A mesh
 touches a plane with the corners of its hull; spheres at meshes are in flexmb/kernels/contact/mesh.py.
 """
@@ -51,6 +52,8 @@ MOST_CORNERS = 128
 """Most corners of the hull of a mesh."""
 MOST = 2 * MOST_CORNERS
 """Most points of a pair."""
+UPRIGHT = 1e-9
+"""Sine of the tilt of a cylinder on a plane up to which it stands upright: the direction of its tilt is rounding."""
 GAUSS = 0.5 / math.sqrt(3.0)
 """Distance of the two points of a line contact from its middle, relative to its length."""
 
@@ -119,7 +122,7 @@ def _plane(b, b0, b1, b2, d, S, points):
     # the lowest point of each rim, and the points at quarter turns from it
     ux, uy, uz = S[0, 2], S[1, 2], S[2, 2]
     level = math.sqrt(ux * ux + uy * uy)
-    if level > 0.0:
+    if level > UPRIGHT:
         ex, ey, ez = uz * ux / level, uz * uy / level, -level
     else:
         ex, ey, ez = 1.0, 0.0, 0.0

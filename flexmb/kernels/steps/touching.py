@@ -338,8 +338,9 @@ def solve_island(W, b, first, owner, mu, size, compliance, r):
     """Solve the cone problem of one island for `r` (n,), a guess; returns whether a solution was found.
 
     The forces of more sliding points than carry a body are not determined, or change without limit with its motion. A
-    small `compliance` of all points, relative to their mean response, makes them unique; it is added to `W`. `size` is
-    the scale of the rates. Entries of `W` outside its first `n` rows and columns are ignored.
+    small `compliance` of all points, relative to their mean response, makes them unique; it is added to `W`. It lets
+    the points approach each other by at most this part of `size`, the scale of the rates, also under the large forces
+    of heavy bodies on light ones. Entries of `W` outside its first `n` rows and columns are ignored.
     """
     n = len(b)
     if n <= 3 and len(mu) == 1 and (n == 1 or mu[0] > 0.0):
@@ -349,11 +350,14 @@ def solve_island(W, b, first, owner, mu, size, compliance, r):
             stick_or_slip(W, 0, n, b[0], b[1], b[2], mu[0], r)
         return np.isfinite(r[0])
     if compliance > 0.0:
-        mean = 0.0
+        response, largest = 0.0, 0.0
         for i in range(n):
-            mean += W[i, i] / n
+            response += W[i, i] / n
+            largest = max(largest, abs(r[i]))
+        if response * largest > size:
+            response = size / largest
         for i in range(n):
-            W[i, i] += compliance * mean
+            W[i, i] += compliance * response
     low, high, target = np.zeros(len(mu)), np.full(len(mu), np.inf), CONES * size
     residual, _, _ = solve_cones(W, b, first, owner, mu, low, high, target, 0 if n <= SMALL else SWEEPS, r)
     if residual > FAILED * size:

@@ -1,5 +1,7 @@
 """Exact contacts: rest, sliding, bounces, impacts, momentum, joints, files, restart, refusals."""
 
+import warnings
+
 import numpy as np
 import pytest
 from model_files import model_of
@@ -8,7 +10,14 @@ import flexmb
 from fem.errors import ConvergenceError
 from flexmb.contact import Box, Cylinder, Plane, Sphere, power_law
 from flexmb.contact.impacts import algebraic_impact, impact_at_point, impact_impulses
-from flexmb.errors import EventError, IntegratorError, MechanismError, ModelFileError, TunnellingWarning
+from flexmb.errors import (
+    EnergyBalanceWarning,
+    EventError,
+    IntegratorError,
+    MechanismError,
+    ModelFileError,
+    TunnellingWarning,
+)
 from flexmb.files import load_result, save_result
 from flexmb.results.measure import measure
 from flexmb.simulation.events import Event
@@ -191,6 +200,56 @@ def test_drivers_work_in_impacts():
     assert result.velocity("ball")[-1, 2] == pytest.approx(0.7 + 0.8 * 1.7, rel=1e-10)
     assert result.ledger.impacts[-1] == pytest.approx(0.5 * 2.0 * 1.7**2 * (1 - 0.8**2), rel=1e-10)
     assert result.ledger.imbalance < 1e-10
+
+
+def on_plane(shape, mass, inertia, friction, **options):
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("body", mass=mass, inertia=inertia), **options)
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), shape.on(body.at((0, 0, 0))), friction=friction)
+    return system
+
+
+def test_an_upright_cylinder_spins_down():
+    """The friction of its rim acts at four points, each with a quarter of the weight."""
+    m, r, h = 1.0, 0.2, 0.02
+    inertia = (m * (3 * r**2 + h**2) / 12,) * 2 + (m * r**2 / 2,)
+    system = on_plane(Cylinder(r, h), m, inertia, 0.3, position=(0, 0, h / 2), angular_velocity=(0, 0, 10))
+    result = flexmb.simulate(system, 0.4, step=1e-3)
+    spin = np.maximum(10 - 0.3 * m * G * r / inertia[2] * result.t, 0.0)
+    assert np.allclose(result.angular_velocity("body")[:, 2], spin, atol=1e-9)
+
+
+def test_a_tilted_cylinder_rolls_on_its_rim():
+    """A thin disc at 1.1 rad to the plane that circles at 3 rad/s (Routh): its tilt is constant, to second order."""
+    theta, p, r = 1.1, 3.0, 0.5
+    across, about, s, c = 0.25 * r**2, 0.5 * r**2, np.sin(theta), np.cos(theta)
+    n = (across * p * p * s * c - G * r * c) / ((about + r**2) * p * s)
+    axes, w = np.array([[1, 0, 0], [0, c, -s], [0, s, c]]), np.array([0, p * s, n])
+    moving = {"velocity": axes @ np.cross(w, [0, r, 0]), "angular_velocity": axes @ w}
+    system = on_plane(
+        Cylinder(r, 1e-6), 1.0, (across, across, about), 3.0, position=r * axes[:, 1], orientation=axes, **moving
+    )
+    errors = []
+    for step in (4e-3, 2e-3):
+        tilt = np.arccos(flexmb.simulate(system, 0.5, step=step).axes("body")[:, 2, 2])
+        errors.append(np.abs(tilt - theta).max())
+    assert errors[0] < 2e-4
+    assert errors[1] < 0.3 * errors[0]
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 1.0, 1e3, 1e6])
+def test_stacks_of_unequal_masses_carry_their_weight(ratio):
+    system, shapes = flexmb.System(gravity=(0, 0, -G)), [Plane()]
+    shapes[0] = shapes[0].on(system.ground.at((0, 0, 0)))
+    for k, mass in enumerate((1.0, ratio)):
+        body = flexmb.rigid_body(f"box {k}", mass=mass, inertia=(0.1 * mass,) * 3)
+        shapes.append(Box(0.2, 0.2, 0.2).on(system.add(body, position=(0, 0, 0.1 + 0.2 * k)).at((0, 0, 0))))
+        system.contact(f"pair {k}", *shapes[-2:], friction=0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EnergyBalanceWarning)  # nothing moves: what is exchanged is rounding
+        result = flexmb.simulate(system, 0.1, step=1e-2)
+    for k, weight in enumerate((G * (1 + ratio), G * ratio)):
+        assert np.allclose(result.contact(f"pair {k}").normal_force, weight, rtol=1e-5)
 
 
 def test_driven_bodies_that_meet_are_named():

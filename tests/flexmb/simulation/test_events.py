@@ -602,6 +602,26 @@ def test_a_driver_that_leads_into_a_stop_is_told():
         flexmb.simulate(system, 1.0, step=1e-2, events=[latch])
 
 
+@pytest.mark.parametrize("restitution", [0.8, None])
+def test_drivers_work_in_impacts_and_locks(restitution):
+    """A mass meets a wall that a function of time moves: it bounces, or is locked to it. The wall gives the energy."""
+    system = flexmb.System()
+    wall = system.add(flexmb.rigid_body("wall", mass=1.0, inertia=(0.1,) * 3))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), wall.at((0, 0, 0)), axis=(0, 0, 1))
+    system.drive("guide", flexmb.time_functions.constant_speed(0.7))
+    ball = system.add(
+        flexmb.rigid_body("ball", mass=2.0, inertia=(0.1,) * 3), position=(0, 0, 0.2), velocity=(0, 0, -1)
+    )
+    system.prismatic("slide", wall.at((0, 0, 0)), ball.at((0, 0, 0)), axis=(0, 0, 1))
+    meets = stop("hit", "slide", -0.1, upper=False, restitution=restitution or 0.0)
+    event = meets if restitution else replace(meets, do=Lock("slide"))
+    result = flexmb.simulate(system, 0.3, step=1e-3, events=[event])
+    e = restitution or 0.0
+    assert result.velocity("ball")[-1, 2] == pytest.approx(0.7 + 1.7 * e, rel=1e-10)
+    assert result.ledger.impacts[-1] == pytest.approx(1.7**2 * (1 - e**2), rel=1e-9)
+    assert result.ledger.imbalance < 1e-9
+
+
 def test_a_stop_that_is_taken_away_holds_nothing_any_more():
     floor, gone = stop("floor", "guide", 0.0, upper=False), Event("gone", lambda r: r.t - 0.5, Release("floor"))
     result = flexmb.simulate(falling(), 1.0, step=1e-2, events=[floor, gone])

@@ -8,7 +8,8 @@
 
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,27 @@ ENDINGS = (".npz", ".mat", ".mtx")
 _PARTS = ("data", "indices", "indptr", "shape")
 
 
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Raise `MatrixError` where the block cannot write the files of `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise MatrixError(
+            f"The matrices cannot be written to {path}: {error.strerror}. Free space there, or choose another place."
+        ) from None
+
+
 def write_archive(path: Path, arrays: Mapping[str, Any]) -> list[Path]:
     """Write arrays and sparse matrices; return the paths of the files.
 
-    Raises `MatrixError` for another ending.
+    Raises `MatrixError` for another ending, and when a file cannot be written.
     """
+    with written(path):
+        return _write(path, arrays)
+
+
+def _write(path: Path, arrays: Mapping[str, Any]) -> list[Path]:
     ending = path.suffix.lower()
     if ending == ".npz":
         flat: dict[str, Any] = {}
@@ -105,7 +122,11 @@ def _of_numpy(path: Path) -> dict[str, Any]:
 def _of_matlab(path: Path) -> dict[str, Any]:
     dense = [shape for _, shape, kind in scipy.io.whosmat(path) if kind != "sparse"]
     _require_memory(path, sum(8 * math.prod(shape) for shape in dense))
-    return {key: value for key, value in scipy.io.loadmat(path).items() if not key.startswith("__")}
+    found = {key: value for key, value in scipy.io.loadmat(path).items() if not key.startswith("__")}
+    for value in found.values():
+        if sp.issparse(value):
+            value.check_format()  # compiled code follows the indices
+    return found
 
 
 def _of_market(path: Path) -> dict[str, Any]:

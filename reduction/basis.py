@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.errors import FlexmbError, InterfaceError, MatrixError, unknown_name
 from fem.files.matrix_archive import read_archive, write_archive
 from fem.model import Model
 from fem.renamed import refuse_old_names, renamed
@@ -18,7 +18,11 @@ from fem.shown import shown
 TOLERANCE = 1e-8
 FORMAT = 1
 """Of the files of `Basis.save`."""
-_SAVED = ("format", "Psi", "eigenvalues", "method", "reference_frame", "interfaces", "interface_modes", "options")
+_SAVED = {
+    "format": "iu", "Psi": "f", "eigenvalues": "f", "method": "U", "reference_frame": "U", "interfaces": "U",
+    "interface_modes": "f", "options": "U",
+}  # fmt: skip
+"""The arrays of a file, and their kinds as `dtype.kind` has them."""
 
 
 def _plain(value: Any) -> Any:
@@ -119,31 +123,39 @@ class Basis:
         missing = [name for name in _SAVED if name not in found]
         if missing:
             raise MatrixError(f"{path} is no basis that Basis.save wrote: {', '.join(missing)} missing.")
+        wrong = [name for name, kind in _SAVED.items() if found[name].dtype.kind not in kind]
+        if wrong:
+            raise MatrixError(f"{path}: {wrong[0]} has values of type {found[wrong[0]].dtype}; the file is damaged.")
+        texts = {name: found[name] for name in ("format", "method", "reference_frame", "options")}
+        wrong = [name for name, value in texts.items() if value.shape != ()]
+        if wrong:
+            raise MatrixError(f"{path}: {wrong[0]} has shape {texts[wrong[0]].shape}, expected one value.")
         if int(found["format"]) != FORMAT:
             raise MatrixError(f"{path}: expected a basis of format {FORMAT}; found {found['format']}.")
-        names = [str(name) for name in found["interfaces"]]
-        rows = np.array(found["interface_modes"])
-        if len(rows) != len(names):
-            raise MatrixError(f"{path}: {len(names)} interfaces have {len(rows)} maps; the file is damaged.")
+        names, rows = found["interfaces"].ravel().tolist(), found["interface_modes"]
+        if rows.ndim != 3 or len(rows) != len(names):
+            raise MatrixError(f"{path}: {len(names)} interfaces have maps of shape {rows.shape}; the file is damaged.")
         try:
-            options = json.loads(str(found["options"]))
-        except ValueError as error:
-            raise MatrixError(f"{path}: options of the basis cannot be read: {error}.") from None
-        basis = Basis(
-            np.ascontiguousarray(found["Psi"]),
-            np.array(found["eigenvalues"]),
-            str(found["method"]),
-            str(found["reference_frame"]) or None,
-            {name: np.ascontiguousarray(r) for name, r in zip(names, rows, strict=True)},
-            options,
-        )
+            basis = Basis(
+                np.ascontiguousarray(found["Psi"]),
+                np.ravel(found["eigenvalues"]),
+                str(found["method"]),
+                str(found["reference_frame"]) or None,
+                {name: np.ascontiguousarray(r) for name, r in zip(names, rows, strict=True)},
+                dict(json.loads(str(found["options"]))),
+            )
+        except (ValueError, TypeError, RecursionError, FlexmbError) as error:
+            raise MatrixError(f"{path}: the basis cannot be read: {error}") from None
         other = set(names) ^ set(model.interfaces)
         if other:
             raise MatrixError(
                 f"{path}: the basis has the interfaces {', '.join(names) or 'none'}; model {model.name!r} has "
                 f"{', '.join(model.interfaces) or 'none'}."
             )
-        check(basis, model)
+        try:
+            check(basis, model)
+        except MatrixError as error:
+            raise MatrixError(f"{path}: {error}") from None
         return basis
 
     def __str__(self) -> str:

@@ -12,6 +12,9 @@ from fem.files.matrix_record import ImportedMatrices
 from fem.files.matrix_writers import write_matrix_files
 from fem.model import Model
 
+LARGEST = 2**53
+"""Of the numbers of nodes: the whole numbers that every format holds."""
+
 
 def matrices_of(model: Model) -> ImportedMatrices:
     """The matrices of a model, its rows node by node, with the maps of its interfaces.
@@ -93,18 +96,25 @@ def read_matrices(path: str | Path) -> ImportedMatrices:
         raise MatrixError(
             f"{path}: expected matrices named M and K; {' and '.join(missing)} missing among {', '.join(found)}."
         )
-    M, K, D = (None if (A := found.get(name)) is None else sp.csr_matrix(A) for name in ("M", "K", "D"))
+    M, K, D, E, B, C = (_numbers(found, name, path) for name in "MKDEBC")
+    M, K, D = (None if A is None else sp.csr_matrix(A) for A in (M, K, E if D is None else D))
     assert M is not None
     assert K is not None
-    if D is None and "E" in found:
-        D = sp.csr_matrix(found["E"])
     size = M.shape[0]
-    points = _shaped(found, "points", 3, path)
-    nodes = found.get("nodes")
-    nodes = None if nodes is None else np.asarray(nodes).ravel().astype(np.int64)
+    points = _numbers(found, "points", path, 3)
+    nodes = _numbers(found, "nodes", path, 1, whole=True)
+    nodes = None if nodes is None else nodes.ravel()
     count = len(points) if points is not None else len(nodes) if nodes is not None else size // 3
-    if "dofs" in found:
-        dofs = np.asarray(_shaped(found, "dofs", 2, path), dtype=np.int64)
+    dofs = _numbers(found, "dofs", path, 2, whole=True)
+    if dofs is not None:
+        if points is None and nodes is None and len(dofs):  # each node has a row
+            count = min(int(dofs[:, 0].max()) + 1, size)
+        beyond = dofs[((dofs < 0) | (dofs >= (count, 6))).any(axis=1)]
+        if len(beyond):
+            node, component = beyond[0]
+            raise MatrixError(
+                f"{path}: dofs are nodes from 0 to {count - 1} and components from 0 to 5; found ({node}, {component})."
+            )
     elif count and size in (3 * count, 6 * count):
         dofs = np.argwhere(np.ones((count, size // count)))
     else:
@@ -114,18 +124,32 @@ def read_matrices(path: str | Path) -> ImportedMatrices:
     for name, value in (("M", M), ("K", K), ("D", D), ("dofs", dofs), ("nodes", nodes)):
         if value is not None and value.shape != expected[name]:
             raise MatrixError(f"{path}: {name} has shape {value.shape}, expected {expected[name]}.")
-    B, C = found.get("B"), found.get("C")
     for name, value, axis in (("B", B, 0), ("C", C, 1)):
         if value is not None and (value.ndim != 2 or value.shape[axis] != size):
             raise MatrixError(f"{path}: {name} has shape {value.shape}; M has {size} rows.")
     return ImportedMatrices(M, K, nodes, path.with_suffix("").name, dofs, D, B, C, points)
 
 
-def _shaped(found: dict[str, Any], name: str, columns: int, path: Path) -> Any:
+def _numbers(found: dict[str, Any], name: str, path: Path, columns: int | None = None, whole: bool = False) -> Any:
+    """The matrix of a name, dense or sparse, or None; with `columns`, the dense table of as many.
+
+    Raises `MatrixError` unless it has finite numbers, and whole ones where these are expected.
+    """
     value = found.get(name)
     if value is None:
         return None
-    value = np.asarray(value)
-    if value.ndim != 2 or value.shape[1] != columns:
-        raise MatrixError(f"{path}: {name} has shape {value.shape}, expected (n, {columns}).")
-    return value
+    if columns is not None:
+        value = np.asarray(value.toarray() if sp.issparse(value) else value)
+        value = value.reshape(-1, 1) if columns == 1 else value
+    if value.dtype.kind not in "iufb":
+        raise MatrixError(f"{path}: {name} should hold real numbers; found values of type {value.dtype}.")
+    if value.ndim != 2 or (columns is not None and value.shape[1] != columns):
+        raise MatrixError(f"{path}: {name} has shape {value.shape}, expected (n, {columns or 'm'}).")
+    numbers = np.asarray(value.data if sp.issparse(value) else value)
+    if not np.isfinite(numbers).all():
+        raise MatrixError(f"{path}: {name} holds NaN or infinite values.")
+    wrong = np.flatnonzero((numbers != np.rint(numbers)) | (np.abs(numbers) > LARGEST)) if whole else ()
+    if len(wrong):
+        found_there = numbers.ravel()[wrong[0]]
+        raise MatrixError(f"{path}: {name} should hold whole numbers below {LARGEST}; found {found_there:g}.")
+    return value.astype(np.int64) if whole else value

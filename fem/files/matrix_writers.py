@@ -13,7 +13,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from fem.errors import MatrixError, unknown_name
-from fem.files.matrix_archive import write_archive
+from fem.files.matrix_archive import write_archive, written
 from fem.files.matrix_record import ImportedMatrices
 from fem.user_files import written_whole
 
@@ -23,17 +23,18 @@ _ANSYS = ("UX", "UY", "UZ", "ROTX", "ROTY", "ROTZ")
 def write_matrix_files(path: str | Path, given: ImportedMatrices, form: str | None = None) -> list[Path]:
     """Write matrices in a format, by default that of the ending of the path; return the paths of the files.
 
-    Raises `MatrixError` for an unknown format.
+    Raises `MatrixError` for an unknown format, and when a file cannot be written.
     """
     path = Path(path)
     if form is None:
-        form = next((name for name, (_, ending) in WRITERS.items() if ending == path.suffix.lower()), None)
+        form = next((name for name, (_, ending) in WRITERS.items() if ending and ending == path.suffix.lower()), None)
         if form is None:
             endings = [ending for _, ending in WRITERS.values() if ending]
             raise MatrixError(f"{path}: " + unknown_name("ending of a file of matrices", path.suffix, endings))
     if form not in WRITERS:
         raise MatrixError(unknown_name("format of matrices", form, WRITERS))
-    return WRITERS[form][0](path, given)
+    with written(path):
+        return WRITERS[form][0](path, given)
 
 
 def _archive(path: Path, given: ImportedMatrices) -> list[Path]:

@@ -1,5 +1,7 @@
 """Files that a user names: what may be read, and how they are written whole."""
 
+from fem.user_files.matlab_sizes import unpacked_size
+from fem.user_files.place import is_file, real_path
 from fem.user_files.reading import (
     DEEPEST,
     LARGEST_MODEL,
@@ -22,14 +24,17 @@ __all__ = [
     "DEEPEST",
     "LARGEST_MODEL",
     "IncludedFiles",
+    "is_file",
     "machine",
     "orphans",
     "owner",
     "quotes_inside",
+    "real_path",
     "remove_orphaned_folders",
     "require_file",
     "require_size",
     "text_of",
     "unfinished",
+    "unpacked_size",
     "written_whole",
 ]

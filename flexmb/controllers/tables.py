@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from flexmb.controllers import formulas
 from flexmb.controllers.linear import REFERENCE
 from flexmb.errors import LawError
-from flexmb.forces.scalar.points import checked_axis, column_index, read_columns, require_finite
+from flexmb.forces.scalar.points import checked_axis, column_index, monotone, read_columns, require_finite
 from flexmb.forces.scalar.table import closed
 from flexmb.mechanism.control.law import BoundController, ControlLaw
 
@@ -37,14 +36,14 @@ def curve(
       period after the first must have the same value.
 
     Raises `LawError` when the points are not increasing, or not finite, and `TableError` when they do not fit the
-    period.
+    period, or their curve overflows.
     """
     points, values = _points(x, "a curve"), np.asarray(y, dtype=float)
     if values.shape != points.shape or not np.isfinite(values).all():
         raise LawError(f"A curve through {len(points)} points needs as many finite values; found {values.tolist()}.")
     if period is not None:
         points, values = closed(points, values, period, "A periodic curve")
-    pieces = scipy.interpolate.PchipInterpolator(points, values).c.T
+    pieces = monotone(points, values, "A curve").c.T
     if period is not None:  # the second of three periods
         n = (len(points) - 1) // 3
         points, pieces = points[n : 2 * n + 1], pieces[n : 2 * n]

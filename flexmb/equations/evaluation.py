@@ -219,6 +219,11 @@ class Equations:
         for i, (k, direction) in enumerate(zip(owners.tolist(), directions[sliding], strict=True)):
             b[i] = -direction * friction_change(flat, k, multipliers, change)
             A[i] += [direction * friction_change(flat, k, multipliers, reaction) for _, reaction in responses]
+        if not (np.isfinite(A).all() and np.isfinite(b).all()):
+            raise ConvergenceError(
+                f"The friction of {self._sliding()}, or reactions that cause it, are not finite. Reduce preloads and "
+                "loads, or use other units."
+            )
         for effort, (moved, reaction) in zip(np.linalg.lstsq(A, b)[0], responses, strict=True):
             wdot, change = wdot + effort * moved, change + effort * reaction
         return wdot, change
@@ -230,11 +235,15 @@ class Equations:
             friction_bounds(self.flat, multipliers, bounds)
         return bounds
 
+    def _sliding(self) -> str:
+        """The names of the frictions of joints that slide, and of the mechanism."""
+        sliding = [repr(friction.name) for friction in self.mechanism.frictions if friction.direction or friction.speed]
+        return f"{', '.join(sliding)} of {self.mechanism.name!r}"
+
     def _jammed(self) -> str:
         """Why no forces of sliding joints are found."""
-        sliding = [repr(friction.name) for friction in self.mechanism.frictions if friction.direction or friction.speed]
         return (
-            f"The friction of {', '.join(sliding)} of {self.mechanism.name!r} has no limit: it increases the reactions "
+            f"The friction of {self._sliding()} has no limit: it increases the reactions "
             "that cause it by more than it is itself, so that the joint jams while it slides. Reduce the coefficient "
             "of friction, or give the guide a longer span."
         )

@@ -127,6 +127,44 @@ def test_matrices_of_ones_own(solid, tmp_path):
         fem.read_matrices(tmp_path / "own.npz")
 
 
+def changed(name, value):
+    return lambda arrays: arrays | {name: value}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (changed("M", np.array("text")), "M should hold real numbers; found values of type <U4"),
+        (changed("K", np.zeros((2, 0, 3))), r"K has shape \(2, 0, 3\), expected \(n, m\)"),
+        (changed("K", np.full((24, 24), np.inf)), "K holds NaN or infinite values"),
+        (changed("nodes", np.array("text")), "nodes should hold real numbers"),
+        (changed("nodes", np.arange(8) + 0.5), "nodes should hold whole numbers below 9007199254740992; found 0.5"),
+        (changed("nodes", np.full(8, 1e300)), r"nodes should hold whole numbers below .*; found 1e\+300"),
+        (changed("dofs", np.zeros((24, 3), int)), r"dofs has shape \(24, 3\), expected \(n, 2\)"),
+        (changed("dofs", np.array([[8, 0]] * 24)), r"dofs are nodes from 0 to 7 .*; found \(8, 0\)"),
+        (changed("dofs", np.array([[7, -1]] * 24)), r"dofs are .*components from 0 to 5; found \(7, -1\)"),
+        (changed("points", np.array("text")), "points should hold real numbers"),
+        (changed("E", np.array("text")), "E should hold real numbers"),
+    ],
+)
+def test_arrays_that_are_none_of_a_part_are_refused(change, message, solid, tmp_path):
+    own, _ = solid
+    arrays = {"M": own.M.toarray(), "K": own.K.toarray(), "points": own.points}
+    np.savez(tmp_path / "own.npz", **change(arrays))
+    with pytest.raises(MatrixError, match=f"own.npz: {message}"):
+        fem.read_matrices(tmp_path / "own.npz")
+
+
+def test_indices_of_matlab_are_looked_at_before_they_are_followed(solid, tmp_path):
+    own, _ = solid
+    K = sp.csc_matrix(own.K)
+    K.indices[5] = 2**30
+    K.has_sorted_indices = True  # that SciPy writes them as they are
+    scipy.io.savemat(tmp_path / "own.mat", {"M": own.M, "K": K})
+    with pytest.raises(MatrixError, match=r"own\.mat cannot be read as a file of arrays"):
+        fem.read_matrices(tmp_path / "own.mat")
+
+
 def test_what_cannot_be_written_is_refused(part, solid, tmp_path):
     with pytest.raises(MatrixError, match="CalculiX stores stiffness and mass only"):
         fem.write_matrices(part[0], tmp_path / "part.sti")

@@ -137,7 +137,9 @@ def of_array(value: np.ndarray, rng: np.random.Generator) -> Any:
             changed.reshape(-1)[int(rng.integers(changed.size))] = rng.choice([np.nan, np.inf, 1e300, -1.0, 0.0])
             return changed
         case 4 if changed.size and changed.dtype.kind in "iu":
-            changed.reshape(-1)[int(rng.integers(changed.size))] += int(rng.choice([1, -1, 10_000, -10_000, 2**31]))
+            place, limits = int(rng.integers(changed.size)), np.iinfo(changed.dtype)
+            moved = int(changed.reshape(-1)[place]) + int(rng.choice([1, -1, 10_000, -10_000, 2**31]))
+            changed.reshape(-1)[place] = min(max(moved, limits.min), limits.max)
             return changed
         case 5:
             return changed.astype(complex) if changed.dtype.kind in "fiu" else changed.reshape(-1)[:0]

@@ -1,6 +1,7 @@
 """What is fuzzed: every reader, the model file, the command line, with sound files to damage."""
 
 import contextlib
+import copy
 import os
 import shutil
 import tempfile
@@ -21,13 +22,17 @@ import scipy.sparse as sp
 
 import fem
 import flexmb
+import reduction
 from fem.errors import FlexmbError
+from fem.files.nastran.op2 import read_op2
 from fem.files.nastran.op4 import read_op4
 from fem.mesh.structured_meshes import block
 from flexmb.bodies.solids import shape_of
 from flexmb.contact import Plane, hull, mesh, power_law
 from flexmb.files import load_body, load_model, load_result, save_body, save_result
 from flexmb.files.storage.tree import read_tree, write_tree
+from flexmb.forces.frame.ring_compliance import RingCompliance, ring_compliance_from_csv
+from flexmb.forces.scalar.force_map import force_map_from_csv
 from flexmb.forces.scalar.points import read_columns
 from flexmb.mechanism.contacts.element import is_contact
 from flexmb.study.kept import KeptOutcomes
@@ -167,12 +172,19 @@ def _by_meshio(form: str, **options: Any) -> Callable[[Path], None]:
 
 @cache
 def _body() -> flexmb.Body:
-    part = fem.Model(_part(), fem.Material.steel()).with_interfaces(
+    return flexmb.flexible_body(_model_of_part(), _basis(), name="body")
+
+
+@cache
+def _model_of_part() -> fem.Model:
+    return fem.Model(_part(), fem.Material.steel()).with_interfaces(
         start="left", end=fem.nearest((2, 0.5, 0.5), count=4)
     )
-    import reduction
 
-    return flexmb.flexible_body(part, reduction.craig_bampton(part, 2), name="body")
+
+@cache
+def _basis() -> reduction.Basis:
+    return reduction.craig_bampton(_model_of_part(), 2)
 
 
 def _mesh_target(name: str, *writers: Callable[[Path], Any], text: bool = True) -> Target:
@@ -261,24 +273,40 @@ def _tree(kind: str, save: Callable[[Path], Any]) -> Callable[[np.random.Generat
     return make
 
 
-def _arrays(save: Callable[[BytesIO, dict[str, Any]], None]) -> Callable[[np.random.Generator], bytes]:
-    from flexmb.files.bodies.array_file import _arrays as arrays_of
+def _arrays(
+    sound: Callable[[], dict[str, Any]], save: Callable[[BytesIO, dict[str, Any]], None]
+) -> Callable[[np.random.Generator], bytes]:
+    """Named arrays, one of which is wrong; of a sparse matrix one of its parts."""
 
     def make(rng: np.random.Generator) -> bytes:
         for _ in range(20):
-            arrays = {name: np.asarray(value) for name, value in arrays_of(_body()).items()}
+            arrays = copy.deepcopy(sound())
             name = str(rng.choice(list(arrays)))
             if rng.random() < 0.1:
                 del arrays[name]
+            elif sp.issparse(arrays[name]) and rng.random() < 0.7:
+                part = str(rng.choice(["data", "indices", "indptr"]))
+                setattr(arrays[name], part, damage.of_array(getattr(arrays[name], part), rng))
+                arrays[name].has_sorted_indices = True  # that no writer of SciPy follows them
             else:
                 arrays[name] = damage.of_array(arrays[name], rng)
-            with contextlib.suppress(TypeError, ValueError):
+            with contextlib.suppress(TypeError, ValueError, LookupError, AttributeError):
                 content = BytesIO()
                 save(content, arrays)
                 return content.getvalue()
         return b""
 
     return make
+
+
+def _arrays_of_body() -> dict[str, Any]:
+    from flexmb.files.bodies.array_file import _arrays as arrays_of
+
+    return {name: np.asarray(value) for name, value in arrays_of(_body()).items()}
+
+
+def _npz(file: BytesIO, arrays: dict[str, Any]) -> None:
+    np.savez_compressed(file, **arrays)
 
 
 @cache
@@ -417,6 +445,55 @@ def _punch() -> bytes:
     return ("\n".join([*lines, "ENDDATA"]) + "\n").encode()
 
 
+OP2_HEAD = (2, "KGG     ", -1, 7, (101, 12, 12, 6, 2, 0, 0), -2, 1, 0, 2, "KGG     ")
+"""Markers, and records of more than a word, before the first column of a matrix of 12 rows."""
+
+
+def _op2() -> bytes:
+    """A matrix as OUTPUT2 writes it, in words of four bytes."""
+    full = _matrices()[0].toarray()[:12, :12]
+    records: list[bytes] = []
+    for item in OP2_HEAD:
+        records.append(item.encode() if isinstance(item, str) else np.array(item, "<i4").tobytes())
+    for j, column in enumerate(full.T):
+        records += [np.array(k, "<i4").tobytes() for k in (-3 - j, 1, 1, 24)]
+        records.append(np.array([1], "<i4").tobytes() + column.astype("<f8").tobytes())
+    records += [np.array(k, "<i4").tobytes() for k in (-15, 1, 0, 0)]
+    count = lambda record: np.array([len(record)], "<i4").tobytes()  # noqa: E731
+    return b"".join(count(r) + r + count(r) for r in records)
+
+
+def _part_of_matrices(path: Path) -> None:
+    """Read an archive of matrices, and make the part of them."""
+    given = fem.read_matrices(path)
+    with _objects_named():
+        part = fem.Model.from_matrices(given.M, given.K, given.points, dofs=given.dofs, damping=given.D)
+        part.K, part.M  # noqa: B018
+
+
+def _of_basis(path: Path) -> None:
+    """Load a basis and make the body of it."""
+    found = reduction.Basis.load(path, _model_of_part())
+    with _objects_named():
+        flexmb.flexible_body(_model_of_part(), found, name="body")
+
+
+@cache
+def _archive(ending: str) -> dict[str, Any]:
+    """The arrays of a part as a file of this kind holds them: an `.npz` file has the parts of sparse matrices."""
+    content = _bytes_of(f"part.{ending}", lambda path: fem.write_matrices(_model_of_part(), path))
+    if ending == "npz":
+        with np.load(BytesIO(content)) as file:
+            return {key: file[key] for key in file.files}
+    return {key: value for key, value in scipy.io.loadmat(BytesIO(content)).items() if not key.startswith("__")}
+
+
+@cache
+def _saved_basis() -> dict[str, Any]:
+    with np.load(BytesIO(_bytes_of("part.npz", _basis().save))) as file:
+        return {key: file[key] for key in file.files}
+
+
 def _mapping() -> bytes:
     n = _matrices()[0].shape[0]
     return (
@@ -439,11 +516,18 @@ def _saved_body() -> bytes:
 
 def _files_of_models() -> dict[str, bytes]:
     return {
-        **_beside("block.inp", "plate.inp")(),
+        **_beside("block.inp", "plate.inp", "beams.inp")(),
         "brick.stl": _bytes_of("brick.stl", lambda path: _brick(path, binary=False)),
         "body.h5": _saved_body(),
         "turn.csv": b"# time, angle\n0, 0\n1, 0.1  # comment\n\n2, 0.5\n3, 0.2\n",
+        "map.csv": b"# force over place and speed\n0; -9; 0; 9\n-1; 1; 2; 3\n0; 0; 0; 0\n1; -1; -2; -3\n",
     }
+
+
+def _in_ring(path: Path) -> None:
+    """The compliance of a ring at other angles, as its bearing uses it."""
+    ring = ring_compliance_from_csv(path)
+    ring.at(np.linspace(0.0, 6.0, 7)), ring.parameters
 
 
 @cache
@@ -484,6 +568,10 @@ TARGETS: dict[str, Target | Callable[[np.random.Generator, Path], None]] = {
     "stl": Target("part.stl", _written("part.stl", lambda path: _triangle(path, binary=False), lambda path: _triangle(path, binary=True)), shape_of, True),
     "contact mesh": Target("brick.stl", _written("brick.stl", lambda path: _brick(path, binary=False), lambda path: _brick(path, binary=True)), _touching, True),
     "op4": Target("part.op4", cache(lambda: _op4(_matrices()[0])), read_op4, True),
+    "op2": Target("part.op2", cache(lambda: (_op2(),)), read_op2),
+    "matrices npz": Target("part.npz", _written("part.npz", lambda path: fem.write_matrices(_model_of_part(), path)), _part_of_matrices, make=_arrays(lambda: _archive("npz"), _npz)),
+    "matrices mat": Target("part.mat", _written("part.mat", lambda path: fem.write_matrices(_model_of_part(), path)), _part_of_matrices, make=_arrays(lambda: _archive("mat"), scipy.io.savemat)),
+    "basis": Target("part.npz", _written("part.npz", lambda path: _basis().save(path)), _of_basis, make=_arrays(_saved_basis, _npz)),
     "market": Target("part.mtx", cache(lambda: (_market(_matrices()[0]), _dense_market(_matrices()[1]))), fem.read_matrix_market, True),
     "punch": Target("part.pch", cache(lambda: (_punch(),)), fem.read_nastran, True),
     "abaqus matrix": Target("part_STIF1.mtx", cache(lambda: (_lines(_matrices()[0], "abaqus"),)), lambda path: fem.read_abaqus(path, path), True),
@@ -492,14 +580,16 @@ TARGETS: dict[str, Target | Callable[[np.random.Generator, Path], None]] = {
     "ansys matrix": Target("part.matrix", cache(lambda: (_boeing(_matrices()[0]),)), lambda path: fem.read_ansys(path, path, path.with_name("part.mapping")), True, beside=lambda: {"part.mapping": _mapping()}),
     "ansys mapping": Target("part.mapping", cache(lambda: (_mapping(),)), lambda path: fem.read_ansys(path.with_name("part.matrix"), path.with_name("part.matrix"), path), True, beside=lambda: {"part.matrix": _boeing(_matrices()[0])}),
     "body h5": Target("body.h5", lambda: (_saved_body(),), _in_use, make=_tree("body", lambda path: save_body(_body(), path))),
-    "body npz": Target("body.npz", _written("body.npz", lambda path: save_body(_body(), path)), _in_use, make=_arrays(lambda f, a: np.savez_compressed(f, **a))),
-    "body mat": Target("body.mat", _written("body.mat", lambda path: save_body(_body(), path)), _in_use, make=_arrays(lambda f, a: scipy.io.savemat(f, a))),
+    "body npz": Target("body.npz", _written("body.npz", lambda path: save_body(_body(), path)), _in_use, make=_arrays(_arrays_of_body, _npz)),
+    "body mat": Target("body.mat", _written("body.mat", lambda path: save_body(_body(), path)), _in_use, make=_arrays(_arrays_of_body, scipy.io.savemat)),
     "body sid": Target("body.sid", cache(lambda: (_unsealed("body.sid"),)), _in_use, True),
     "body mbdyn": Target("body.fem", cache(lambda: (_unsealed("body.fem"),)), _in_use, True),
     "result": Target("result.h5", cache(lambda: tuple(_bytes_of("result.h5", lambda path: save_result(found, path)) for found in _results())), _used, make=_damaged_result),  # noqa: B023
     "model": Target("model.toml", _models, _moved, True, make=_model, beside=_files_of_models),
     "motion table": Target("turn.csv", lambda: (_files_of_models()["turn.csv"],), lambda path: load_model(_model_with(path)), True, beside=_files_of_models),
     "columns": Target("table.csv", lambda: (b"x;y;z\nmm;N;N\n0,5;1;2\n1,5;2;3\n", b"x,y\n0,1\n1,2\n", b"0 1\n1 2\n"), read_columns, True),
+    "map table": Target("map.csv", lambda: (_files_of_models()["map.csv"],), force_map_from_csv, True),
+    "ring table": Target("ring.csv", _written("ring.csv", lambda path: RingCompliance(np.eye(5) + 0.1).write_csv(path)), _in_ring, True),
     "study": Target("kept.json", _written("kept.json", lambda path: KeptOutcomes(path, {"model": "1"}).put({"a": 1}, {"peak": 2.0})), lambda path: KeptOutcomes(path, {"model": "1"}), True),
     "command line": commands.case,
 }  # fmt: skip

@@ -49,6 +49,31 @@ def test_a_basis_of_another_part_is_refused(part, basis, tmp_path):
         reduction.Basis.load(tmp_path / "other.npz", part)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("format", "text", "format has values of type <U4"),
+        ("format", np.arange(3), r"format has shape \(3,\), expected one value"),
+        ("Psi", np.zeros(12), r"Psi of shape \(12,\) does not go with"),
+        ("Psi", np.zeros((2, 3), complex), "expected real numbers; found others in Psi"),
+        ("eigenvalues", np.ones(2), "does not go with 2 eigenvalues"),
+        ("interfaces", np.arange(2), "interfaces has values of type int64"),
+        ("interfaces", np.array("root"), r"1 interfaces have maps of shape \(2, 6, \d+\); the file is damaged"),
+        ("interface_modes", np.zeros((2, 6)), r"2 interfaces have maps of shape \(2, 6\)"),
+        ("interface_modes", np.zeros((2, 5, 1)), r"rows of interface 'root' have shape \(5, 1\)"),
+        ("reference_frame", "text", "no interface named 'text'"),
+        ("options", "[" * 100_000, "the basis cannot be read"),
+        ("options", "3", "the basis cannot be read"),
+    ],
+)
+def test_a_damaged_basis_names_its_file(name, value, message, part, basis, tmp_path):
+    with np.load(basis.save(tmp_path / "bar.npz")) as file:
+        content = {key: file[key] for key in file.files}
+    np.savez(tmp_path / "bad.npz", **content | {name: value})
+    with pytest.raises(MatrixError, match=f"bad.npz: .*{message}"):
+        reduction.Basis.load(tmp_path / "bad.npz", part)
+
+
 def test_a_reduced_system_floats_and_answers_as_the_full_one(part, basis):
     full, small = reduction.linear_system(part), reduction.linear_system(part, basis)
     assert small.M.shape == (6 + basis.n_modes,) * 2

@@ -2,26 +2,37 @@
 
 import os
 import re
+import struct
 import zipfile
+import zlib
 from itertools import pairwise
 from pathlib import Path
 
 import h5py
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from fuzz.targets import MODELS, _saved_body
 
 import fem
 import flexmb
+import reduction
 from fem.errors import FlexmbError, MeshError
+from fem.mesh.structured_meshes import block
 from flexmb.cli.vary import span_of, values_of
 from flexmb.errors import FileError, HistoryError, IntegratorError, ModelFileError, StudyError
 from flexmb.files import load_body, load_model, save_body
+from flexmb.forces.frame.ring_compliance import RingCompliance
 from flexmb.mechanism.time_functions import table
+from flexmb.plots.animation import write_animation
+from flexmb.plots.axes import save_figure
 from flexmb.study import full_factorial, parameter_study
+from flexmb.study.kept import KeptOutcomes
 
 BLOCK = (MODELS / "block.inp").read_text()
 PENDULUM = (MODELS / "pendulum.toml").read_text()
+PENDULUM_FILE = load_model(MODELS / "pendulum.toml")
+posix = pytest.mark.skipif(os.name != "posix", reason="links and names of POSIX")
 
 
 def deck(folder, text):
@@ -105,6 +116,23 @@ def test_tables_outside_the_folder_are_named_and_not_quoted(kind, way, tmp_path)
         )
     assert "hidden" not in str(error.value)
     assert Path(name).name in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        '[[controllers]]\nname = "c"\nlaw = { kind = "curve", csv = "../secret.txt" }\ninputs = { input = "coordinate:hinge" }\noutputs = { command = "effort:hinge" }\n',
+        '[[forces]]\nname = "f"\na = "ground"\nb = "rod"\nat = [0, 0, 0]\nlaw = "flexible-ring-bearing"\ncompliance = "../secret.txt"\n',
+        '[[joints]]\nname = "j"\nkind = "point-on-curve"\na = "ground"\nb = "rod"\ncurve = { csv = "../secret.txt" }\n',
+    ],
+    ids=["controller", "ring", "curve"],
+)
+def test_other_files_of_numbers_outside_the_folder_are_not_quoted(element, tmp_path):
+    (tmp_path / "secret.txt").write_text(SECRET)
+    (tmp_path / "inside").mkdir()
+    with pytest.raises(ModelFileError, match=r"secret.txt, line \d+.*outside the folder") as error:
+        model(tmp_path / "inside", element)
+    assert "hidden" not in str(error.value)
 
 
 def test_tables_inside_the_folder_are_quoted(tmp_path):
@@ -261,6 +289,57 @@ def test_devices_pipes_and_folders_are_no_files(what, tmp_path):
             act()
 
 
+def brick():
+    return fem.Model(block("hexahedron", (1, 1, 1), (1, 1, 1)), fem.Material.steel()).with_interfaces(a="x0")
+
+
+WRITERS = {
+    ".h5": lambda path: save_body(flexmb.rigid_body("x", mass=1, inertia=(1, 1, 1)), path),
+    ".mat": lambda path: fem.write_matrices(brick(), path),
+    ".mapping": lambda path: fem.write_matrices(brick(), path),
+    ".npz": lambda path: reduction.craig_bampton(brick(), 1).save(path),
+    ".vtu": lambda path: fem.write_mesh(brick().mesh, path),
+    ".json": lambda path: KeptOutcomes(path, {"model": "1"}).close(),
+    ".csv": lambda path: RingCompliance(np.eye(5)).write_csv(path),
+    ".png": lambda path: save_figure(plt.figure(), path),
+    ".gif": lambda path: write_animation([np.zeros((8, 8, 3), np.uint8)] * 2, Path(path), 10),
+    ".history": lambda path: flexmb.simulate(PENDULUM_FILE.system, 0.05, step=1e-2, history=path),
+}
+READERS = {
+    ".toml": load_model, ".h5": load_body, ".npz": fem.read_matrices, ".mtx": fem.read_matrix_market, ".inp": fem.read_mesh,
+    ".step": fem.read_mesh, ".stl": flexmb.contact.mesh, ".csv": flexmb.table_from_csv, ".op2": fem.read_nastran,
+}  # fmt: skip
+
+
+@posix
+@pytest.mark.parametrize("ending", [*WRITERS, *READERS], ids=lambda ending: ending[1:])
+def test_names_that_no_file_can_have_are_told(ending, tmp_path):
+    """Too long, with a null character, a loop of links, inside a file, of a folder that is not there, nothing."""
+    (tmp_path / "file").write_text("x")
+    (tmp_path / f"loop{ending}").symlink_to(tmp_path / f"loop{ending}")
+    (tmp_path / f"broken{ending}").symlink_to(tmp_path / "not" / f"there{ending}")
+    for name in (f"{'n' * 300}{ending}", f"a\0b{ending}", f"broken{ending}", f"file/x{ending}", f"not/there{ending}"):
+        for act in (acts[ending] for acts in (WRITERS, READERS) if ending in acts):
+            with pytest.raises(FlexmbError):
+                act(f"{tmp_path}/{name}")
+    if ending in READERS:
+        with pytest.raises(FlexmbError):
+            READERS[ending](tmp_path / f"loop{ending}")
+    assert {p.name for p in tmp_path.iterdir()} == {"file", f"loop{ending}", f"broken{ending}"}
+
+
+@posix
+@pytest.mark.parametrize("ending", WRITERS, ids=lambda ending: ending[1:])
+def test_long_and_foreign_names_are_written(ending, tmp_path):
+    """Names as long as the system allows, letters of other scripts, and bytes that are no text."""
+    other = os.fsdecode(b"\xff\xfe" + ending.encode())
+    for name in ("n" * (255 - len(ending)) + ending, f"Größe Ω 日本{ending}", other):
+        WRITERS[ending](f"{tmp_path}/{name}")
+        assert [p for p in os.listdir(tmp_path) if p == name or ending == ".mapping"]
+        for path in tmp_path.iterdir():
+            path.unlink()
+
+
 def test_huge_texts_are_refused_by_their_size(tmp_path):
     for name, read in (
         ("big.toml", load_model),
@@ -349,6 +428,44 @@ def test_archives_of_many_zeros_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("flexmb.files.bodies.array_file.LARGEST", 10**6)
     with pytest.raises(FileError, match=r"bomb.npz holds 8 MB of arrays, of which stiffness.*at most 1 MB"):
         load_body(tmp_path / "bomb.npz")
+
+
+def packed_zeros(path, count):
+    """A MATLAB file with a sparse matrix of zeros that claims `count` entries, and one that is dense."""
+    words = lambda *values: struct.pack(f"<{len(values)}I", *values)  # noqa: E731
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x0100) + b"IM"
+    inside = (
+        words(14, 12 * count + 80, 6, 8, 5, count, 5, 8, count, 1, 1, 1) + b"M".ljust(8, b"\0") + words(5, 4 * count)
+    )
+    element = zlib.compress(inside + bytes(1000))
+    path.write_bytes(head + words(15, len(element)) + element)
+    return path
+
+
+def test_packed_zeros_of_matlab_are_refused_before_they_are_unpacked(tmp_path, monkeypatch):
+    path = packed_zeros(tmp_path / "bomb.mat", 2**28)
+    with pytest.raises(FileError, match=r"bomb.mat, unpacked, takes 3221 MB; at most 1074 MB can be read"):
+        load_body(path)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"available": 4e9})())
+    with pytest.raises(fem.errors.MatrixError, match=r"bomb.mat holds arrays of 3.22 GB; at most 50% of the 4 GB"):
+        fem.read_matrices(path)
+
+
+class Told:
+    """Tells when it is unpickled."""
+
+    def __reduce__(self):
+        return open, ("unpickled", "w")
+
+
+@pytest.mark.parametrize("read", [load_body, fem.read_matrices, lambda path: reduction.Basis.load(path, brick())])
+def test_nothing_is_unpickled(read, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ("M", "K", "Psi", "stiffness", "format", "mass")
+    np.savez("x.npz", **dict.fromkeys(names, np.array([Told()], dtype=object)))
+    with pytest.raises(FlexmbError, match=r"x\.npz"):
+        read(tmp_path / "x.npz")
+    assert [p.name for p in tmp_path.iterdir()] == ["x.npz"]
 
 
 # libraries that crash -----------------------------------------------------------------------------------------------------

@@ -11,14 +11,17 @@ from numpy.typing import ArrayLike
 from fem.errors import unknown_name
 from fem.interface import Interface, resolve
 from fem.model import Model
+from fem.user_files import written_whole
 from flexmb.bodies.body import Body
-from flexmb.errors import LawError
+from flexmb.errors import LawError, TableError
 from flexmb.forces.frame.flexible_ring import MOST_SECTORS
 from flexmb.forces.scalar.points import read_columns
 from flexmb.spatial.lie import frame_with_axis, skew
 
 EVEN = 0.01
 """Deviation of the angle of a sector from equal angles, relative to the angle between sectors."""
+LARGEST = 1e100
+"""Larger entries have squares that overflow."""
 SYMMETRIC, POSITIVE = 1e-6, 1e-9
 """Difference of the halves of a compliance, and its most negative eigenvalue, relative to its largest entry."""
 DEPENDENT = 1e-10
@@ -47,8 +50,8 @@ class RingCompliance:
             raise LawError(
                 f"The compliance of a ring is a square matrix for 3 to {MOST_SECTORS} sectors; found shape {C.shape}."
             )
-        if not np.isfinite(C).all() or not np.isfinite(self.first):
-            raise LawError("The compliance of a ring must be finite.")
+        if not (np.abs(C) < LARGEST).all() or not np.isfinite(self.first):
+            raise LawError(f"The compliance of a ring must be finite, with entries below {LARGEST:g}.")
         largest = np.abs(C).max()
         if (apart := np.abs(C - C.T).max()) > SYMMETRIC * largest:
             i, j = np.unravel_index(np.abs(C - C.T).argmax(), C.shape)
@@ -89,11 +92,18 @@ class RingCompliance:
         return np.asarray(weights @ self.matrix @ weights.T)
 
     def write_csv(self, path: str | Path) -> None:
-        """Write the angle of each sector (radians) and its row of the matrix, for `ring_compliance_from_csv`."""
+        """Write the angle of each sector (radians) and its row of the matrix, for `ring_compliance_from_csv`.
+
+        Raises `TableError` when the file cannot be written.
+        """
         rows = ["# angle of the sector (rad); its displacement for a unit force on each sector, in the same order"]
         for angle, row in zip(self.angles.tolist(), self.matrix.tolist(), strict=True):
             rows.append(";".join(repr(x) for x in (angle, *row)))
-        Path(path).write_text("\n".join(rows) + "\n", encoding="utf-8")
+        try:
+            with written_whole(Path(path)) as part:
+                part.write_text("\n".join(rows) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise TableError(f"Cannot write the compliance of a ring to {path}: {error.strerror}.") from None
 
 
 def ring_compliance_from_csv(path: str | Path) -> RingCompliance:

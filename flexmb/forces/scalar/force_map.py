@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 from jaxtyping import Float
 from numba import njit
 from numpy.typing import ArrayLike
 
 from fem.shown import shown
 from flexmb.errors import TableError
-from flexmb.forces.scalar.points import OUTSIDE, checked_axis, read_columns, require_choice, require_finite
+from flexmb.forces.scalar.points import OUTSIDE, checked_axis, monotone, read_columns, require_choice, require_finite
 from flexmb.forces.scalar.table import closed
 from flexmb.kernels.base.memory import interval_of, number_at, repeated
 
@@ -195,13 +194,16 @@ def _force_map(
         raise TableError(f"{what}: expected numbers values and scale; found {values!r} and {scale!r}.") from None
     require_finite(grid, (len(axis), len(rates)), what, places)
     knots, surface = (axis, grid) if period is None else closed(axis, grid, period, what)
-    along = scipy.interpolate.PchipInterpolator(knots, surface, axis=0)(knots, 1)
+    along = monotone(knots, surface, what)(knots, 1)
     if period is not None:
         middle = slice((len(knots) - 1) // 3, 2 * (len(knots) - 1) // 3 + 1)
         knots, surface, along = knots[middle], surface[middle], along[middle]
-    across = scipy.interpolate.PchipInterpolator(rates, surface, axis=1)(rates, 1)
-    both = scipy.interpolate.PchipInterpolator(rates, along, axis=1)(rates, 1)
-    data = np.concatenate([knots, rates, _patches(knots, rates, surface, along, across, both).ravel()])
+    across = monotone(rates, surface, what, axis=1)(rates, 1)
+    both = monotone(rates, along, what, axis=1)(rates, 1)
+    with np.errstate(all="ignore"):
+        patches = _patches(knots, rates, surface, along, across, both)
+    require_finite(patches, patches.shape, f"{what}, coefficients between the points (use other units)")
+    data = np.concatenate([knots, rates, patches.ravel()])
     for array in (axis, rates, grid, data):
         array.flags.writeable = False
     repeats = None if period is None else float(period)

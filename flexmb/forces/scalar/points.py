@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from fem.errors import unknown_name
 from fem.user_files import LARGEST_MODEL, text_of
@@ -58,6 +59,21 @@ def require_finite(values: np.ndarray, shape: tuple[int, ...], what: str, places
     for where in np.argwhere(~np.isfinite(values))[:1]:
         place = places[where[0]] if places else f"point {', '.join(str(k + 1) for k in where)}"
         raise TableError(f"{what}, {place}: expected a finite value; found {values[tuple(where)]}.")
+
+
+def monotone(x: np.ndarray, y: np.ndarray, what: str, axis: int = 0) -> scipy.interpolate.PchipInterpolator:
+    """The piecewise cubic through points that does not overshoot. Raises `TableError` where it overflows."""
+    try:
+        with np.errstate(all="ignore"):
+            found = scipy.interpolate.PchipInterpolator(x, y, axis=axis)
+        if np.isfinite(found.c).all():
+            return found
+    except (ValueError, ArithmeticError):
+        pass
+    raise TableError(
+        f"{what}: the curve through the points is not finite; they are at least {np.diff(x).min():.4g} apart, and "
+        f"their values are from {y.min():.4g} to {y.max():.4g}. Use other units."
+    )
 
 
 def require_choice(value: str, choices: Sequence[str], sort: str, what: str) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 from jaxtyping import Float
 from numba import njit
 from numpy.typing import ArrayLike
@@ -18,6 +17,7 @@ from flexmb.forces.scalar.points import (
     SAME,
     checked_axis,
     column_index,
+    monotone,
     read_columns,
     require_choice,
     require_finite,
@@ -231,7 +231,7 @@ def _table(
         raise TableError(f"{what}: expected numbers y and scale; found {y!r} and {scale!r}.") from None
     require_finite(values, axis.shape, what, places)
     knots, curve = (axis, values) if period is None else closed(axis, values, period, what)
-    cubics = scipy.interpolate.PchipInterpolator(knots, curve).c
+    cubics = monotone(knots, curve, what).c
     if period is not None:
         middle = slice((len(knots) - 1) // 3, 2 * (len(knots) - 1) // 3)
         cubics, knots = cubics[:, middle], knots[middle.start : middle.stop + 1]

@@ -180,6 +180,8 @@ def test_what_is_no_ring_is_refused(meshed, ring, tmp_path):
         RingCompliance(np.eye(3) + np.outer([1, 0, 0], [0, 0, 1]))
     with pytest.raises(LawError, match="positive; its smallest eigenvalue is -1"):
         RingCompliance(np.diag([1.0, 1.0, -1.0]))
+    with pytest.raises(LawError, match=r"finite, with entries below 1e\+100"):
+        RingCompliance(np.eye(5) * 1e300)
     with pytest.raises(LawError, match=r"'sector 5' is 21\.8 degrees beside its place"):
         ring_compliance(body, [s for s in sectors if s != "sector 4"], held="foot")
     with pytest.raises(LawError, match="Did you mean 'foot'"):

@@ -173,6 +173,21 @@ def test_a_map_from_a_file(tmp_path):
         force_map_from_csv(path)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: table([0, 1e-200, 2e-200], [0, 1e200, 0]),
+        lambda: table([0, 1e-300, 1], [-1e300, 1e300, 1e300]),
+        lambda: force_map([0, 1e-200, 2e-200], [0, 1, 2], [[0, 0, 0], [1e200, 0, 0], [0, 0, 0]]),
+        lambda: force_map([0, 1, 2], [0, 1e-200, 2e-200], [[0, 1e200, 0], [0, 0, 0], [0, 0, 0]]),
+        lambda: flexmb.controllers.curve([0, 1e-200, 2e-200], [0, 1e200, 0]),
+    ],
+)
+def test_a_curve_that_overflows_is_refused(make):
+    with pytest.raises(TableError, match=r"[uU]se other units"):
+        make()
+
+
 def test_tables_are_their_content():
     law, same, other = table(X, Y), table(X, Y), table(X, Y, scale=2.0)
     assert held_by(law) == held_by(same) != held_by(other)

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import flexmb
-from flexmb.errors import EventError, FrictionWarning, MechanismError
+from flexmb.errors import ConvergenceError, EventError, FrictionWarning, MechanismError
 from flexmb.files.models.model_file import load_model
 from flexmb.files.results.result_file import load_result, save_result
 from flexmb.linear.equilibrium import equilibrium
@@ -332,6 +332,16 @@ def test_what_cannot_be_done_is_refused_by_name():
         flexmb.simulate(
             rotor(), 1.0, step=0.01, events=[flexmb.simulation.events.Event("bearing sticks", lambda r: r.t)]
         )
+
+
+def test_friction_that_overflows_is_told():
+    system = flexmb.System()
+    shaft = system.add(flexmb.rigid_body("shaft", mass=2.0, inertia=(0.02, 0.02, 0.01)))
+    system.cylindrical("sleeve", system.ground.at((0, 0, 0)), shaft, axis=(0, 0, 1))
+    system.set_speed("sleeve", 3.0, "rotation")
+    system.friction("dry", "sleeve", 0.1, radius=0.02, span=0.1, preload=1e300)
+    with pytest.raises(ConvergenceError, match=r"friction of 'dry' .* not finite. Reduce preloads"):
+        flexmb.simulate(system, 0.05, step=2e-3)
 
 
 def test_friction_of_shared_reactions_is_announced():

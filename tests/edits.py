@@ -29,7 +29,7 @@ EDITS = (
     Edit("number of included files unlimited", READ, "if self._count > MOST_FILES:", "if False:", f"{HOSTILE} -k included"),
     Edit("a file that includes itself", READ, "if found in inside:", "if path in inside:", f"{HOSTILE} -k itself"),
     Edit("folders above count as inside", READ, "found.is_relative_to(self._folder)", "found.is_relative_to(self._folder.parent)", f"{HOSTILE} -k decks_outside"),
-    Edit("links are not followed", READ, "if path.resolve().is_relative_to(folder.resolve())", "if path.absolute().is_relative_to(folder.absolute())", f"{HOSTILE} -k tables_outside"),
+    Edit("links are not followed", READ, "real_path(path).is_relative_to(real_path(folder))", "path.absolute().is_relative_to(folder.absolute())", f"{HOSTILE} -k tables_outside"),
     Edit("devices are files", READ, "if not stat.S_ISREG(mode):", "if stat.S_ISDIR(mode):", f"{HOSTILE} -k devices"),
     Edit("sizes in other units", READ, "    if size > limit:", "    if size > 1e6 * limit:", f"{HOSTILE} -k huge"),
     Edit("line of a wrong byte", READ, '.count(b"\\n") + 1', '.count(b"\\n")', "tests/flexmb/files/test_model_file.py -k cannot_be_read"),
@@ -37,7 +37,7 @@ EDITS = (
     Edit("process numbers of other hosts are judged", WRITE, "return host == machine() and process", "return process", f"{FAULTS} -k other_hosts"),
     Edit("living processes are orphans", WRITE, "not psutil.pid_exists(int(process))", "psutil.pid_exists(int(process))", f"{FAULTS} -k 'other_hosts or unfinished'"),
     Edit("a failed file stays", WRITE, "part.unlink(missing_ok=True)", "pass", f"{FAULTS} -k whole_or"),
-    Edit("links are replaced", WRITE, "path = path.resolve()", "path = path.absolute()", f"{FAULTS} -k whole_or"),
+    Edit("links are replaced", WRITE, "path = real_path(path)", "path = path.absolute()", f"{FAULTS} -k whole_or"),
     Edit("orphans of other files go", WRITE, 'f".{path.name}.", f".part{ending}"', 'f".", f".part{ending}"', f"{FAULTS} -k unfinished"),
     # containers
     Edit("links inside HDF5 are followed", TREE, "if label in group and not isinstance(", "if label in group and not label and not isinstance(", f"{HOSTILE} -k hdf5"),

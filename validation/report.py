@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
+from fem.user_files import written_whole
 from validation.plot import Plot, rows_of
 from validation.row import Row
 
@@ -55,7 +56,8 @@ def write_report(
         *(_section(name, items, stories[name]) for name, items in found.items()),
     ]
     path = directory / "index.html"
-    path.write_text("\n".join(parts) + "</html>\n", encoding="utf-8")
+    with written_whole(path) as part:
+        part.write_text("\n".join(parts) + "</html>\n", encoding="utf-8")
     return path
 
 

@@ -145,9 +145,11 @@ def _numbers(found: dict[str, Any], name: str, path: Path, columns: int | None =
         raise MatrixError(f"{path}: {name} should hold real numbers; found values of type {value.dtype}.")
     if value.ndim != 2 or (columns is not None and value.shape[1] != columns):
         raise MatrixError(f"{path}: {name} has shape {value.shape}, expected (n, {columns or 'm'}).")
-    numbers = value.data if sp.issparse(value) else value
+    numbers = np.asarray(value.data if sp.issparse(value) else value)
     if not np.isfinite(numbers).all():
         raise MatrixError(f"{path}: {name} holds NaN or infinite values.")
-    if whole and len(wrong := numbers[(numbers != np.rint(numbers)) | (np.abs(numbers) > LARGEST)]):
-        raise MatrixError(f"{path}: {name} should hold whole numbers below {LARGEST}; found {wrong[0]:g}.")
+    wrong = np.flatnonzero((numbers != np.rint(numbers)) | (np.abs(numbers) > LARGEST)) if whole else ()
+    if len(wrong):
+        found_there = numbers.ravel()[wrong[0]]
+        raise MatrixError(f"{path}: {name} should hold whole numbers below {LARGEST}; found {found_there:g}.")
     return value.astype(np.int64) if whole else value

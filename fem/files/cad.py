@@ -16,7 +16,7 @@ from fem.files.gmsh_reader import read_gmsh
 from fem.mesh.mesh import Mesh
 from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
 from fem.meshing.gmsh_program import gmsh_model
-from fem.user_files import text_of
+from fem.user_files import require_file, text_of
 
 UNITS = {"mm": 1.0, "m": 1e-3}
 """Units of the mesh, in millimetres of the part."""
@@ -56,8 +56,7 @@ def _raw(path: Path, size: float | None, order: int, units: str) -> RawMesh:
         raise MeshError(f"The size of the cells of {path.name} must be positive and finite; found {size}.")
     if order not in (1, 2) or units not in UNITS:
         raise MeshError(f'A CAD part has cells of order 1 or 2, in "mm" or "m"; found order {order}, units {units!r}.')
-    if not path.is_file():
-        raise MeshError(f"There is no CAD file {str(path)!r} (looked in {path.resolve().parent}).")
+    require_file(path, MeshError, "CAD file")
     faces = _faces(text_of(path, MeshError, "STEP file", errors="replace"), path.name)
     options: dict[str, float | str] = {
         "Geometry.OCCTargetUnit": units.upper(),

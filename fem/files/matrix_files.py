@@ -7,6 +7,7 @@ their own modules).
 Units: those of the files.
 """
 
+import glob
 import re
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 
 from fem.errors import MatrixError
 from fem.files.matrix_record import ImportedMatrices, collected
-from fem.user_files import text_of
+from fem.user_files import is_file, text_of
 
 MOST_ROWS = 10**8
 """Most rows and columns of a matrix with empty rows."""
@@ -160,8 +161,8 @@ def _numbers(path: Path, columns: int) -> np.ndarray:
 def existing(path: str | Path) -> Path:
     """The path of a file that is there."""
     path = Path(path)
-    if not path.is_file():
-        there = sorted(p.name for p in path.parent.glob(f"{path.stem}*")) if path.parent.is_dir() else []
+    if not is_file(path):
+        there = sorted(p.name for p in path.parent.glob(f"{glob.escape(path.stem)}*")) if path.parent.is_dir() else []
         raise MatrixError(f"There is no file {path}. Files with that beginning: {', '.join(there) or 'none'}.")
     return path
 

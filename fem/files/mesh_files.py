@@ -27,7 +27,7 @@ from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import Mesh
 from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
 from fem.mesh.steps import Step
-from fem.user_files import written_whole
+from fem.user_files import require_file, written_whole
 
 if TYPE_CHECKING:
     import meshio  # slow: imported where it is needed
@@ -150,8 +150,7 @@ def read_raw(path: str | Path, elements: str | None = None, expand: bool = False
         )
     if expand and path.suffix.lower() != ".inp":
         raise MeshError(f"expand=True is for decks of Abaqus and CalculiX (.inp); found {path.name!r}.")
-    if not path.is_file():
-        raise MeshError(f"There is no mesh file {str(path)!r} (looked in {path.resolve().parent}).")
+    require_file(path, MeshError, "mesh file")
     try:
         if elements == "file" or expand:
             return read_abaqus_mesh(path, as_named=elements == "file", expand=expand)

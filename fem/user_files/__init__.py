@@ -1,5 +1,6 @@
 """Files that a user names: what may be read, and how they are written whole."""
 
+from fem.user_files.place import is_file, real_path
 from fem.user_files.reading import (
     DEEPEST,
     LARGEST_MODEL,
@@ -22,10 +23,12 @@ __all__ = [
     "DEEPEST",
     "LARGEST_MODEL",
     "IncludedFiles",
+    "is_file",
     "machine",
     "orphans",
     "owner",
     "quotes_inside",
+    "real_path",
     "remove_orphaned_folders",
     "require_file",
     "require_size",

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from fem.user_files.place import is_file, real_path
+
 LARGEST_MODEL = 2**26
 """Largest size of a model file and of a table beside it, in bytes."""
 PART_OF_MEMORY = 0.25
@@ -30,7 +32,7 @@ def require_file(path: Path, failure: Failure, what: str) -> Path:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        raise failure(f"There is no {what} {str(path)!r} (looked in {path.parent.resolve()}).") from None
+        raise failure(f"There is no {what} {str(path)!r} (looked in {real_path(path.parent)}).") from None
     except (OSError, ValueError) as error:
         raise failure(f"The {what} {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
     if not stat.S_ISREG(mode):
@@ -70,12 +72,12 @@ class IncludedFiles:
     """The files that a deck includes: their number, depth and whether they are in its folder."""
 
     def __init__(self, deck: Path, failure: Failure) -> None:
-        self._folder, self._failure, self._count = deck.parent.resolve(), failure, 0
+        self._folder, self._failure, self._count = real_path(deck.parent), failure, 0
         self.foreign: list[Path] = []
 
     def entered(self, path: Path, inside: tuple[Path, ...]) -> tuple[Path, ...]:
         """The chain of files with `path` at its end. Raises when it includes itself, or the files are too many."""
-        found, self._count = path.resolve(), self._count + 1
+        found, self._count = real_path(path), self._count + 1
         if found in inside:
             raise self._failure(f"{path}: the file includes itself.")
         if len(inside) >= DEEPEST:
@@ -104,10 +106,10 @@ def quotes_inside(path: Path, folder: Path, error: type[Exception]) -> Iterator[
     try:
         yield
     except error as raised:
-        if path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
+        if not is_file(path) or real_path(path).is_relative_to(real_path(folder)):
             raise
         line = re.search(r"line \d+", str(raised))
         raise error(
             f"The table {path}{f', {line[0]}' if line else ''}: it cannot be used. It is outside the folder "
-            f"{folder.resolve()}, and messages quote nothing of such files: copy it there to see what is wrong."
+            f"{real_path(folder)}, and messages quote nothing of such files: copy it there to see what is wrong."
         ) from None

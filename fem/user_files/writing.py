@@ -10,11 +10,16 @@ import secrets
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 import psutil
+
+from fem.user_files.place import real_path
+
+LONGEST_NAME = 192
+"""Longest name of a file, in bytes, that stands in that of an unfinished one; file systems take 255 in all."""
 
 
 @cache
@@ -42,10 +47,13 @@ def is_orphan(mark: str) -> bool:
 
 def unfinished(path: Path, ending: str = "") -> Path:
     """A new name beside `path`, `.NAME.OWNER-*.part`, for a file that is being written; those of killed processes are
-    removed. `ending`: of the new name, for writers that choose a format by it."""
-    for other in orphans(path.parent, f".{path.name}.", f".part{ending}"):
-        other.unlink(missing_ok=True)
-    return path.with_name(f".{path.name}.{owner()}-{secrets.token_hex(4)}.part{ending}")
+    removed. `ending`: of the new name, for writers that choose a format by it. A digest stands for a long NAME."""
+    name = os.fsencode(path.name)
+    short = path.name if len(name) <= LONGEST_NAME else hashlib.sha256(name).hexdigest()[:32]
+    for other in orphans(path.parent, f".{short}.", f".part{ending}"):
+        with suppress(OSError):  # of another user
+            other.unlink(missing_ok=True)
+    return path.parent / f".{short}.{owner()}-{secrets.token_hex(4)}.part{ending}"
 
 
 @contextmanager
@@ -54,7 +62,7 @@ def written_whole(path: Path, ending: str = "") -> Iterator[Path]:
 
     A device, such as /dev/stdout, is written directly.
     """
-    path = path.resolve()
+    path = real_path(path)
     if path.exists() and not path.is_file():
         yield path
         return

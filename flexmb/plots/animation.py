@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from fem.user_files import written_whole
 from flexmb.errors import PictureError
 
 ENDINGS = (".gif", ".webp", ".mp4", ".html")
@@ -41,7 +42,8 @@ def write_animation(images: Sequence[np.ndarray], path: Path, frames_per_second:
     require_writable(path)
     write = {".gif": _gif, ".webp": _webp, ".mp4": _mp4, ".html": _page}[path.suffix]
     try:
-        write([np.ascontiguousarray(image[..., :3]) for image in images], path, frames_per_second)
+        with written_whole(path, path.suffix) as part:
+            write([np.ascontiguousarray(image[..., :3]) for image in images], part, frames_per_second)
     except OSError as error:
         raise PictureError(f"The animation cannot be written to {path}: {error}.") from error
     return path

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fem.user_files import written_whole
 from flexmb.errors import PictureError
 
 INK, BLUE, ORANGE, GREEN, GREY = "#1b2a41", "#2f6db5", "#e07a1f", "#3b8f5a", "#9aa5b1"
@@ -37,10 +38,15 @@ def finished(figure: Figure, axes: Sequence[Axes], path: str | Path | None, *, g
 
 
 def save_figure(figure: Figure, path: str | Path) -> Path:
-    """Write and close a figure; return the path. Raises `PictureError` when the file cannot be written."""
+    """Write and close a figure; return the path, with the ending .png where it has none.
+
+    Raises `PictureError` when the file cannot be written.
+    """
     path = Path(path)
     try:
-        figure.savefig(path, dpi=130)
+        path = path if path.suffix else path.with_name(f"{path.name}.png")
+        with written_whole(path, path.suffix) as part:
+            figure.savefig(part, dpi=130)
     except (OSError, ValueError) as error:
         raise PictureError(f"The plot cannot be written to {path}: {error}.") from error
     finally:

@@ -14,6 +14,7 @@ from fem.elements import LINES, SHELLS, element
 from fem.mesh.directors import drawn_cells
 from fem.mesh.mesh import Mesh
 from fem.renamed import refuse_old_names
+from fem.user_files import written_whole
 from flexmb.bodies.body import Body
 from flexmb.drawn.surface import body_surface
 from flexmb.errors import PictureError
@@ -294,7 +295,9 @@ def _plotter(pixels: tuple[int, int] = PIXELS) -> pv.Plotter:
 def _save(plotter: pv.Plotter, path: str | Path) -> Path:
     path = Path(path)
     try:
-        plotter.screenshot(str(path))
+        path = path if path.suffix else path.with_name(f"{path.name}.png")
+        with written_whole(path, path.suffix) as part:
+            plotter.screenshot(str(part))
     except (OSError, ValueError) as error:
         raise PictureError(f"The picture cannot be written to {path}: {error}.") from error
     finally:

@@ -8,13 +8,14 @@ has space for all requested times.
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 import psutil
 
-from fem.user_files import unfinished
+from fem.user_files import real_path, unfinished
 from flexmb.equations.snapshot import Snapshot, Snapshots
 from flexmb.errors import HistoryError
 from flexmb.mechanism.mechanism import Mechanism
@@ -107,10 +108,13 @@ class _HistoryFile:
     """A file of `numbers`, under a temporary name until it is published."""
 
     def __init__(self, path: Path, count: int) -> None:
-        self._path = path.resolve()
-        require_own(self._path)
-        self._part = unfinished(self._path)
         size = HEADER + 8 * count
+        try:
+            self._path = real_path(path)
+            require_own(self._path)
+            self._part = unfinished(self._path)
+        except OSError as error:
+            raise HistoryError(f"The history cannot be stored in {str(path)!r}: {error.strerror}.") from None
         try:
             with self._part.open("xb") as file:
                 if hasattr(os, "posix_fallocate"):
@@ -144,7 +148,8 @@ class _HistoryFile:
 
     def remove(self) -> None:
         """Delete the temporary file; a file at the final path is not changed."""
-        self._part.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._part.unlink(missing_ok=True)
 
 
 def require_own(path: str | Path | None) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from fem.user_files import is_file, real_path
 from flexmb.errors import StudyError
 
 LONGEST_NAME = 1000
@@ -42,8 +43,8 @@ def file_digest(path: Path, seen: tuple[Path, ...] = ()) -> str:
     found = [sha256(content).hexdigest()]
     for names in _INCLUDED.findall(content) if path.suffix.lower() in _TEXTS else ():
         other = path.parent / next(filter(None, names)).decode(errors="replace").strip().strip("\"'")
-        if _is_file(other) and other.resolve() not in seen:
-            found.append(file_digest(other, (*seen, path.resolve())))
+        if is_file(other) and real_path(other) not in seen:
+            found.append(file_digest(other, (*seen, real_path(path))))
     return sha256(" ".join(found).encode()).hexdigest()
 
 
@@ -53,13 +54,6 @@ def _code() -> str:
     root = Path(__file__).parents[2]
     sources = [path for package in PACKAGES for path in sorted((root / package).rglob("*.py"))]
     return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 class _Digest:
@@ -99,7 +93,7 @@ class _Digest:
 
     def _file(self, name: str | Path) -> list[str]:
         path = Path(name)
-        return [file_digest(path)] if len(str(name)) < LONGEST_NAME and _is_file(path) else []
+        return [file_digest(path)] if len(str(name)) < LONGEST_NAME and is_file(path) else []
 
     def _code_parts(self, value: Any) -> Iterable[str]:
         if hasattr(value, "py_func"):  # compiled by numba
@@ -137,7 +131,7 @@ class _Digest:
             return [module.__name__, str(getattr(module, "__version__", ""))]
         path = Path(module.__file__ or "")
         sources = sorted(path.parent.rglob("*.py")) if hasattr(module, "__path__") else [path]
-        return [module.__name__, *map(file_digest, filter(_is_file, sources))]
+        return [module.__name__, *map(file_digest, filter(is_file, sources))]
 
     def _class(self, kind: type) -> list[str]:
         if is_installed(kind.__module__):

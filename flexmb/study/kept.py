@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fem.user_files import text_of
+from fem.user_files import real_path, text_of
 from flexmb.errors import StudyError
 from flexmb.study.parameters import Parameters, key_of
 from flexmb.study.readings import unchanged
@@ -37,6 +37,7 @@ class KeptOutcomes:
         self._unlock: Callable[[], object] = _nothing_to_close
         self._lines()  # refuses what is no file before it is opened
         try:
+            real_path(self._path)  # no name that a file cannot have
             self._lock()
             lines = self._lines()
             if not lines:
@@ -65,7 +66,7 @@ class KeptOutcomes:
         self._unlock()
 
     def _lines(self) -> list[str]:
-        return text_of(self._path, StudyError, "checkpoint").splitlines() if self._path.exists() else []
+        return text_of(self._path, StudyError, "checkpoint").splitlines() if os.path.exists(self._path) else []
 
     def _lock(self) -> None:
         """Take the file, which is made if there is none. Raise `StudyError` if another study uses it: each would

@@ -7,21 +7,30 @@ from itertools import pairwise
 from pathlib import Path
 
 import h5py
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from fuzz.targets import MODELS, _saved_body
 
 import fem
 import flexmb
+import reduction
 from fem.errors import FlexmbError, MeshError
+from fem.mesh.structured_meshes import block
 from flexmb.cli.vary import span_of, values_of
 from flexmb.errors import FileError, HistoryError, IntegratorError, ModelFileError, StudyError
 from flexmb.files import load_body, load_model, save_body
+from flexmb.forces.frame.ring_compliance import RingCompliance
 from flexmb.mechanism.time_functions import table
+from flexmb.plots.animation import write_animation
+from flexmb.plots.axes import save_figure
 from flexmb.study import full_factorial, parameter_study
+from flexmb.study.kept import KeptOutcomes
 
 BLOCK = (MODELS / "block.inp").read_text()
 PENDULUM = (MODELS / "pendulum.toml").read_text()
+PENDULUM_FILE = load_model(MODELS / "pendulum.toml")
+posix = pytest.mark.skipif(os.name != "posix", reason="links and names of POSIX")
 
 
 def deck(folder, text):
@@ -259,6 +268,57 @@ def test_devices_pipes_and_folders_are_no_files(what, tmp_path):
     ):
         with pytest.raises(FlexmbError, match=re.escape(str(path.name))):
             act()
+
+
+def brick():
+    return fem.Model(block("hexahedron", (1, 1, 1), (1, 1, 1)), fem.Material.steel()).with_interfaces(a="x0")
+
+
+WRITERS = {
+    ".h5": lambda path: save_body(flexmb.rigid_body("x", mass=1, inertia=(1, 1, 1)), path),
+    ".mat": lambda path: fem.write_matrices(brick(), path),
+    ".mapping": lambda path: fem.write_matrices(brick(), path),
+    ".npz": lambda path: reduction.craig_bampton(brick(), 1).save(path),
+    ".vtu": lambda path: fem.write_mesh(brick().mesh, path),
+    ".json": lambda path: KeptOutcomes(path, {"model": "1"}).close(),
+    ".csv": lambda path: RingCompliance(np.eye(5)).write_csv(path),
+    ".png": lambda path: save_figure(plt.figure(), path),
+    ".gif": lambda path: write_animation([np.zeros((8, 8, 3), np.uint8)] * 2, Path(path), 10),
+    ".history": lambda path: flexmb.simulate(PENDULUM_FILE.system, 0.05, step=1e-2, history=path),
+}
+READERS = {
+    ".toml": load_model, ".h5": load_body, ".npz": fem.read_matrices, ".mtx": fem.read_matrix_market, ".inp": fem.read_mesh,
+    ".step": fem.read_mesh, ".stl": flexmb.contact.mesh, ".csv": flexmb.table_from_csv, ".op2": fem.read_nastran,
+}  # fmt: skip
+
+
+@posix
+@pytest.mark.parametrize("ending", [*WRITERS, *READERS], ids=lambda ending: ending[1:])
+def test_names_that_no_file_can_have_are_told(ending, tmp_path):
+    """Too long, with a null character, a loop of links, inside a file, of a folder that is not there, nothing."""
+    (tmp_path / "file").write_text("x")
+    (tmp_path / f"loop{ending}").symlink_to(tmp_path / f"loop{ending}")
+    (tmp_path / f"broken{ending}").symlink_to(tmp_path / "not" / f"there{ending}")
+    for name in (f"{'n' * 300}{ending}", f"a\0b{ending}", f"broken{ending}", f"file/x{ending}", f"not/there{ending}"):
+        for act in (acts[ending] for acts in (WRITERS, READERS) if ending in acts):
+            with pytest.raises(FlexmbError):
+                act(f"{tmp_path}/{name}")
+    if ending in READERS:
+        with pytest.raises(FlexmbError):
+            READERS[ending](tmp_path / f"loop{ending}")
+    assert {p.name for p in tmp_path.iterdir()} == {"file", f"loop{ending}", f"broken{ending}"}
+
+
+@posix
+@pytest.mark.parametrize("ending", WRITERS, ids=lambda ending: ending[1:])
+def test_long_and_foreign_names_are_written(ending, tmp_path):
+    """Names as long as the system allows, letters of other scripts, and bytes that are no text."""
+    other = os.fsdecode(b"\xff\xfe" + ending.encode())
+    for name in ("n" * (255 - len(ending)) + ending, f"Größe Ω 日本{ending}", other):
+        WRITERS[ending](f"{tmp_path}/{name}")
+        assert [p for p in os.listdir(tmp_path) if p == name or ending == ".mapping"]
+        for path in tmp_path.iterdir():
+            path.unlink()
 
 
 def test_huge_texts_are_refused_by_their_size(tmp_path):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fem.errors import MeshError
 from fem.mesh.unread import canonical
-from fem.user_files import IncludedFiles, text_of
+from fem.user_files import IncludedFiles, is_file, text_of
 
 Place = str
 Rows = list[tuple[Place, str]]
@@ -35,7 +35,7 @@ def lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) ->
 
 def beside(path: Path, place: Place, name: str, deck: Path) -> Path:
     """A file that is named relative to the file that names it, or to the deck."""
-    found = [folder / name for folder in (path.parent, deck.parent) if name and (folder / name).is_file()]
+    found = [folder / name for folder in (path.parent, deck.parent) if name and is_file(folder / name)]
     if not found:
         raise MeshError(
             f"{place}: the file {name!r} that the deck refers to does not exist beside it ({path.parent.resolve()})."

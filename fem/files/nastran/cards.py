@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fem.errors import MeshError
-from fem.user_files import IncludedFiles, text_of
+from fem.user_files import IncludedFiles, is_file, text_of
 
 _REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[EeDd]?([+-]?\d+))?")
 
@@ -119,7 +119,7 @@ def _lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) -
             yield path.name, number, line
             continue
         other = path.parent / found[1]
-        if not other.is_file():
+        if not is_file(other):
             raise MeshError(
                 f"{path.name}, line {number}: the file {found[1]!r} that the deck includes does not exist beside it."
             )

@@ -25,7 +25,7 @@ from fem.linear_algebra.factorisations.matrix import PreparedMatrix
 from fem.linear_algebra.factorisations.protocol import Factorisation
 from fem.linear_algebra.factorisations.record import FactorRecord
 from fem.linear_algebra.factorisations.storage import raise_first
-from fem.user_files import owner
+from fem.user_files import owner, real_path
 
 try:
     import fcntl
@@ -115,7 +115,7 @@ def cache_directory(matrix: PreparedMatrix, place: str | Path, gather: Callable[
     part, problem = matrix.part, ""
     directory = Path(place) / f"{matrix.kind}-{_digest(part.indptr, part.indices, part.data)}"
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        real_path(directory).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         problem = (
             f"Solutions cannot be kept in {place}: {error}. Name another directory: SolverOptions(checkpoint=...)."

@@ -50,6 +50,7 @@ def command(
     plot: Annotated[Path | None, typer.Option(help="Plot to write (default: MODEL.sensitivity.png).")] = None,
 ) -> None:
     """Differentiate the largest forces, deflections and energies with respect to values of a model; print and plot."""
+    from fem.user_files import real_path
     from flexmb.cli.screen import bars, say_text
     from flexmb.files.models.changes import number_at
     from flexmb.files.models.model_file import load_model
@@ -59,7 +60,7 @@ def command(
 
     loaded = load_model(model)  # reports errors of the file before any run
     data = tomllib.loads(model.read_text(encoding="utf-8-sig"))
-    path, at = model.resolve(), {key: number_at(data, key) for key in by}
+    path, at = real_path(model), {key: number_at(data, key) for key in by}
 
     def system(**changes: Any) -> "System":
         return load_model(path, changes).system

@@ -31,6 +31,7 @@ def command(
     unit: Unit = None,
 ) -> None:
     """Simulate every combination of changed values; write and plot the largest forces, deflections and energies."""
+    from fem.user_files import real_path
     from flexmb.cli.screen import bars, say_text
     from flexmb.cli.vary import values_of
     from flexmb.files.models.model_file import load_model
@@ -39,7 +40,7 @@ def command(
     from flexmb.study import full_factorial, parameter_study, peaks
 
     varied = dict(values_of(text) for text in vary)
-    path = model.resolve()
+    path = real_path(model)
 
     def outcome(**changes: Any) -> dict[str, float]:
         loaded = load_model(path, changes)

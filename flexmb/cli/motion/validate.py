@@ -63,10 +63,12 @@ def command(
         except OSError as error:
             raise FlexmbError(f"Cannot write the report into {report}: {error}.") from None
     if json_file is not None:
+        from fem.user_files import written_whole
         from flexmb.errors import FileError
 
         try:
-            json_file.write_text(json.dumps([row.as_dict() for row in rows], indent=1))
+            with written_whole(json_file) as part:
+                part.write_text(json.dumps([row.as_dict() for row in rows], indent=1))
         except OSError as error:
             raise FileError(f"Cannot write {json_file}: {error}.") from None
     if not all(row.passed for row in rows):

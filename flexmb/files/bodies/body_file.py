@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from fem.errors import FlexmbError
+from fem.user_files import require_file
 from flexmb.bodies.body import Body
 from flexmb.errors import FileError
 from flexmb.files.bodies import array_file, mbdyn_file, sid_file
@@ -106,8 +107,7 @@ def load_body(path: str | Path) -> Body:
     Raises `FileError` when the file does not exist or its content is not a valid body.
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileError(f"There is no body file {str(path)!r} (looked in {path.resolve().parent}).")
+    require_file(path, FileError, "body file")
     try:
         body = _READERS.get(path.suffix.lower(), _load_h5)(path)
         require_sound_body(body)

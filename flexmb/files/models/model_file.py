@@ -18,7 +18,7 @@ import meshes
 import reduction
 from fem.errors import FlexmbError, unknown_name
 from fem.mesh.selection import from_text
-from fem.user_files import LARGEST_MODEL, text_of
+from fem.user_files import LARGEST_MODEL, is_file, text_of
 from flexmb.analyses.inverse_dynamics import Servo
 from flexmb.bodies import solids
 from flexmb.bodies.body import Body, flexible_body, rigid_body
@@ -187,7 +187,7 @@ def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBo
         body = load_body(site.folder / keys.file)
     else:
         mesh = _mesh_path(str(keys.mesh), site.folder)
-        changed_at = mesh.stat().st_mtime_ns if mesh.exists() else 0
+        changed_at = mesh.stat().st_mtime_ns if is_file(mesh) else 0
         text = keys.model_dump_json(exclude={"position", "orientation", "velocity", "angular_velocity"}, warnings=False)
         body = _reduced(name, text, mesh, changed_at)
     turn = keys.orientation

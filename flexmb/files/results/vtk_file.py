@@ -7,6 +7,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from fem.files.vtk_files import VtkFields, write_vtk
+from fem.user_files import real_path, written_whole
 from flexmb.bodies.body import Body
 from flexmb.drawn.surface import Surface, body_surface
 from flexmb.errors import FileError
@@ -43,7 +44,7 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
     starts, films = compiled(mechanism).q_start, _films(result)
     entries = []
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        real_path(directory).mkdir(parents=True, exist_ok=True)
         for index in range(0, len(result.t), every):
             for body, surface in drawn.items():
                 name = f"body{body}_{index:06d}.vtu"
@@ -52,12 +53,13 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
                 time = float(result.t[index])
                 entries.append(f'<DataSet timestep="{time!r}" part="{body}" name={label} file="{name}"/>')
         collection = directory / "motion.pvd"
-        collection.write_text(
-            '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1"><Collection>\n'
-            + "\n".join(entries)
-            + "\n</Collection></VTKFile>\n",
-            encoding="utf-8",
-        )
+        with written_whole(collection) as part:
+            part.write_text(
+                '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1"><Collection>\n'
+                + "\n".join(entries)
+                + "\n</Collection></VTKFile>\n",
+                encoding="utf-8",
+            )
     except OSError as error:
         raise FileError(f"Cannot write the ParaView files into {directory}: {error}.") from None
     return collection
@@ -125,4 +127,5 @@ def _write(
         data["von_mises"] = np.concatenate(stress)
     if film is not None:
         data["pressure"] = np.concatenate([film[index], np.zeros(len(X) - film.shape[1])])
-    write_vtk(path, VtkFields(q[start : start + 3] + (X + u) @ R.T, tuple(cells), data, {}))
+    with written_whole(path, path.suffix) as part:
+        write_vtk(part, VtkFields(q[start : start + 3] + (X + u) @ R.T, tuple(cells), data, {}))

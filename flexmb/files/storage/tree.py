@@ -46,7 +46,7 @@ def write_tree(path: str | Path, kind: str, tree: Tree) -> Path:
 def require_own(path: str | Path, kind: str) -> None:
     """Raise `FileError` if a file other than a flexmb file of this `kind` exists at `path`; it would be lost."""
     path = Path(path)
-    if not path.exists():
+    if not os.path.exists(path):
         return
     require_file(path, FileError, f"{kind} file")
     try:

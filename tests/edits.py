@@ -21,6 +21,9 @@ SURFACES = "tests/flexmb/contact/test_surface_contact.py tests/flexmb/contact/te
 RUBBING = "tests/flexmb/simulation/test_joint_friction.py tests/flexmb/simulation/test_regularised_friction.py"
 CONTROL = "tests/flexmb/controllers/test_controllers.py"
 BACKWARD = "tests/flexmb/study/test_sensitivity_of_controllers.py"
+WARPING, MATRICES = "tests/fem/test_warping.py", "tests/fem/test_matrix_round_trips.py"
+SEVERAL = "tests/flexmb/simulation/test_friction_in_several_directions.py"
+AT_REST = "tests/flexmb/contact/test_surfaces_at_rest.py"
 FRAMES = "tests/flexmb/study/test_sensitivity_of_frame_forces.py"
 
 EDITS = (
@@ -38,7 +41,7 @@ EDITS = (
     Edit("living processes are orphans", WRITE, "not psutil.pid_exists(int(process))", "psutil.pid_exists(int(process))", f"{FAULTS} -k 'other_hosts or unfinished'"),
     Edit("a failed file stays", WRITE, "part.unlink(missing_ok=True)", "pass", f"{FAULTS} -k whole_or"),
     Edit("links are replaced", WRITE, "path = real_path(path)", "path = path.absolute()", f"{FAULTS} -k whole_or"),
-    Edit("orphans of other files go", WRITE, 'f".{path.name}.", f".part{ending}"', 'f".", f".part{ending}"', f"{FAULTS} -k unfinished"),
+    Edit("orphans of other files go", WRITE, 'f".{short}.", f".part{ending}"', 'f".", f".part{ending}"', f"{FAULTS} -k unfinished"),
     # containers
     Edit("links inside HDF5 are followed", TREE, "if label in group and not isinstance(", "if label in group and not label and not isinstance(", f"{HOSTILE} -k hdf5"),
     Edit("external data of HDF5 are read", TREE, "if item.is_virtual or item.external:", "if item.is_virtual:", f"{HOSTILE} -k hdf5"),
@@ -264,4 +267,28 @@ EDITS = (
     Edit("lumps of Nastran with twice the inertia", "fem/files/nastran/constraints.py", "squares = 1.5 / mass * (principal.sum() - 2 * principal)", "squares = 3.0 / mass * (principal.sum() - 2 * principal)", "tests/fem/test_nastran.py"),
     Edit("nodes that RBE3 names twice", "fem/files/nastran/constraints.py", "weights[c.node(n)] = weights.get(c.node(n), 0.0) + weight", "weights[c.node(n)] = weight", "tests/fem/test_nastran.py"),
     Edit("springs of Nastran add both ends", "fem/files/nastran/constraints.py", "for k, sign in ((3, 1.0), (5, -1.0)):", "for k, sign in ((3, 1.0), (5, 1.0)):", "tests/fem/test_nastran.py"),
+    # parts and contacts of the last two weeks: held warping, tables of beams, friction in several directions, surfaces at rest
+    Edit("warping goes on around corners", "fem/dofs/warping.py", "joined = (node[a] == node[b]) & (cosines > ALIGNED)", "joined = (node[a] == node[b]) & (cosines > -2.0)", WARPING),
+    Edit("warping held at both ends counts as at one", "fem/dofs/warping.py", "1 - 2 * np.tanh(kL / 2) / kL", "1 - np.tanh(kL) / kL", WARPING),
+    Edit("warping has no inertia", "fem/matrices/beam_matrices.py", "M += _weighted(self.dtheta[:, :, :1], np.array([density * s.warping]), self.dV)", "M += 0 * _weighted(self.dtheta[:, :, :1], np.array([density * s.warping]), self.dV)", WARPING),
+    Edit("bimoments of another sign", "fem/sections/twist.py", "E_warping * (ends[2] @ factors) / L**2)", "-E_warping * (ends[2] @ factors) / L**2)", WARPING),
+    Edit("four points for warping that decays", "fem/matrices/beam_matrices.py", 'if beam.torsion != "vlasov":\n        return _XI, _W', 'if True:\n        return _XI, _W', WARPING),
+    Edit("warping that decays from one end only", "fem/sections/twist.py", "df = np.stack([zero, one, -first, last], axis=-1)", "df = np.stack([zero, one, -first, -last], axis=-1)", WARPING),
+    Edit("shear centres on the other side", "fem/sections/beam_table.py", "E[1, 3], E[2, 3] = -q, p", "E[1, 3], E[2, 3] = q, -p", "tests/fem/test_beam_tables.py"),
+    Edit("products of inertia of tables of another sign", "fem/sections/beam_table.py", "[0, a, -product], [0, -product, b]", "[0, a, product], [0, product, b]", "tests/fem/test_beam_tables.py"),
+    Edit("sleeves begin to slide along their force", "flexmb/simulation/friction.py", "direction = V @ (force / (bound + alpha / flexible))", "direction = V @ force", SEVERAL),
+    Edit("forces that hold sleeves without their arms", "flexmb/simulation/friction.py", ".part @ (force / np.array(friction.arms))", ".part @ force", SEVERAL),
+    Edit("friction acts on motions that are held", "flexmb/simulation/friction.py", "part, locks = V[:, kept] @ V[:, kept].T, list(f.locks)", "part, locks = np.eye(len(arms)), list(f.locks)", SEVERAL),
+    Edit("friction at rest does not turn with the slip", "flexmb/linear/touching.py", "turning += [0.0, float(self._slips[k]) / (self.friction[k] * push)]", "turning += [0.0, 0.0]", AT_REST),
+    Edit("forces of surfaces at rest do not turn", "flexmb/linear/touching.py", "return Closed(K + left @ (held.rows @ G),", "return Closed(0 * K + left @ (held.rows @ G),", AT_REST),
+    Edit("points at rest yield half", "flexmb/linear/touching.py", "return np.asarray(self.rows @ self.C @ self.pushes + np.diag(self.turning))", "return np.asarray(0.5 * self.rows @ self.C @ self.pushes + np.diag(self.turning))", AT_REST),
+    # files of matrices, bases and tables, and names of files
+    Edit("matrices are written by components", "fem/exchange/matrices.py", "order = np.lexsort((at[:, 1], at[:, 0]))", "order = np.lexsort((at[:, 0], at[:, 1]))", MATRICES),
+    Edit("indices of MATLAB are followed", "fem/files/matrix_archive.py", "value.check_format()  # compiled", "value.check_format(full_check=False)  # compiled", MATRICES),
+    Edit("dofs that are not there", "fem/exchange/matrices.py", "((dofs < 0) | (dofs >= (count, 6)))", "(dofs < 0)", MATRICES),
+    Edit("claims of MATLAB are believed", "fem/files/matrix_archive.py", "_require_memory(path, unpacked_size(path))", "unpacked_size(path)", f"{HOSTILE} -k packed"),
+    Edit("components without limit", "fem/files/ansys_mesh.py", "if value < 0 else 1, 0) > most:", "if value < 0 else 1, 0) > 1e9:", "tests/fem/test_ansys_meshes.py -k billion"),
+    Edit("curves of tables that overflow", "flexmb/forces/scalar/points.py", "if np.isfinite(found.c).all():", "if True:", "tests/flexmb/forces/test_scalar_tables.py -k overflows"),
+    Edit("long names have no unfinished files", WRITE, "if len(name) <= LONGEST_NAME", "if len(name) <= 255", f"{HOSTILE} -k long_and_foreign"),
+    Edit("animations are written in place", "flexmb/plots/animation.py", "with written_whole(path, path.suffix) as part:", "for part in (path,):", f"{FAULTS} -k pictures"),
 )  # fmt: skip

@@ -46,6 +46,8 @@ _BRICK = {
     "hexahedron": (tuple(range(8)), tuple(range(8, 20))),
 }
 _QUADRATIC = {"tetra": "tetra10", "pyramid": "pyramid13", "wedge": "wedge15", "hexahedron": "hexahedron20"}
+MOST_MEMBERS = 10_000_000
+"""Largest number of members of all components of an archive."""
 FIELDS = 1000
 """Fields in a line of a block, at most; archives have up to thirty."""
 _FORMAT = re.compile(r"(\d*)([ieg])(\d+)", re.IGNORECASE)
@@ -121,7 +123,8 @@ def _take(
         found: list[int] = []
         while len(found) < count:
             found += _whole(next(lines)[1], widths)
-        archive.sets[words[1]] = words[2].upper(), _ranges(found)
+        known = sum(len(members) for _, members in archive.sets.values())
+        archive.sets[words[1]] = words[2].upper(), _ranges(found, MOST_MEMBERS - known)
     elif name == "CM":
         archive.unsupported.append(f"the component {words[1]} (CM, line {number}), a selection; write it by CMBLOCK")
     elif name in ("MP", "MPDATA"):
@@ -178,10 +181,13 @@ def _reals(line: str, widths: list[int]) -> list[float]:
     return [float((f or "0").upper().replace("D", "E")) for f in _fields(line, widths)]
 
 
-def _ranges(values: list[int]) -> list[int]:
-    """Numbers of a component, in which a negative one ends a range that the one before it begins."""
+def _ranges(values: list[int], most: int) -> list[int]:
+    """Numbers of a component, in which a negative one ends a range that the one before it begins. Raises `ValueError`
+    when they are more than `most`."""
     found: list[int] = []
     for value in values:
+        if len(found) + max(-value - found[-1] if value < 0 else 1, 0) > most:
+            raise ValueError(f"components have more than {MOST_MEMBERS} members")
         found += range(found[-1] + 1, -value + 1) if value < 0 else [value]
     return found
 

@@ -21,9 +21,11 @@ import scipy.sparse as sp
 
 from fem.errors import MatrixError, unknown_name
 from fem.files.matrix_files import existing, read_market
-from fem.user_files import written_whole
+from fem.user_files import unpacked_size, written_whole
 
 ENDINGS = (".npz", ".mat", ".mtx")
+PART_OF_MEMORY = 0.5
+"""Largest part of the available memory that the arrays of a file may take: matrices are made of them."""
 _PARTS = ("data", "indices", "indptr", "shape")
 
 
@@ -120,6 +122,7 @@ def _of_numpy(path: Path) -> dict[str, Any]:
 
 
 def _of_matlab(path: Path) -> dict[str, Any]:
+    _require_memory(path, unpacked_size(path))
     dense = [shape for _, shape, kind in scipy.io.whosmat(path) if kind != "sparse"]
     _require_memory(path, sum(8 * math.prod(shape) for shape in dense))
     found = {key: value for key, value in scipy.io.loadmat(path).items() if not key.startswith("__")}
@@ -143,5 +146,9 @@ def _of_market(path: Path) -> dict[str, Any]:
 
 
 def _require_memory(path: Path, size: int) -> None:
-    if size > psutil.virtual_memory().total:
-        raise MatrixError(f"{path} holds arrays of {size / 1e9:.3g} GB, more than the memory of this machine.")
+    available = psutil.virtual_memory().available
+    if size > PART_OF_MEMORY * available:
+        raise MatrixError(
+            f"{path} holds arrays of {size / 1e9:.3g} GB; at most {PART_OF_MEMORY:.0%} of the {available / 1e9:.3g} GB "
+            "of memory that are available can be filled by them."
+        )

@@ -1,5 +1,6 @@
 """Files that a user names: what may be read, and how they are written whole."""
 
+from fem.user_files.matlab_sizes import unpacked_size
 from fem.user_files.place import is_file, real_path
 from fem.user_files.reading import (
     DEEPEST,
@@ -34,5 +35,6 @@ __all__ = [
     "require_size",
     "text_of",
     "unfinished",
+    "unpacked_size",
     "written_whole",
 ]

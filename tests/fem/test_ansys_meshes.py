@@ -114,3 +114,12 @@ def test_a_format_of_a_billion_fields_is_refused(tmp_path):
     path.write_text(path.read_text().replace(POINTS, "(999999999i9,6e21.13e3)"))
     with pytest.raises(MeshError, match=r"part.cdb, line \d+: .*more than 1000 fields in a line"):
         fem.read_mesh(path)
+
+
+def test_a_component_of_a_billion_members_is_refused(tmp_path):
+    more = "CMBLOCK,SOME,NODE,2\n(8i10)\n         1  -6000000\nCMBLOCK,MORE,NODE,2\n(8i10)\n         1-{}\n"
+    brick = (1, (1, 2, 3, 4, 5, 6, 7, 8))
+    for last in (6000000, 2000000000):
+        path = archive(tmp_path, {1: 185}, [brick], more=more.format(last) + MATERIAL)
+        with pytest.raises(MeshError, match=r"part.cdb, line \d+: .*components have more than 10000000 members"):
+            fem.read_mesh(path)

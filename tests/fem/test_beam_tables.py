@@ -41,6 +41,18 @@ def bent_line():
     return fem.Mesh(points, mesh.cells, node_sets=mesh.node_sets, cell_sets=mesh.cell_sets)
 
 
+def test_the_mass_of_a_section_is_that_of_its_points():
+    rng = np.random.default_rng(3)
+    mass, places = rng.uniform(1, 2, 7), rng.standard_normal((7, 2))
+    centre = mass @ places / mass.sum()
+    (y, z), expected = (places - centre).T, np.zeros((6, 6))
+    for m, (p, q) in zip(mass, places, strict=True):
+        moved = np.hstack([np.eye(3), [[0, q, -p], [-q, 0, 0], [p, 0, 0]]])
+        expected += m * moved.T @ moved
+    found = fem.beam_mass(float(mass.sum()), [mass @ z**2, mass @ y**2], centre.tolist(), float(mass @ (y * z)))
+    np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("offset", [(0.0, 0.0), (0.02, -0.03)])
 def test_a_table_of_one_section_is_a_beam_of_it(offset):
     mesh, rng = bent_line(), np.random.default_rng(0)

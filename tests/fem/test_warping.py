@@ -300,6 +300,17 @@ def test_clamped_open_sections_without_held_warping_are_named():
             model.warn_of_free_warping()
 
 
+def test_the_factor_of_the_warning_where_both_ends_are_clamped():
+    """The twist by a torque on an end that only turns, with warping held there, too."""
+    s, model = section("I"), part("I", 2)
+    d = model.dof_map
+    held = np.r_[clamped(model, 0), d.translations(2), d.rotations(2)[1:], d.warping([2])]
+    twist = static(model, held, d.rotations(2)[0])[d.rotations(2)[0]]
+    free = part("I", 2, torsion="saint-venant").with_interfaces(root="start", tip="end")
+    with pytest.warns(MeshWarning, match=f"up to {1 / (G * s.J) / twist:.3g} times as far"):
+        free.warn_of_free_warping()
+
+
 def test_model_files():
     """The keys of a model file."""
     steel = {"youngs_modulus": E, "poissons_ratio": NU, "density": DENSITY}

@@ -135,7 +135,50 @@ except fem.MeshError as error:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@posix
+def test_pictures_that_a_limit_cuts_leave_the_old_ones(tmp_path):
+    """The system refuses to let files grow while a plot and animations are written."""
+    names = [f"film.{ending}" for ending in ("png", "gif", "webp", "html")]
+    for name in names:
+        (tmp_path / name).write_bytes(b"old")
+    code = """
+import resource, signal, sys
+from pathlib import Path
+import matplotlib
+import numpy as np
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from flexmb.errors import PictureError
+from flexmb.plots.animation import write_animation
+from flexmb.plots.axes import save_figure
+noise = np.random.default_rng(0).integers(0, 255, (4, 200, 200, 3), np.uint8)
+figure, axes = plt.subplots()
+axes.imshow(noise[0])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000))
+for path in map(Path, sys.argv[1:]):
+    try:
+        save_figure(figure, path) if path.suffix == ".png" else write_animation(noise, path, 10)
+    except PictureError as error:
+        print("refused:", error)
+"""
+    said, errors = started(code, *(tmp_path / name for name in names)).communicate(timeout=120)
+    assert all(name in said for name in names), said + errors
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == dict.fromkeys(names, b"old")
+
+
 # two processes ------------------------------------------------------------------------------------------------------------
+
+
+def test_two_writers_of_one_file_leave_one_of_both(tmp_path):
+    path = tmp_path / "table.csv"
+    with written_whole(path) as first, written_whole(path) as second:
+        first.write_text("one")
+        second.write_text("two")
+        assert first != second
+        assert not path.exists()
+    assert path.read_text() == "one"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @posix

@@ -2,7 +2,9 @@
 
 import os
 import re
+import struct
 import zipfile
+import zlib
 from itertools import pairwise
 from pathlib import Path
 
@@ -114,6 +116,23 @@ def test_tables_outside_the_folder_are_named_and_not_quoted(kind, way, tmp_path)
         )
     assert "hidden" not in str(error.value)
     assert Path(name).name in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        '[[controllers]]\nname = "c"\nlaw = { kind = "curve", csv = "../secret.txt" }\ninputs = { input = "coordinate:hinge" }\noutputs = { command = "effort:hinge" }\n',
+        '[[forces]]\nname = "f"\na = "ground"\nb = "rod"\nat = [0, 0, 0]\nlaw = "flexible-ring-bearing"\ncompliance = "../secret.txt"\n',
+        '[[joints]]\nname = "j"\nkind = "point-on-curve"\na = "ground"\nb = "rod"\ncurve = { csv = "../secret.txt" }\n',
+    ],
+    ids=["controller", "ring", "curve"],
+)
+def test_other_files_of_numbers_outside_the_folder_are_not_quoted(element, tmp_path):
+    (tmp_path / "secret.txt").write_text(SECRET)
+    (tmp_path / "inside").mkdir()
+    with pytest.raises(ModelFileError, match=r"secret.txt, line \d+.*outside the folder") as error:
+        model(tmp_path / "inside", element)
+    assert "hidden" not in str(error.value)
 
 
 def test_tables_inside_the_folder_are_quoted(tmp_path):
@@ -409,6 +428,44 @@ def test_archives_of_many_zeros_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("flexmb.files.bodies.array_file.LARGEST", 10**6)
     with pytest.raises(FileError, match=r"bomb.npz holds 8 MB of arrays, of which stiffness.*at most 1 MB"):
         load_body(tmp_path / "bomb.npz")
+
+
+def packed_zeros(path, count):
+    """A MATLAB file with a sparse matrix of zeros that claims `count` entries, and one that is dense."""
+    words = lambda *values: struct.pack(f"<{len(values)}I", *values)  # noqa: E731
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x0100) + b"IM"
+    inside = (
+        words(14, 12 * count + 80, 6, 8, 5, count, 5, 8, count, 1, 1, 1) + b"M".ljust(8, b"\0") + words(5, 4 * count)
+    )
+    element = zlib.compress(inside + bytes(1000))
+    path.write_bytes(head + words(15, len(element)) + element)
+    return path
+
+
+def test_packed_zeros_of_matlab_are_refused_before_they_are_unpacked(tmp_path, monkeypatch):
+    path = packed_zeros(tmp_path / "bomb.mat", 2**28)
+    with pytest.raises(FileError, match=r"bomb.mat, unpacked, takes 3221 MB; at most 1074 MB can be read"):
+        load_body(path)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"available": 4e9})())
+    with pytest.raises(fem.errors.MatrixError, match=r"bomb.mat holds arrays of 3.22 GB; at most 50% of the 4 GB"):
+        fem.read_matrices(path)
+
+
+class Told:
+    """Tells when it is unpickled."""
+
+    def __reduce__(self):
+        return open, ("unpickled", "w")
+
+
+@pytest.mark.parametrize("read", [load_body, fem.read_matrices, lambda path: reduction.Basis.load(path, brick())])
+def test_nothing_is_unpickled(read, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ("M", "K", "Psi", "stiffness", "format", "mass")
+    np.savez("x.npz", **dict.fromkeys(names, np.array([Told()], dtype=object)))
+    with pytest.raises(FlexmbError, match=r"x\.npz"):
+        read(tmp_path / "x.npz")
+    assert [p.name for p in tmp_path.iterdir()] == ["x.npz"]
 
 
 # libraries that crash -----------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from fem.user_files import require_size, unpacked_size
 from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants
 from flexmb.errors import FileError
@@ -72,7 +73,10 @@ def load_mat(path: Path) -> Body:
     Raises `FileError` for any other file.
     """
     try:
+        require_size(unpacked_size(path), FileError, f"{path}, unpacked,", LARGEST)
         sizes = {name: 8 * math.prod(shape) for name, shape, _ in scipy.io.whosmat(path)}
+    except FileError:
+        raise
     except Exception as error:  # the exception depends on which bytes are damaged
         raise FileError(
             f"{path} cannot be read as a MATLAB file of version 5: {error} In MATLAB write save(..., '-v7')."

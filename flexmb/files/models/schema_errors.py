@@ -13,9 +13,9 @@ MOST = 5
 
 def sentences(error: ValidationError, data: dict[str, Any]) -> list[str]:
     """One sentence for each of the first `MOST` errors in `data`, the content of the file."""
-    found = [_sentence(item, data) for item in error.errors(include_url=False)]
+    found = error.errors(include_url=False)
     rest = len(found) - MOST
-    return found[:MOST] + ([f"and {rest} more"] if rest > 0 else [])
+    return [_sentence(item, data) for item in found[:MOST]] + ([f"and {rest} more"] if rest > 0 else [])
 
 
 def _sentence(item: ErrorDetails, data: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ All edits of compiled functions are in one library, which is built once: a proce
 environment (tests/switches.py). Edits of what numba reads when it compiles, such as constants, are compiled by numba, one
 to five minutes each.
 
-An edit is caught by a test that fails with it and passes without it, or that does not end in time. Survivors are listed
+An edit is caught by a test that fails with it and passes without it, that does not end in time, or whose process dies. Survivors are listed
 with a code 1. An `equivalent` edit changes nothing that can be seen, for the reason given, and is not run.
 """
 
@@ -131,6 +131,8 @@ def caught(edit: Edit, copy: Copy) -> tuple[bool, str]:
     failed = copy.failed()
     if done.returncode == 0:
         return False, ""
+    if done.returncode < 0 and not copy.run(words).returncode:
+        return True, f"the process died of signal {-done.returncode}"
     if not failed:
         raise SystemExit(
             f"{edit.what}: the tests do not run (code {done.returncode}):\n{done.stdout[-2000:]}{done.stderr[-2000:]}"

@@ -251,6 +251,23 @@ def test_a_sleeve_begins_to_slide_in_the_direction_of_its_acceleration():
     assert np.linalg.norm(friction, axis=0) == pytest.approx(BOUND, rel=1e-8)
 
 
+@pytest.mark.parametrize("part", [0.95, 1.05])
+def test_a_nut_on_a_screw_turns_beyond_its_friction(part):
+    """One motion is left of the two of a sleeve: its friction acts along the helix, and a moment about the axis turns it
+    beyond `force sqrt(radius^2 + (lead / 2 pi)^2)`."""
+    radius, rise, force, inertia, mass = 0.02, 0.04, 3.0, 0.01, 2.0
+    system = flexmb.System()
+    nut = system.add(flexmb.rigid_body("nut", mass=mass, inertia=(0.02, 0.02, inertia)))
+    system.cylindrical("sleeve", system.ground.at((0, 0, 0)), nut.at((0, 0, 0)), axis=(0, 0, 1))
+    system.screw("thread", "sleeve", lead=2 * np.pi * rise)
+    system.friction("dry", "sleeve", 0.1, radius=radius, preload=force)
+    arm = np.hypot(radius, rise)
+    system.load("turn", nut.at((0, 0, 0)), moment=(0, 0, part * force * arm))
+    rate = flexmb.simulate(system, 0.02, step=1e-3).coordinate_rate("sleeve", "rotation")[-1]
+    expected = max(part - 1, 0.0) * force * arm / (inertia + mass * rise**2) * 0.02
+    assert rate == pytest.approx(expected, rel=1e-5, abs=1e-12)
+
+
 @pytest.mark.long
 def test_a_sleeve_that_turns_is_easily_pushed_along():
     """Turned at R omega, the sleeve gains the speed at which the axial part of friction balances the force."""

@@ -1,5 +1,6 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
+from fem.analysis.static import StaticResult, interface_load, solve_static
 from fem.analysis.steps import StepResult, solve_step
 from fem.axes.cylindrical import CylindricalAxes
 from fem.axes.sides import SideAxes
@@ -81,6 +82,7 @@ __all__ = [
     "SlowSolverWarning",
     "SolverOptions",
     "Spring",
+    "StaticResult",
     "Step",
     "StepResult",
     "Surface",
@@ -94,6 +96,7 @@ __all__ = [
     "fix_orientation",
     "gravity",
     "in_box",
+    "interface_load",
     "join",
     "matrices_of",
     "merge_nodes",
@@ -112,6 +115,7 @@ __all__ = [
     "read_mesh",
     "read_nastran",
     "read_steps",
+    "solve_static",
     "solve_step",
     "split",
     "straighten_cells",

@@ -22,7 +22,7 @@ class Section:
 
     - `area`; `Iy = int z^2 dA` (bending in the x-z plane), `Iz = int y^2 dA` (bending in the x-y plane): y, z are
       principal axes;
-    - `J`: torsion constant (not the polar moment, but for circles);
+    - `J`: torsion constant (not the polar moment, but for circles); zero for beams that do not resist twist;
     - `shear_y`, `shear_z`: shear correction factors of forces along y and z (Timoshenko);
     - `fibres`: places (y, z) where strains are recovered; default: the corners of the rectangle whose radii of gyration
       these are.
@@ -33,9 +33,12 @@ class Section:
     - `warping`: the constant of Vlasov's torsion about the shear centre, `int omega^2 dA`, with the displacement
       `omega(y, z)` along the beam under a unit rate of twist; `fibre_warping`: omega at the `fibres`, for the stresses
       of warping that is held (zero if it is not given). Beams use them with `torsion="vlasov"`.
+    - `fibre_shear`: at each of the `fibres` the shear strains (xy, xz) of torsion per unit rate of twist, lengths. The
+      default is an estimate: those of a circle, (-z, y) from the shear centre, but no larger than those of an open wall
+      with this area and J, `sqrt(3 J / area)`.
     - `drawn_centroid` (y, z): place of the centroid in the drawing of `fem.drawn_section`, in the axes of the beam.
 
-    Raises `MaterialError` when a number is not positive and finite.
+    Raises `MaterialError` when a number is not positive (J and warping: negative) and finite.
     """
 
     area: float
@@ -51,6 +54,7 @@ class Section:
     warping: float = 0.0
     drawn_centroid: tuple[float, float] = (0.0, 0.0)
     fibre_warping: tuple[float, ...] = ()
+    fibre_shear: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("angle", "shear_centre", "warping", "drawn_centroid"):
@@ -59,7 +63,7 @@ class Section:
                 raise MaterialError(f"A section's {name} must be finite; found {getattr(self, name)}.")
         for name in ("area", "Iy", "Iz", "J", "shear_y", "shear_z"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
+            if not (np.isfinite(value) and (value > 0 or (name == "J" and value == 0))):
                 raise MaterialError(f"A section's {name} must be positive and finite; found {value}.")
         if self.warping < 0 or not np.isfinite(self.fibre_warping).all():
             raise MaterialError(
@@ -75,6 +79,13 @@ class Section:
                 f"A section's fibre_warping needs one number for each of its {len(self.fibres)} fibres; found "
                 f"{len(self.fibre_warping)}."
             )
+        if self.fibre_shear and (
+            np.shape(self.fibre_shear) != (len(self.fibres), 2) or not np.isfinite(self.fibre_shear).all()
+        ):
+            raise MaterialError(
+                f"A section's fibre_shear needs two finite numbers for each of its {len(self.fibres)} fibres; found "
+                f"{self.fibre_shear}. Without it (fibre_shear=()) they are estimated."
+            )
 
     def __str__(self) -> str:
         numbers = (f"{name} {getattr(self, name):.6g}" for name in ("area", "Iy", "Iz", "J"))
@@ -85,15 +96,40 @@ class Section:
         warping = f", warping constant {self.warping:.4g}" if self.warping else ""
         return f"{', '.join(numbers)}, {factors}{beside}{turned}{warping}, {len(self.fibres)} fibres"
 
+    @property
+    def torsion_shear(self) -> Float[np.ndarray, "f 2"]:
+        """Shear strains (xy, xz) of torsion at the fibres per unit rate of twist: `fibre_shear`, or the estimate."""
+        if self.fibre_shear:
+            return np.array(self.fibre_shear, dtype=float)
+        arm = np.array(self.fibres, dtype=float) - self.shear_centre
+        furthest = float(np.linalg.norm(arm, axis=1).max())
+        round_ = min(1.0, float(np.sqrt(3 * self.J / self.area)) / furthest) if furthest else 1.0
+        return round_ * np.column_stack([-arm[:, 1], arm[:, 0]])
+
     @staticmethod
     def rectangle(width_y: float, width_z: float) -> "Section":
-        """A solid rectangle. J by Saint-Venant's series; shear factors 5/6."""
+        """A solid rectangle. J and the shear stresses of torsion, at corners and in the middles of sides, by
+        Saint-Venant's series; shear factors 5/6."""
         _positive("rectangle", width_y=width_y, width_z=width_z)
         a, b = max(width_y, width_z), min(width_y, width_z)
         n = np.arange(1, 40, 2)
         series = (np.tanh(n * np.pi * a / (2 * b)) / n**5).sum()
         J = a * b**3 * (1 / 3 - 64 * b / (np.pi**5 * a) * series)
-        return Section(width_y * width_z, width_y * width_z**3 / 12, width_z * width_y**3 / 12, float(J))
+        n = np.arange(1, 4000, 2)
+        decay = np.exp(-n * np.pi * a / (2 * b))
+        long = b * (1 - 16 / np.pi**2 * (decay / (1 + decay**2) / n**2).sum())
+        short = b * 8 / np.pi**2 * ((-1.0) ** (n // 2) * (1 - decay**2) / (1 + decay**2) / n**2).sum()
+        at_y, at_z = (short, long) if width_y > width_z else (long, short)
+        around = _around(width_y / 2, width_z / 2)
+        return Section(
+            width_y * width_z,
+            width_y * width_z**3 / 12,
+            width_z * width_y**3 / 12,
+            float(J),
+            fibres=around,
+            outline=around,
+            fibre_shear=_shear_around(float(at_y), float(at_z), 0.0),
+        )
 
     @staticmethod
     def circle(diameter: float) -> "Section":
@@ -125,7 +161,8 @@ class Section:
 
     @staticmethod
     def box(width_y: float, width_z: float, wall: float) -> "Section":
-        """A thin-walled rectangular tube of outer widths; J by Bredt; shear factors from the area of the webs.
+        """A thin-walled rectangular tube of outer widths; J and shear stresses of torsion by Bredt; shear factors from
+        the area of the webs.
 
         Raises `MaterialError` when the box has no hollow.
         """
@@ -140,12 +177,35 @@ class Section:
         Iz = (width_z * width_y**3 - iz * iy**3) / 12
         my, mz = width_y - wall, width_z - wall
         J = 2 * wall * (my * mz) ** 2 / (my + mz)
-        corners = _corners(width_y / 2, width_z / 2)
-        return Section(area, Iy, Iz, J, 2 * wall * my / area, 2 * wall * mz / area, corners, corners)
+        around, flow = _around(width_y / 2, width_z / 2), my * mz / (my + mz)
+        return Section(
+            area,
+            Iy,
+            Iz,
+            J,
+            2 * wall * my / area,
+            2 * wall * mz / area,
+            around,
+            around,
+            fibre_shear=_shear_around(flow, flow, flow),
+        )
 
 
 def _corners(y: float, z: float) -> tuple[tuple[float, float], ...]:
     return ((y, z), (-y, z), (-y, -z), (y, -z))
+
+
+def _around(y: float, z: float) -> tuple[tuple[float, float], ...]:
+    """Corners of a rectangle and middles of its sides, from the corner of positive y and z towards negative y."""
+    return ((y, z), (0.0, z), (-y, z), (-y, 0.0), (-y, -z), (0.0, -z), (y, -z), (y, 0.0))
+
+
+def _shear_around(at_y: float, at_z: float, corner: float) -> tuple[tuple[float, float], ...]:
+    """Shear strains of torsion at the points of `_around`, by their sizes in the middles of the sides across y and
+    across z, and at corners."""
+    c = corner / float(np.sqrt(2))
+    half = ((-c, c), (-at_z, 0.0), (-c, -c), (0.0, -at_y))
+    return (*half, *((-y, -z) for y, z in half))
 
 
 def _positive(what: str, **values: float) -> None:

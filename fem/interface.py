@@ -142,12 +142,29 @@ class Interface:
         return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.dof_map.size_of_all, 6))
 
     def _rows_with_rotations(self, model: HasPoints, w: np.ndarray) -> sp.csr_matrix:
-        """B of a set with nodes of beams: their rotations count as those of an area of the extent of the set."""
-        extent = np.ptp(model.points[self.nodes], axis=0).max()
-        turning = np.full(len(self.rotation_dofs), (extent if extent > 0 else 1.0) ** 2 / len(w))
-        W = np.concatenate([np.repeat(w, 3), turning, np.zeros(len(self.warping_dofs))])
+        """B of a set with nodes of beams or shells: their rotations count as those of an area of the extent of the set.
+
+        Rotations about the normal of a shell, which has almost no stiffness against them, count only where the
+        displacements of the set do not define this rotation.
+        """
+        x = model.points[self.nodes]
+        extent = np.ptp(x, axis=0).max()
+        size = (extent if extent > 0 else 1.0) ** 2 / len(w)
+        turning = self.nodes[model.dof_map.has_rotations(self.nodes)]
+        counted = np.tile(size * np.eye(3), (len(turning), 1, 1))
+        if self.kind == "average" and model.mesh is not None:
+            n = model.mesh.free_normals[turning]
+            stiff = counted - size * n[:, :, None] * n[:, None, :]
+            d = x - w @ x
+            J = np.eye(3) * (w @ (d * d).sum(axis=1)) - (d.T * w) @ d + stiff.sum(axis=0)
+            if np.linalg.eigvalsh(J)[0] > COLLINEAR * np.trace(J):
+                counted = stiff
         L = self.rigid_body_modes(model)
-        rows = W[:, None] * L @ np.linalg.inv(L.T @ (W[:, None] * L))
+        WL = np.concatenate([np.repeat(w, 3), np.ones(len(self.rotation_dofs)), np.zeros(len(self.warping_dofs))])
+        WL = WL[:, None] * L
+        turns = slice(3 * len(x), 3 * len(x) + len(self.rotation_dofs))
+        WL[turns] = (counted @ L[turns].reshape(-1, 3, 6)).reshape(-1, 6)
+        rows = WL @ np.linalg.inv(L.T @ WL)
         dof, direction = np.repeat(self.dofs, 6), np.tile(np.arange(6), len(rows))
         return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.dof_map.size_of_all, 6))
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from fem.beam import Beam, Truss
 from fem.dofs.dof_map import DofMap
-from fem.dofs.warping import Warping, freely_warping
+from fem.dofs.warping import LARGEST_ANGLE, Warping, freely_warping, loose_ends, turned_sections
 from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
@@ -37,6 +37,8 @@ from fem.shell import Shell
 from fem.shown import shown
 
 _MATERIALS = (Material, Beam, BeamTable, Shell, Truss)
+DRILLED = 0.01
+"""Part of a strain energy in the drilling stiffness of shells from which a warning says so; usual fields have 1e-6."""
 
 
 class _Condensed:
@@ -474,14 +476,43 @@ class Model:
             rigid = [i.nodes for i in self.interfaces.values() if i.kind == "rigid"]
             warn_of_hinges(self.mesh, np.concatenate([np.zeros(0, dtype=np.int64), *rigid]))
 
+    def warn_of_drilling(self, U: Float[np.ndarray, "ndof k"], what: str) -> None:
+        """Issue a `MeshWarning` where the strain energy of one of the displacement fields `U` is that of the drilling
+        stiffness of shells, a number of the discretisation: a moment about the normal of a shell acts on single nodes
+        there, and they turn much too far. `what`: the fields, for the message."""
+        source = self._matrices
+        if not isinstance(source, _Assembly) or not source.shells:
+            return
+        u, energy = self.dof_map.expand(U), np.einsum("ik,ik->k", U, self.K @ U)
+        drilling = [(shells.drilling_energy(u[dofs]), dofs) for shells, dofs in source.shells]
+        share = sum(cells.sum(axis=0) for cells, _ in drilling) / np.where(energy > 0, energy, np.inf)
+        worst = int(np.argmax(share))
+        if share[worst] <= DRILLED:
+            return
+        most, dofs = max(drilling, key=lambda d: d[0][:, worst].max())
+        own = dofs[int(most[:, worst].argmax())].reshape(-1, 6)
+        node = int(own[np.abs(u[own[:, 3:], worst]).sum(axis=1).argmax(), 0] // 3)
+        warnings.warn(
+            MeshWarning(
+                f"Model {self.name!r}: {100 * share[worst]:.2g} % of the strain energy of {what} is that of shells "
+                f"whose nodes turn about the normal, most of it near node {source.mesh.node_label(node)} at "
+                f"{self.points[node]}. Shells have almost no stiffness there (Shell.drilling), so that a moment about "
+                "the normal of a single node turns it much too far. Let it act on several nodes, which displacements "
+                'hold: an interface of the nodes around, Interface(nodes, kind="average"), or a fem.RigidLink to them.'
+            ),
+            stacklevel=3,
+        )
+
     def warn_of_free_warping(self) -> None:
         """Issue a `MeshWarning` where rigid interfaces clamp beams of open sections whose torsion is Saint-Venant's:
-        they warp freely there, and twist too far."""
+        they warp freely there, and twist too far; and where beams whose torsion is Vlasov's meet at an angle or with
+        sections the other way up, or end at links and other cells: there, too, warping is free."""
         source = self._matrices
-        rigid = [i.nodes for i in self.interfaces.values() if i.kind == "rigid"]
-        if not rigid or not isinstance(source, _Assembly):
+        if not isinstance(source, _Assembly):
             return
-        clamped = np.unique(np.concatenate(rigid))
+        self._warn_of_loose_ends(source)
+        rigid = [i.nodes for i in self.interfaces.values() if i.kind == "rigid"]
+        clamped = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rigid]))
         for run in freely_warping(source.mesh, self.materials, source.material_of, clamped)[:3]:
             s, nodes = run.beam.section, ", ".join(map(source.mesh.node_label, run.clamped[:4]))
             warnings.warn(
@@ -495,6 +526,52 @@ class Model:
                 ),
                 stacklevel=3,
             )
+
+    def warn_of_turned_sections(self) -> None:
+        """Issue a `MeshWarning` where beams of one material continue each other with its section turned or mirrored."""
+        source = self._matrices
+        if not isinstance(source, _Assembly):
+            return
+        found = turned_sections(source.mesh, self.materials, source.material_of)
+        if found:
+            node, k = found[0]
+            text = (
+                f"Model {self.name!r}: beams of {self.materials[k].name!r} continue each other at {len(found)} nodes "
+                f"(first: {source.mesh.node_label(node)}) with the section turned or mirrored. The default y_axis is "
+                "the mesh's y, and z for beams within 8 degrees of it; z changes sides where the nodes of a cell run "
+                "the other way. Give a fem.Beam(..., y_axis=...) across all of them, and their nodes in one direction."
+            )
+            warnings.warn(MeshWarning(text), stacklevel=3)
+
+    def _warn_of_loose_ends(self, source: _Assembly) -> None:
+        stated = np.concatenate([np.zeros(0, dtype=np.int64), *(i.nodes for i in self.interfaces.values())])
+        ends = loose_ends(source.mesh, self.materials, source.material_of, stated)
+        label = source.mesh.node_label
+        corners = [end for end in ends if end.angle is not None and end.angle > LARGEST_ANGLE]
+        turned = [end for end in ends if end.angle is not None and end.angle <= LARGEST_ANGLE]
+        others = [end for end in ends if end.angle is None]
+        held = 'A rigid interface holds it there, one of kind="average" says that it is free.'
+        if corners:
+            first = min(corners, key=lambda end: round(end.angle or 0.0, 3))
+            told = (
+                f"meet at an angle of more than {LARGEST_ANGLE:g} degrees at {len(corners)} nodes (first: "
+                f"{label(first.node)}, {first.angle:.3g} degrees), and each warps freely there. Divide a curved beam "
+                f"more finely; at a corner, the joint decides what it holds. {held}"
+            )
+            warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
+        if turned:
+            told = (
+                f"continue each other at {len(turned)} nodes (first: {label(turned[0].node)}) with sections that are "
+                "turned by 180 degrees or mirrored, and each warps freely there. Give the nodes of their cells in one "
+                f"direction, and one y_axis. {held}"
+            )
+            warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
+        if others:
+            told = (
+                f"end at {len(others)} nodes of links or other cells (first: {label(others[0].node)}), and warp freely "
+                f"there. fem.Equation([node], [6], [1.0]) holds their warping. {held}"
+            )
+            warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
 
     def with_interfaces(self, **interfaces: Any) -> "Model":
         """The same part with named interfaces: set names, selections, node numbers or `fem.Interface` records."""

@@ -13,6 +13,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
+from fem.elsewhere import hint
+
 MODULES = """
 fem -> fem: additions=lumped_elements
 fem -> fem.files: ansys_matrices gmsh_reader gmsh_writer matrices_io=matrix_files mesh_io=mesh_files
@@ -158,6 +160,9 @@ class _OldNames:
         if name.partition(".")[0] not in ("fem", "reduction", "flexmb"):
             return
         text = sentence(name)
+        package, _, last = name.rpartition(".")
+        if text is None and package in ("fem", "reduction", "flexmb"):
+            text = hint(package, last)
         if text is not None:
             # without name=: `from package import old` would take it for a missing attribute and hide the sentence
             raise ModuleNotFoundError(text) if name in moved() else ImportError(text)
@@ -178,15 +183,10 @@ def refuse_old_names(module: str, at_first_use: Collection[str] = ()) -> None:
         text = sentence(f"{module}.{name}")
         if text is not None and not hasattr(here, "__path__"):
             raise ImportError(text)
-        if text is None and not name.startswith("_"):
-            text = next(
-                (
-                    f"{module} has no {name!r}; it is {module}.{package}.{name}."
-                    for package in at_first_use
-                    if name in getattr(import_module(f"{module}.{package}"), "__all__", ())
-                ),
-                None,
-            )
+        if text is None and "__path__" in vars(here):
+            for package in () if name.startswith("_") else at_first_use:
+                import_module(f"{module}.{package}")
+            text = hint(module, name)
         raise AttributeError(text or f"module {module!r} has no attribute {name!r}", name=name)
 
     here.__dict__["__getattr__"] = missing

@@ -118,6 +118,7 @@ def reduction_context(
     model.require_free()
     model.warn_of_hinges()
     model.warn_of_free_warping()
+    model.warn_of_turned_sections()
     require_interface(model, reference_frame)
     resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
     body = statics(model)
@@ -181,6 +182,7 @@ def basis_of_shapes(
         raise MatrixError(f"Model {model.name!r}: a basis of no shapes; ask for at least one mode{hint}.")
     free, values = diagonalise(model, V)
     require_elastic(model, body.R, values)
+    model.warn_of_drilling(free, "a shape of the basis")
     error = _errors(context, method, free, values)
     Psi, values = (
         (free, values) if reference_frame is None else diagonalise(model, attach(model, reference_frame, free))

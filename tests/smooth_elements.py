@@ -6,6 +6,7 @@ import flexmb
 from flexmb import forces
 from flexmb.contact import Plane, Socket, Sphere, power_law
 from flexmb.forces import gap_spring, preloaded_spring
+from flexmb.mechanism.attachments import Attachment
 
 ORIGIN = (0, 0, 0)
 CAM = flexmb.curves.through([(a, 0.1 * np.cos(2 * a)) for a in np.linspace(-2.0, 3.0, 40)])
@@ -209,6 +210,23 @@ def _controlled(p):
     return system
 
 
+@flexmb.law(inputs=("turned", "wave"), states=("lagging",), parameters=("k", "tau"))
+def follower(t, relative, inputs, states, parameters, wrench, rates):
+    """A moment that follows another coordinate with a lag, and a function of time."""
+    k, tau = parameters
+    wrench[5] = k * (states[0] - relative.S[1, 0]) + inputs[1]
+    rates[0] = (inputs[0] - states[0]) / tau
+
+
+def _inputs(p):
+    system = turning()
+    inputs = {"turned": "coordinate:one shaft", "wave": flexmb.time_functions.harmonic(0.4 * p, 3.0)}
+    system.force(
+        "law", system.ground.at((0.5, 0, 0)), Attachment(1, np.zeros(3)), follower(k=5.0 * p, tau=0.05), inputs=inputs
+    )
+    return system
+
+
 def _friction(p):
     system = turning(speed=20.0)
     system.friction("rub", "one shaft", 0.2 * p, radius=0.05, regularised=2.0)
@@ -276,6 +294,7 @@ SMOOTH = {
     "wind": lambda p: _line(p, "wind"),
     "pipe flow": lambda p: _line(p, "flow"),
     "controller": _controlled,
+    "law with inputs": _inputs,
     "regularised friction": _friction,
     "curve": _cam,
     "contact": _contact,

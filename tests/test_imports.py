@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = (
     # fem: finite element models of parts
     "fem.errors",
+    "fem.elsewhere",
     "fem.renamed",
     "fem.shown",
     "fem.user_files",

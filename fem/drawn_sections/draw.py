@@ -92,4 +92,5 @@ def _section(mesh: Mesh) -> Section:
         warping=max(c.warping, 0.0),
         drawn_centroid=c.centroid,
         fibre_warping=tuple(c.outline_warping.tolist()),
+        fibre_shear=tuple((float(y), float(z)) for y, z in c.outline_shear),
     )

@@ -7,6 +7,7 @@ correction factors in Timoshenko's beam theory for arbitrary shaped cross-sectio
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +19,8 @@ from fem.errors import MeshError
 from fem.mesh.mesh import Mesh
 
 _QUADRATIC = {"triangle": "triangle6", "quad": "quad8", "triangle6": "triangle6", "quad8": "quad8", "quad9": "quad9"}
+SHARP = float(np.deg2rad(30.0))
+"""Angle by which the outline turns at a sharp corner; smaller ones draw a curve."""
 _XI, _W = np.polynomial.legendre.leggauss(4)
 _SQUARE = (np.array([(a, b, 0.0) for a in _XI for b in _XI]), np.array([a * b for a in _W for b in _W]))
 _TRIANGLE = (  # the square, folded onto the triangle
@@ -33,8 +36,11 @@ class SectionConstants:
     - `area`; `centroid` (y, z) in the drawing; `angle`: degrees from the axes of the drawing to the principal ones, by
       the right-hand rule about x; `Iy`, `Iz`; `J`; `shear_centre` (y, z); `warping`: the constant about it;
     - `shear_y`, `shear_z`: shear factors;
-    - `outline` (p, 2): the outer boundary, from y towards z; `outline_warping` (p,): the warping function there, zero
-      in the mean and about the shear centre.
+    - `outline` (p, 2): the outer boundary, from y towards z: its corners, and the middles of sides that end at a sharp
+      one; `outline_warping` (p,): the warping function there, zero in the mean and about the shear centre;
+      `outline_shear` (p, 2): the shear strains (xy, xz) of torsion there per unit rate of twist. They are zero at sharp
+      corners; at those that point inwards, where they are infinite in theory, they are limited to those in the middles
+      of the sides beside.
     """
 
     area: float
@@ -49,6 +55,7 @@ class SectionConstants:
     shear_z: float
     outline: np.ndarray
     outline_warping: np.ndarray
+    outline_shear: np.ndarray
 
 
 def constants_of(mesh: Mesh) -> SectionConstants:
@@ -90,8 +97,15 @@ def constants_of(mesh: Mesh) -> SectionConstants:
     Iz, Iy = np.diag(R @ second @ R.T)
     found = _Fields.of(len(points), cells, Iy, Iz)
     y, z = found.shear_centre
-    boundary = _outline(mesh)
-    at = (mesh.points[boundary, :2] - centroid) @ R.T
+    boundary, turns = _outline(mesh, points, blocks)
+    places = (points - centroid) @ R.T
+    sheared = _twisting_shear(places, blocks, found.potential, boundary)
+    beside = np.linalg.norm(sheared, axis=1)
+    beside = np.maximum(np.roll(beside, 1), np.roll(beside, -1))
+    inwards = turns < -SHARP
+    sheared[inwards] *= np.minimum(1, beside / np.linalg.norm(sheared, axis=1))[inwards, None]
+    sheared[turns > SHARP] = 0.0  # both sides are free
+    at = places[boundary]
     return SectionConstants(
         area=float(area),
         centroid=(float(centroid[0]), float(centroid[1])),
@@ -105,6 +119,7 @@ def constants_of(mesh: Mesh) -> SectionConstants:
         shear_z=1 / (area * found.flexible[1]),
         outline=at,
         outline_warping=found.potential[boundary] - z * at[:, 0] + y * at[:, 1],
+        outline_shear=sheared,
     )
 
 
@@ -203,8 +218,25 @@ class _Fields:
         return _Fields(J, at, warping, (float(psi_y @ loads[:, 1]), float(psi_z @ loads[:, 2])), w)
 
 
-def _outline(mesh: Mesh) -> np.ndarray:
-    """The points at the corners of the longest loop of sides that belong to one cell only, counter-clockwise."""
+def _twisting_shear(
+    points: np.ndarray, blocks: list[tuple[str, np.ndarray]], potential: np.ndarray, wanted: np.ndarray
+) -> np.ndarray:
+    """Shear strains (p, 2) of a unit rate of twist at `wanted` points, means over their cells."""
+    total, count = np.zeros((len(points), 2)), np.zeros(len(points))
+    for kind, rows in blocks:
+        dN = SHELLS[kind].gradient(SHELLS[kind].coordinates)[:, :, :2]
+        J = np.einsum("qnk,enx->eqkx", dN, points[rows])
+        slope = np.linalg.solve(J, np.einsum("qnk,en->eqk", dN, potential[rows])[..., None])[..., 0]
+        np.add.at(total, rows, slope)
+        np.add.at(count, rows, 1.0)
+    at = points[wanted]
+    return np.asarray(total[wanted] / count[wanted, None] + np.column_stack([-at[:, 1], at[:, 0]]))
+
+
+def _outline(mesh: Mesh, points: np.ndarray, blocks: list[tuple[str, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Points of the longest loop of sides that belong to one cell only, counter-clockwise, and the angles by which it
+    turns there, to the left: its corners, and the points in the middles of sides that end at a sharp one. `points` and
+    `blocks`: the cells with nodes in the middles of their sides."""
     sides: dict[tuple[int, int], tuple[int, int]] = {}
     for block in mesh.cells:
         corners = SHELLS[block.kind].corners
@@ -225,7 +257,33 @@ def _outline(mesh: Mesh) -> np.ndarray:
     areas = [_area(mesh.points[loop, :2]) for loop in loops]
     outer = loops[int(np.argmax(np.abs(areas)))]
     outer = outer if max(areas, key=abs) > 0 else outer[::-1]
-    return outer[_corners(mesh.points[outer, :2])]
+    turn = _turns(mesh.points[outer, :2])
+    corner = np.flatnonzero(np.abs(turn) > 1e-6)
+    middle = _middles(blocks)
+    found, turns = [], []
+    for a, b in zip(corner.tolist(), np.roll(corner, -1).tolist(), strict=True):
+        found.append(int(outer[a]))
+        turns.append(turn[a])
+        if max(abs(turn[a]), abs(turn[b])) > SHARP:
+            along = np.roll(outer, -a)[: (b - a) % len(outer) + 1]
+            between = [middle[min(p, q), max(p, q)] for p, q in pairwise(along.tolist())]
+            inside = np.array([*along[1:-1], *between])
+            apart = np.linalg.norm(points[inside] - points[outer[[a, b]]].mean(axis=0), axis=1)
+            found.append(int(inside[np.argmin(apart)]))
+            turns.append(0.0)
+    return np.array(found), np.array(turns)
+
+
+def _middles(blocks: list[tuple[str, np.ndarray]]) -> dict[tuple[int, int], int]:
+    """The node in the middle of each side, by the corners at its ends."""
+    found = {}
+    for kind, rows in blocks:
+        corners = SHELLS[kind].corners
+        for nodes in rows.tolist():
+            for k in range(corners):
+                a, b = nodes[k], nodes[(k + 1) % corners]
+                found[min(a, b), max(a, b)] = nodes[corners + k]
+    return found
 
 
 def _area(loop: np.ndarray) -> float:
@@ -233,8 +291,8 @@ def _area(loop: np.ndarray) -> float:
     return float((loop[:, 0] * after[:, 1] - loop[:, 1] * after[:, 0]).sum() / 2)
 
 
-def _corners(loop: np.ndarray) -> np.ndarray:
-    """Which points of a loop are corners."""
+def _turns(loop: np.ndarray) -> np.ndarray:
+    """Angles (radians) by which a loop turns at its points, to the left."""
     before, after = loop - np.roll(loop, 1, axis=0), np.roll(loop, -1, axis=0) - loop
-    turn = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
-    return np.asarray(np.abs(turn) > 1e-6 * np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1))
+    across = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
+    return np.asarray(np.arctan2(across, (before * after).sum(axis=1)))

@@ -204,7 +204,9 @@ class Beams:
         places, found = [], []
         section = self.beam.section
         warping = section.fibre_warping if self._warps and section.fibre_warping else (0.0,) * len(section.fibres)
-        for (y, z), omega in zip(section.fibres, warping, strict=True):
+        ys, zs = section.shear_centre
+        sheared = section.torsion_shear.tolist()
+        for (y, z), omega, (xy, xz) in zip(section.fibres, warping, sheared, strict=True):
             arm = np.array([0.0, y, z])
             lever = np.einsum("kab,b->ak", SPIN, arm)  # theta x arm = lever theta
             H = np.stack(
@@ -213,6 +215,8 @@ class Beams:
                 axis=3,
             )  # e, q, i, j, k
             H[:, :, 0, 0] += omega * ddtheta[:, :, 0]
+            H[:, :, 0, 1] += (xy + z - zs) * dtheta[:, :, 0]  # the slope of the warping across the section
+            H[:, :, 0, 2] += (xz - y + ys) * dtheta[:, :, 0]
             H = np.einsum("eai,eqabk,ebj->eqijk", self.axes, H, self.axes, optimize=True)
             places.append((self.x + np.einsum("eai,a->ei", self.axes, arm)[:, None]).reshape(-1, 3))
             found.append(H.reshape(-1, 3, 3, fields.shape[2]))

@@ -2,7 +2,8 @@
 
 The sections turn rigidly with the beam: a point y of a section moves by `u(x) + theta(x) x y`, with the displacements
 and rotations of the beam's own interpolation. Stresses are those of the internal forces: bending moments and normal
-force, which vary linearly along a beam, and torque and shear forces, which do not vary.
+force, which vary linearly along a beam, and torque and shear forces, which do not vary. Between fibres, the shear
+stress of torsion is drawn linearly.
 """
 
 from dataclasses import dataclass, replace
@@ -68,11 +69,15 @@ def _group(
     """Points (e, q, p, 3), displacements (e, q, p, 3, k) and stresses (e, q, p, 6, k) around the sections at `places`
     (q,); the last of the p points is the centroid."""
     section = beams.beam.section
-    warping = _between(np.array(section.fibre_warping)) if section.fibres == section.outline else np.zeros(0)
+    warping, sheared = (
+        _between(np.array(values)).tolist() if section.fibres == section.outline and values else []
+        for values in (section.fibre_warping, section.fibre_shear)
+    )
     section = replace(
         section,
         fibres=(*map(tuple, outline.tolist()), (0.0, 0.0)),
-        fibre_warping=(*warping.tolist(), 0.0) if len(warping) else (),
+        fibre_warping=(*warping, 0.0) if warping else (),
+        fibre_shear=(*map(tuple, sheared), (0.0, 0.0)) if sheared else (),
     )
     here = type(beams).of(replace(beams.beam, section=section), ends, (places, np.ones(len(places))))
     x, stress = fibre_stresses(here, fields)

@@ -99,6 +99,15 @@ class Shells(ShellCells):
         stiff = self.shell.drilling * self.shell.section.mean_shear_stiffness
         return np.asarray(row.swapaxes(1, 2) @ (row * (stiff * area)[..., None]))
 
+    def drilling_energy(self, fields: Float[np.ndarray, "e d k"]) -> Float[np.ndarray, "e k"]:
+        """Twice the strain energy of each cell in the rotation of its nodes about the normal relative to the
+        surface."""
+        found = np.zeros((len(self.x), fields.shape[2]))
+        for chunk in self.chunks():
+            every = self.follow(chunk, fields[chunk])[:, : 6 * self.n]
+            found[chunk] = np.einsum("eik,eik->ek", every, self._drilling(chunk) @ every)
+        return found
+
     # mass
 
     def _layers(self, chunk: slice) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:

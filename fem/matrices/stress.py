@@ -44,7 +44,7 @@ def nodal_stresses(
 
 def fibre_stresses(beams: Beams, fields: Float[np.ndarray, "e d k"]) -> tuple[np.ndarray, np.ndarray]:
     """Places (p, 3) of beam fibres and their stresses (p, 6, k) in the axes of the mesh: axial stress of bending and
-    extension, mean shear of the section."""
+    extension, mean shear of the section, and that of torsion."""
     x, H = beams.gradients(fields)
     E, G = beams.beam.moduli
     q = beams.x.shape[1]

@@ -1,6 +1,7 @@
 """Checks of a mesh, with a report, and repairs."""
 
 import warnings
+from collections import defaultdict
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -236,7 +237,13 @@ def _mid_sides(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 
 def _duplicates(mesh: Mesh) -> list[Finding]:
     findings = []
+    linked: dict[int, set[int]] = defaultdict(set)  # references of the rigid links of a node, with which it moves
+    for link in mesh.constraints:
+        if isinstance(link, RigidLink):
+            for node in link.members.tolist():
+                linked[node].add(link.reference)
     pairs = scipy.spatial.cKDTree(mesh.points).query_pairs(COINCIDENT * mesh.size, output_type="ndarray")
+    pairs = pairs[[not (linked[a] & linked[b]) for a, b in pairs.tolist()]] if len(pairs) else pairs
     if len(pairs):
         some = ", ".join(f"{mesh.node_label(int(a))} and {mesh.node_label(int(b))}" for a, b in pairs[:3])
         text = (

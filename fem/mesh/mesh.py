@@ -13,7 +13,7 @@ from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, turning_nodes
 from fem.mesh.directors import Directors, directors
-from fem.mesh.unread import Declared, Unread, listed
+from fem.mesh.unread import SHOWN, Declared, Unread, listed
 from fem.renamed import renamed
 from fem.shown import shown
 
@@ -174,6 +174,22 @@ class Mesh:
             return str(node)
         return f"{node} (number {self.node_ids[node]} in the file)"
 
+    def numbered(self, *numbers: SupportsIndex) -> Int[np.ndarray, " k"]:
+        """The nodes that have these numbers in the file: `mesh.numbered(2001)` is the reference node 2001 of a deck.
+
+        Raises `MeshError` for a number that no node of the mesh has.
+        """
+        wanted = [index(n) for n in numbers]
+        ids = np.arange(len(self.points)) if self.node_ids is None else self.node_ids
+        place = {int(number): k for k, number in enumerate(ids)}
+        missing = [n for n in wanted if n not in place]
+        if missing:
+            raise MeshError(
+                f"Mesh {self.name!r}: no node has the number {missing[0]} in the file; numbers run from {ids.min()} to "
+                f"{ids.max()}. Nodes of no cell and no constraint are left out in reading."
+            )
+        return np.array([place[n] for n in wanted], dtype=np.int64)
+
     def block_of(self, cell: SupportsIndex) -> tuple[CellBlock, int]:
         """The block that holds cell number `cell`, and its place in the block.
 
@@ -316,6 +332,19 @@ class Mesh:
         return directors(self.points, [block.connectivity for block in self.cells if block.kind in SHELLS])
 
     @cached_property
+    def free_normals(self) -> Float[np.ndarray, "n 3"]:
+        """The normal of the shell at nodes that nothing but the drilling stiffness of one smooth piece of shells keeps
+        from turning about it; zero at all others."""
+        normals = np.zeros((len(self.points), 3))
+        if not len(self.shell_nodes):
+            return normals
+        nodes, first, pieces = np.unique(self.directors.node, return_index=True, return_counts=True)
+        other = np.union1d(self.line_nodes, turning_nodes(self.constraints))
+        smooth = (pieces == 1) & ~np.isin(nodes, other)
+        normals[nodes[smooth]] = self.directors.vectors[first[smooth]]
+        return normals
+
+    @cached_property
     def linked_nodes(self) -> Int[np.ndarray, " k"]:
         """Sorted numbers of the nodes of constraints, point masses and springs."""
         masses = np.array([m.node for m in self.masses], dtype=np.int64)
@@ -350,9 +379,20 @@ class Mesh:
         lines += [f"  note: {note}" for note in self.warnings]
         lines += [f"  {s.strength}, {s.source}" for s in self.springs]
         lines += [f"  point mass: {m.mass:g} at node {self.node_label(m.node)}" for m in self.masses]
-        lines += [f"  constraint: {text}" for text in dict.fromkeys(c.source for c in self.constraints)]
+        lines += [f"  constraint: {text}" for text in _together([c.source for c in self.constraints])]
         lines += [f"  material of the file: {declared}, {len(declared.cells)} cells" for declared in self.declared]
         return "\n".join([*lines, *(f"  not obeyed: {text}" for text in listed(self.unread))])
+
+
+def _together(sources: list[str]) -> list[str]:
+    """Places of constraints, those of one keyword in one line."""
+    by_keyword: dict[str, list[str]] = {}
+    for source in dict.fromkeys(sources):
+        by_keyword.setdefault(source.partition(", line ")[0], []).append(source)
+    return [
+        ", ".join(found) if len(found) <= SHOWN else f"{found[0]}, and {len(found) - 1} more of {keyword}"
+        for keyword, found in by_keyword.items()
+    ]
 
 
 def _triple(x: np.ndarray) -> str:

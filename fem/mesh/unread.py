@@ -105,7 +105,8 @@ class Declared:
             return f"{self} is not the beam of the model: its section varies"
         if isinstance(section, Beam) and self.beam is not None:
             theirs, ours = (np.array([s.area, s.Iy, s.Iz, s.J]) for s in (self.beam[0], section.section))
-            if (np.abs(theirs - ours) > SAME * theirs).any():
+            said = theirs > 0  # a torsion constant that the file leaves blank may be given
+            if (np.abs(theirs - ours)[said] > SAME * theirs[said]).any():
                 return f"{self} is not the beam of the model, of {section.section}"
             if self.torsion == "vlasov" and section.torsion != self.torsion:
                 return f"{self} is not the beam of the model, whose sections warp freely"
@@ -136,14 +137,22 @@ class Declared:
         if self.table is not None:
             return self.table
         if self.elasticity is None:
-            reason = self.wrong or "has no elastic constants that flexmb reads"
-            raise MaterialError(f"{self} ({self.source.label}) {reason}. Give materials: fem.Model(mesh, material).")
-        material = Material(self.name, self.elasticity, self.density, self.axes)
-        if self.beam is not None:
-            return Beam(material, *self.beam, theory=self.theory, torsion=self.torsion)
-        if self.area is not None:
-            return Truss(material, self.area)
-        return material if self.thickness is None else Shell(material, self.thickness, self.offset)
+            raise MaterialError(self._refused(self.wrong or "it has no elastic constants that flexmb reads"))
+        try:
+            material = Material(self.name, self.elasticity, self.density, self.axes)
+            if self.beam is not None:
+                return Beam(material, *self.beam, theory=self.theory, torsion=self.torsion)
+            if self.area is not None:
+                return Truss(material, self.area)
+            return material if self.thickness is None else Shell(material, self.thickness, self.offset)
+        except MaterialError as error:
+            raise MaterialError(self._refused(str(error))) from None
+
+    def _refused(self, reason: str) -> str:
+        return (
+            f"{self}, {self.source.label}, cannot be used: {reason.rstrip('.')}. Correct the file, or give materials: "
+            "fem.Model(mesh, material)."
+        )
 
     @property
     def section_name(self) -> str:
@@ -239,8 +248,10 @@ def materials_of_file(mesh: Any) -> tuple[dict[str, Material | Shell | Beam | Be
         index[declared.cells] = list(names).index(name)
     if (index < 0).any():
         there = ", ".join(map(repr, names)) or "none"
+        left = "\n  ".join(["", *listed(mesh.unread)])
         raise MaterialError(
             f"Mesh {mesh.name!r}: its file gives no material to {int((index < 0).sum())} of {mesh.cell_count} cells "
             f"(materials of the file: {there}). Give the materials: fem.Model(mesh, material)."
+            + (f" Of the file, this is not obeyed:{left}" if mesh.unread else "")
         )
     return names, index

@@ -24,9 +24,12 @@ class BeamTable:
       mesh; every node lies between the first and the last. Values between stations are interpolated linearly, also
       inside cells.
     - `stiffness` (s, 6, 6): section forces (N, Vy, Vz) and moments (Mx, My, Mz) about the line of the nodes, per
-      strains (extension, shear y, shear z) and curvatures (twist, bending about y, about z). x runs along the beam.
-    - `mass` (s, 6, 6) per unit length: momenta of motions [translation; rotation] of the line of the nodes.
-    - `y_axis` (3,) or (s, 3): a vector in the plane of the section's x and y axes; it turns along a twisted beam.
+      strains (extension, shear y, shear z) and curvatures (twist, bending about y, about z). x runs along the beam, the
+      way in which positions rise, whatever way the nodes of a cell run.
+    - `mass` (s, 6, 6) per unit length: momenta of motions [translation; rotation] of the line of the nodes. It has the
+      form of a body's: one mass, first moments, moments of inertia (`fem.beam_mass`).
+    - `y_axis` (3,) or (s, 3): a vector in the plane of the section's x and y axes; it turns along a twisted beam, by at
+      most 90 degrees from station to station.
     - `section`: what is drawn, and where strains are recovered; default: a rectangle with the radii of gyration of the
       mean stiffness. `moduli`: Young's and shear modulus of the stresses there; without them no stress is known, and it
       is reported as zero.
@@ -35,8 +38,8 @@ class BeamTable:
     force that acts through the turning of sections takes its radius of gyration from the stiffness. `beam_stiffness`
     and `beam_mass` make matrices of centroid, shear centre and mass centre.
 
-    Raises `MaterialError` for positions that do not rise, directions without length, and matrices that are not
-    symmetric and positive definite.
+    Raises `MaterialError` for positions that do not rise, directions without length, a y axis that turns too far
+    between stations, matrices that are not symmetric and positive definite, and masses of no body.
     """
 
     positions: Any
@@ -77,6 +80,7 @@ class BeamTable:
             A = (A + A.swapaxes(1, 2)) / 2
             A.setflags(write=False)
             object.__setattr__(self, what, A)
+        self._require_mass_of_bodies(positions)
         along = np.array(self.along, dtype=float)
         y = np.array(self.y_axis, dtype=float)
         y = np.tile(y, (len(positions), 1)) if y.shape == (3,) else y
@@ -88,12 +92,39 @@ class BeamTable:
         for what, vectors in (("y_axis", y), ("along", along[None])):
             if not np.isfinite(vectors).all() or not np.linalg.norm(vectors, axis=1).all():
                 raise MaterialError(f"{self.name}: {what} must be finite and not zero; found {vectors.tolist()}.")
+        along /= np.linalg.norm(along)
+        across = y - (y @ along)[:, None] * along
+        turned = np.einsum("si,si->s", across[1:], across[:-1]) < -1e-9 * np.linalg.norm(y, axis=1).max() ** 2
+        if turned.any():
+            k = int(np.argmax(turned))
+            raise MaterialError(
+                f"{self.name}: y_axis turns by more than 90 degrees from station {k} (position {positions[k]:g}) to "
+                f"the next, from {y[k].tolist()} to {y[k + 1].tolist()}, which leaves open which way it turns. Give "
+                "stations between them, or check its sign."
+            )
         object.__setattr__(self, "positions", positions)
-        object.__setattr__(self, "along", along / np.linalg.norm(along))
+        object.__setattr__(self, "along", along)
         object.__setattr__(self, "_axes", y)
         if self.section is None:
-            S = self.stiffness.mean(axis=0)
-            object.__setattr__(self, "section", Section(1.0, S[4, 4] / S[0, 0], S[5, 5] / S[0, 0], S[3, 3] / S[0, 0]))
+            S, (E, G) = self.stiffness.mean(axis=0), self.moduli
+            J = S[3, 3] / S[0, 0] * (E / G if G else 1.0)
+            object.__setattr__(self, "section", Section(1.0, S[4, 4] / S[0, 0], S[5, 5] / S[0, 0], J))
+
+    def _require_mass_of_bodies(self, positions: np.ndarray) -> None:
+        """Raises `MaterialError` for mass matrices that no body has: integrals of a body take mass, mass centre and
+        moments of inertia from them."""
+        M = self.mass
+        m = np.einsum("sii->s", M[:, :3, :3]) / 3
+        arm = np.sqrt(m[:, None, None] * np.abs(M[:, 3:, 3:]).max(axis=(1, 2), keepdims=True))
+        wrong = np.abs(M[:, :3, :3] / m[:, None, None] - np.eye(3)).max(axis=(1, 2)) > ASYMMETRIC
+        wrong |= (np.abs(M[:, 3:, :3] + M[:, 3:, :3].swapaxes(1, 2)) / arm).max(axis=(1, 2)) > ASYMMETRIC
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise MaterialError(
+                f"{self.name}: the mass matrix at station {k} (position {positions[k]:g}) is that of no body: its "
+                "first three rows need one mass on their diagonal and the first moments beside it, of opposite signs "
+                "across the diagonal, as fem.beam_mass makes them."
+            )
 
     def __str__(self) -> str:
         a, b = self.positions[[0, -1]]

@@ -14,6 +14,11 @@ is not known, the impulses of the compression are those of the cone problem, and
 `1 + e`. Neither gains energy: with `u- + u_c` of a compression that ends with velocities `u_c`, friction and contact
 take `-(1 + e) r_c . (u- + ((1 + e) u_c + (1 - e) u-) / 2) >= 0`.
 
+Friction of turning has moments within the bounds of the normal impulses, in the same cone problem. With it, an impact
+at one point by another law than Newton's is taken in these two phases, too. Its moments in the expansion are not those
+of the compression times `e`, which would turn a body back that has stopped: they satisfy their law with the impulses of
+the contacts, for which they take the most energy of all moments within the bounds.
+
 Sources: Stronge, Impact Mechanics (2000), chapters 2 to 5; Keller, "Impact with friction" (1986); Glocker and Pfeiffer,
 "Multiple impacts with friction in rigid multibody systems" (1995); Pereira and Nikravesh, "Impact dynamics of multibody
 systems with frictional contact using joint coordinates and canonical equations of motion" (1996).
@@ -26,7 +31,7 @@ import scipy
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from flexmb.contact.cones import TOLERANCE, Coulomb, solve_contacts
+from flexmb.contact.cones import TOLERANCE, Block, Bounded, Coulomb, Turning, solve_contacts
 from flexmb.errors import UnilateralError
 
 Reached = Callable[[np.ndarray, float, float], float]
@@ -53,44 +58,61 @@ def impact_impulses(
     restitution: ArrayLike,
     laws: Sequence[str],
     *,
+    turning: Float[np.ndarray, "k 2"] | None = None,
     scale: float = 0.0,
 ) -> Float[np.ndarray, "n"]:
-    """Impulses (n,) of contacts with three rows each: the normal, then two directions across it.
+    """Impulses (n,) of `k` contacts with three rows each: the normal, then two directions across it. The rows of their
+    friction of turning follow.
 
     - `response` W (n, n): velocities per impulse; `before` (n,): rates before the impact.
-    - `friction`, `restitution` (n / 3,): coefficients of the contacts; `laws`: "newton", "poisson", "stronge" or
+    - `friction`, `restitution` (k,): coefficients of the contacts; `laws`: "newton", "poisson", "stronge" or
       "algebraic" of each. An impact in which they differ is one of several points without gain of energy.
+    - `turning` (k, 2): the lengths of rolling and spinning, over the arms that turn angular velocities into rates. A
+      contact has one row of spinning, about the normal, and then two of rolling, where these lengths are not zero.
     - `scale`: a velocity; the impulses of several points are found to a part of it, or of the largest of `before`.
 
     Raises `UnilateralError` when no impulses are found.
     """
     mu, e = np.asarray(friction, dtype=float), np.asarray(restitution, dtype=float)
-    fast = max(scale, float(np.abs(before).max(initial=0.0)))
+    fast, normal = max(scale, float(np.abs(before).max(initial=0.0))), slice(0, 3 * len(laws), 3)
+    blocks: list[Block] = [Coulomb(float(x)) for x in mu]
+    for k, (rolling, spinning) in enumerate(() if turning is None else turning.tolist()):
+        blocks += [Turning(k, spinning, rows=1)] if spinning > 0.0 else []
+        blocks += [Turning(k, rolling)] if rolling > 0.0 else []
     if set(laws) == {"newton"}:
         free = np.array(before, dtype=float)
-        free[::3] += e * np.minimum(before[::3], 0.0)
-        return _solved(response, free, mu, fast)
-    if len(laws) == 1 and laws[0] == "algebraic":
+        free[normal] += e * np.minimum(before[normal], 0.0)
+        return solve_contacts(response, free, blocks, scale=fast).impulses
+    if len(blocks) == 1 and laws[0] == "algebraic":
         return algebraic_impact(response, before, float(mu[0]), float(e[0]))
-    if len(laws) == 1:
+    if len(blocks) == 1:
         return impact_at_point(response, before, float(mu[0]), float(e[0]), laws[0])
-    return _in_two_phases(response, before, mu, e, fast)
+    return _in_two_phases(response, before, blocks, e, fast)
 
 
-def _solved(W: np.ndarray, free: np.ndarray, mu: np.ndarray, scale: float) -> np.ndarray:
-    return solve_contacts(W, free, [Coulomb(float(x)) for x in mu], scale=scale).impulses
-
-
-def _in_two_phases(W: np.ndarray, before: np.ndarray, mu: np.ndarray, e: np.ndarray, fast: float) -> np.ndarray:
-    total, u = np.zeros(len(before)), np.array(before, dtype=float)
+def _in_two_phases(W: np.ndarray, before: np.ndarray, blocks: list[Block], e: np.ndarray, fast: float) -> np.ndarray:
+    total, u, normal = np.zeros(len(before)), np.array(before, dtype=float), slice(0, 3 * len(e), 3)
+    grows = np.concatenate([np.repeat(1.0 + e, 3), np.ones(len(before) - 3 * len(e))])
     for k in range(ROUNDS):
-        if not (u[::3] < -CLOSES * fast).any():
+        if not (u[normal] < -CLOSES * fast).any():
             return total
-        pressed = _solved(W, u, mu, fast)
-        part = pressed * (1.0 + np.repeat(e, 3)) if k == 0 else pressed
+        pressed = solve_contacts(W, u, blocks, scale=fast).impulses
+        part = pressed * grows if k == 0 else pressed
+        if k == 0 and len(blocks) > len(e):
+            part[3 * len(e) :] += _moments(W, u + W @ part, blocks, e * pressed[normal], fast)
         total += part
         u = u + W @ part
     raise UnilateralError(f"Contacts still close after {ROUNDS} impulses at one instant; they jam.")
+
+
+def _moments(W: np.ndarray, u: np.ndarray, blocks: list[Block], push: np.ndarray, fast: float) -> np.ndarray:
+    """The moments of friction of turning for rates `u` without them, within the bounds of given normal impulses
+    `push`."""
+    own, k = W[3 * len(push) :, 3 * len(push) :], len(push)
+    size = np.trace(own) / len(own)
+    response = scipy.linalg.block_diag(size * np.eye(k), own)
+    free = np.concatenate([-size * push, u[3 * k :]])
+    return solve_contacts(response, free, [Bounded()] * k + blocks[k:], scale=fast).impulses[k:]
 
 
 def impact_at_point(
@@ -162,14 +184,19 @@ class _Path:
     def grow(self, reached: Reached) -> None:
         """Let the normal impulse grow until `reached(u, impulse, work)`, the normal impulse among its arguments, rises
         to zero."""
-        if np.linalg.norm(self.u[1:]) > RESTS * self._fast:
-            self._slide(reached)
-        if reached(self.u, self.impulse[0], self.work) < -RESTS * self._fast * self._unit:
-            self.u[1:] = 0.0
+        if self.mu == 0.0:
+            self._straight(np.array([1.0, 0.0, 0.0]), reached)
+            return
+        if np.linalg.norm(self.u[1:]) > RESTS * self._fast and self._slide(reached):
+            return
+        self.u[1:] = 0.0
+        if reached(self.u, self.impulse[0], self.work) < 0.0:
             self._straight(self._at_rest(), reached)
 
-    def _slide(self, reached: Reached) -> None:
+    def _slide(self, reached: Reached) -> bool:
+        """Grow while the point slips; whether `reached` has risen to zero then."""
         W, mu = self.W, self.mu
+        sizes = np.repeat([self._fast, self._unit, self._fast * self._unit], [3, 3, 1])
 
         def rates(_: float, y: np.ndarray) -> np.ndarray:
             slip = y[1:3] / np.linalg.norm(y[1:3])
@@ -190,13 +217,14 @@ class _Path:
             np.concatenate([self.u, self.impulse, [self.work]]),
             method="DOP853",
             rtol=ACCURACY,
-            atol=ACCURACY * self._fast * RESTS,
+            atol=ACCURACY * RESTS * sizes,
             events=(end, rests),
         )
         if not found.success or found.status == 0:
             raise UnilateralError("An impact with friction does not end: the friction presses the bodies together.")
         y = found.y[:, -1]
         self.u, self.impulse, self.work = y[:3].copy(), y[3:6].copy(), float(y[6])
+        return len(found.t_events[0]) > 0
 
     def _at_rest(self) -> np.ndarray:
         """The impulse per normal impulse of a point without slip: it sticks if friction can hold it; otherwise it slips

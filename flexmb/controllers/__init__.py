@@ -7,6 +7,7 @@ from flexmb.controllers import formulas
 from flexmb.controllers.linear import discrete, linear, state_feedback
 from flexmb.controllers.pid import PID, PID_SAMPLED, PID_WITH_RATE, pid
 from flexmb.controllers.tables import curve, curve_from_csv, gain_schedule
+from flexmb.kernels.equations.controllers import pass_on
 
 __all__ = ["curve", "curve_from_csv", "discrete", "gain_schedule", "linear", "pid", "state_feedback"]
 
@@ -17,6 +18,7 @@ FUNCTIONS: Mapping[str, Callable[..., None]] = MappingProxyType(
         "curve": formulas.curve,
         "periodic-curve": formulas.periodic_curve,
         "gain-schedule": formulas.gain_schedule,
+        "inputs": pass_on,
     }
 )
 """The functions of the laws by their names in result files."""

@@ -35,6 +35,8 @@ def require_fit(library: str, law: ControlLaw, values: Float[np.ndarray, "np"]) 
             gains = 1 + nu * ((ni - 1) // 2)
             points = values[: count // gains]
             fits = ni >= 3 and ni % 2 == 1 and nu >= 1 and nz == 0 and count == gains * len(points)
+        case "inputs":
+            fits = law.inputs == law.commands and nz == count == 0
         case _:
             raise LawError(f"There is no law {library!r} in flexmb.controllers whose sizes are known.")
     if library in ("curve", "periodic-curve", "gain-schedule"):

@@ -88,11 +88,16 @@ class Equations:
         self.kinematics, self.workspace = make_marker_kinematics(self.flat), make_workspace(self.flat)
         for law in self.mechanism.calls:
             law.forget()
-        self.states = np.array(self.states if len(self.states) else self.mechanism.initial_states)
-        self.angles = angles_near(self.mechanism, self.q, self.angles)
-        self.expected = self.angles.copy()
+        self.begin(self.q, self.angles, self.states)
         if self.flat.element_tangent.any():
             self._require_tangents()
+
+    def begin(self, q: np.ndarray, angles: np.ndarray, states: np.ndarray) -> None:
+        """Take the configuration (nq,), the angles (na,) and the states (nz,) of another instant as those from which
+        evaluations go on; `angles` and `states` may be empty, as those of `Equations`."""
+        self.q, self.states = q, np.array(states if len(states) else self.mechanism.initial_states)
+        self.angles = angles_near(self.mechanism, q, angles)
+        self.expected = self.angles.copy()
 
     def _require_tangents(self) -> None:
         """Raise `LawError` when a tangent that a law between frames gives is wrong, near the initial motion."""
@@ -100,7 +105,7 @@ class Equations:
         still, none = np.zeros_like(initial.w), np.zeros(self.flat.joint_rows)
         self.residual(self.mechanism.function_values(initial.t), initial.q, initial.w, still, none)
         for k, force in enumerate(self.mechanism.frame_forces):
-            seen = np.zeros(18)
+            seen = np.zeros(force.call.seen)
             see(self.flat, self.kinematics, self.workspace, k, seen)
             force.call.require_tangent(initial.t, seen, np.array(force.numbers), tuple(self.flat.scales))
 
@@ -127,7 +132,8 @@ class Equations:
 
         Raises `LawError` when its law fails.
         """
-        force, flat, seen = self.mechanism.frame_forces[element], self.flat, np.zeros(18)
+        force, flat = self.mechanism.frame_forces[element], self.flat
+        seen = np.zeros(force.call.seen)
         see(flat, self.kinematics, self.workspace, element, seen)
         states = self.states[flat.element_state[element] : flat.element_state[element + 1]]
         return force.call.over(times, seen, states, np.array(force.numbers))

@@ -107,11 +107,14 @@ def derivative_at_zero(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, n
 
 
 def touched(e: Equations) -> list[int]:
-    """The velocities of all bodies on which an element with states acts, or which controllers with states measure."""
+    """The velocities of all bodies on which an element with states acts, or which its inputs or controllers with states
+    measure."""
     flat, found = e.flat, set()
     for element, row in enumerate(flat.element_row):
         if flat.element_state[element + 1] > flat.element_state[element]:
             found |= {int(b) for b in flat.marker_body[flat.row_markers[row]] if b != GROUND}
     if any(controller.begin for controller in e.mechanism.controllers):
+        found |= controlled_bodies(e.mechanism)
+    if any(force.initial and force.command >= 0 for force in e.mechanism.frame_forces):
         found |= controlled_bodies(e.mechanism)
     return [k for b in sorted(found) for k in range(flat.v_start[b], flat.v_start[b + 1])]

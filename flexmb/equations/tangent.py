@@ -4,10 +4,14 @@ bodies.
 Bodies that share no row and have no common neighbour are displaced together (Curtis, Powell and Reid, On the estimation
 of sparse Jacobian matrices, 1974); a chain of any length needs three groups.
 
+Elements whose law gives its tangent are not differentiated: their wrench is held in the differences, which then give
+the changes of its directions, and the tangent of the law is added along the rows of the element.
+
 Iterations use central differences. Decisions, for instance on stability, use differences of fourth order with a bound
 of the error of every entry (`measured_tangent`), whose steps are halved where a law is steep.
 """
 
+import copy
 from dataclasses import dataclass
 from functools import cache
 
@@ -19,7 +23,8 @@ from flexmb.differences import MEASURED, ROUNDING, measured_derivatives
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
 from flexmb.kernels.base.data import ANGLE, GROUND, TILT, CompiledModel
-from flexmb.kernels.calls import displace
+from flexmb.kernels.base.pointed import fields_of, pointed
+from flexmb.kernels.calls import displace, see
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
 from flexmb.spatial.layout import elastic_places
@@ -54,20 +59,25 @@ def tangent(
     """The tangent at a state by central differences.
 
     The configuration is displaced by twists of the bodies (body axes) and elastic increments of relative size
-    `difference`. Cost: four residuals for each group of bodies and degree of freedom of its largest body.
+    `difference`. Cost: four residuals for each group of bodies and degree of freedom of its largest body, in which laws
+    that give their tangent are not evaluated.
     """
     flat, nv, nj = e.flat, len(w), e.flat.joint_rows
     groups, reach, rows = _groups(e)
     step = difference / flat.weight
     rate = rate_at(e.flat, w, wdot)
     moved = np.empty_like(q)
+    given = _given(e, functions, q, w, wdot, multipliers) if flat.element_tangent.any() else None
+    held, known = (e, functions) if given is None else (given.held, given.functions)
+    felt = np.zeros(0, dtype=np.int64) if given is None else given.rows.ravel()
 
     def at(shift: np.ndarray, change: np.ndarray) -> np.ndarray:
         displace(flat, q, shift, moved)
-        out = e.residual(functions, moved, w + change, wdot, multipliers)[0]
-        return np.concatenate([out, e.workspace.values[:nj]])
+        out = held.residual(known, moved, w + change, wdot, multipliers)[0]
+        return np.concatenate([out, e.workspace.values[:nj], e.workspace.rates[felt]])
 
     D, K, G = _Entries(nv, nv), _Entries(nv, nv), _Entries(nj, nv)
+    turning = np.zeros((len(felt), nv))
     none = np.zeros(nv)
     for group in groups:
         for i in range(6 + int(flat.modes[group].max())):
@@ -81,7 +91,87 @@ def tangent(
                 K.add(reach[b], column, by_place[reach[b]] / (2 * step[column]))
                 D.add(reach[b], column, by_speed[reach[b]] / (2 * rate * step[column]))
                 G.add(rows[b], column, by_place[nv + rows[b]] / (2 * step[column]))
+                if given is not None:
+                    touched = given.touching[b]
+                    turning[touched, column] = by_place[nv + nj + touched] / (2 * step[column])
+    if given is not None:
+        given.add(turning, D, K)
     return Tangent(D.matrix(), K.matrix(), G.matrix())
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """The elements (ng) whose law gives its tangent, at a state.
+
+    - `held`: the equations with the wrenches of these elements as `functions` of time, with constant values.
+    - `rows` (ng, 6): their rows; `touching[b]`: the places in `rows.ravel()` of those that act on body `b`.
+    - `covectors` (ng, 6, n), `columns` (ng, n): derivatives of the relative motion of their frames by the motions of
+      both bodies, and the places of these among the velocities.
+    - `stiffness`, `damping` (ng, 6, 6): minus the derivatives of the wrenches.
+    """
+
+    held: Equations
+    functions: np.ndarray
+    rows: np.ndarray
+    touching: list[np.ndarray]
+    covectors: list[np.ndarray]
+    columns: list[np.ndarray]
+    stiffness: np.ndarray
+    damping: np.ndarray
+
+    def add(self, turning: np.ndarray, D: "_Entries", K: "_Entries") -> None:
+        """Add the derivatives of the forces to `D` and `K`; `turning` (6 ng, nv) are those of the rates of the rows by
+        displacements."""
+        for k, (G, columns) in enumerate(zip(self.covectors, self.columns, strict=True)):
+            by_speed = G.T @ self.damping[k] @ G
+            rates = turning[6 * k : 6 * k + 6, columns]
+            by_place = G.T @ (self.stiffness[k] @ G + self.damping[k] @ rates)
+            for j, column in enumerate(columns.tolist()):
+                D.add(columns, column, by_speed[:, j])
+                K.add(columns, column, by_place[:, j])
+
+
+def _given(
+    e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
+) -> _Given:
+    """The elements whose law gives its tangent, with the tangents at a state. Raises `LawError` when one fails."""
+    flat, t = e.flat, functions[-1, 0]
+    e.residual(functions, q, w, wdot, multipliers)
+    own = flat.element_tangent != 0
+    rows = np.add.outer(flat.element_row[own], np.arange(6))
+    tangents, covectors, columns = [], [], []
+    touching: list[list[int]] = [[] for _ in flat.modes]
+    for place, k in enumerate(np.flatnonzero(own).tolist()):
+        force, seen = e.mechanism.frame_forces[k], np.zeros(18)
+        see(flat, e.kinematics, e.workspace, k, seen)
+        tangents.append(force.call.sound_tangent(t, seen, np.array(force.numbers)))
+        sides = [(side, b) for side, b in enumerate(flat.marker_body[flat.row_markers[rows[place, 0]]]) if b != GROUND]
+        for _, b in sides:
+            touching[b] += range(6 * place, 6 * place + 6)
+        covectors.append(np.hstack([e.workspace.G[rows[place], side, : 6 + flat.modes[b]] for side, b in sides]))
+        columns.append(np.concatenate([np.arange(flat.v_start[b], flat.v_start[b + 1]) for _, b in sides]))
+    wrenches = np.zeros((rows.size, 3))
+    wrenches[:, 0] = e.workspace.efforts[rows.ravel()]
+    values, kept = fields_of(flat), np.append(~own, True)
+    for name in ("element_row", "element_law", "element_record", "element_tangent", "element_updates"):
+        values[name] = values[name][~own]
+    for name in ("element_contact", "element_last", "element_command"):
+        values[name] = values[name][~own]
+    for name in ("element_state", "element_parameter"):  # without states, the others keep the places of theirs
+        values[name] = values[name][kept]
+    values["row_function"] = flat.row_function.copy()
+    values["row_function"][rows.ravel()] = len(functions) - 1 + np.arange(rows.size)
+    held = copy.copy(e)
+    held.flat = pointed(CompiledModel(**values))
+    return _Given(
+        held,
+        np.concatenate([functions[:-1], wrenches, functions[-1:]]),
+        rows,
+        [np.array(x, dtype=np.int64) for x in touching],
+        covectors,
+        columns,
+        *np.array(tangents).transpose(1, 0, 2, 3),
+    )
 
 
 def measured_tangent(
@@ -241,13 +331,15 @@ def _groups(e: Equations) -> tuple[list[list[int]], list[np.ndarray], list[np.nd
     return groups, reach, [np.array(sorted(t), dtype=np.int64) for t in touched]
 
 
-def controlled_bodies(mechanism: Mechanism) -> set[int]:
+def controlled_bodies(m: Mechanism) -> set[int]:
     """The bodies that continuous controllers measure, or on which their commands act: each depends on all others."""
-    own = [c for c in mechanism.controllers if c.sample_time is None]
+    own = [c for c in m.controllers if c.sample_time is None]
     if not own:
         return set()
     markers = [k for c in own for signal in c.signals for k in signal.markers if k >= 0]
-    markers += [k for row in mechanism.rows if row.command >= 0 for k in row.markers]
-    markers += [load.marker for load in mechanism.loads if load.command >= 0]
+    markers += [k for row in m.rows if row.command >= 0 for k in row.markers]
+    read = [m.force_elements[force.name] for force in m.frame_forces if force.command >= 0]
+    markers += [k for rows in read for k in m.rows[rows[0]].markers]
+    markers += [load.marker for load in m.loads if load.command >= 0]
     elastic = {signal.body for c in own for signal in c.signals if signal.body >= 0}
-    return ({mechanism.markers[k].body for k in markers} | elastic) - {GROUND}
+    return ({m.markers[k].body for k in markers} | elastic) - {GROUND}

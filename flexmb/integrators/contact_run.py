@@ -35,6 +35,7 @@ from flexmb.kernels.calls import (
     solve_cones,
     touch,
 )
+from flexmb.kernels.equations.residual import DRIVER
 from flexmb.kernels.steps.contact_step import FREELY, HIT, PROBE, THROUGH
 from flexmb.kernels.steps.step import (
     AFRESH,
@@ -54,6 +55,8 @@ from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STATES, STICKS, ExactC
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import EventRecord
 
+BLOCKED = 1e-10
+"""Response of a point, relative to that without joints, below which they prescribe its rate."""
 REACH = 1e-9
 """Gap, relative to the length of the mechanism, within which a point takes part in an impact."""
 DRAWN = 1e-6
@@ -79,13 +82,20 @@ the step."""
 
 
 class Points(NamedTuple):
-    """Points that touch: their numbers (n,), rates by velocities `G` (3 n, nv), their response `X` (nv, 3 n) with the
-    joints, and the matrix `W` (3 n, 3 n)."""
+    """Points that touch: their numbers (n,), rates by velocities `G` (m, nv), their response `X` (nv, m) with the
+    joints, the matrix `W` (m, m), and the place among the points of each row, `own` (m,): three rows a point, and then
+    those of friction of turning if they are included."""
 
     numbers: np.ndarray
     G: np.ndarray
     X: np.ndarray
     W: np.ndarray
+    own: np.ndarray
+
+    @property
+    def normal(self) -> slice:
+        """The rows of the normals."""
+        return slice(0, 3 * len(self.numbers), 3)
 
 
 class ContactRun(GeneralisedAlphaRun):
@@ -315,7 +325,7 @@ class ContactRun(GeneralisedAlphaRun):
     def _not_leaving(self, touching: np.ndarray) -> np.ndarray:
         """Those of points without a gap that do not leave."""
         points = self._points(touching)
-        rates = points.G[::3] @ self.motion.w
+        rates = points.G[points.normal] @ self.motion.w
         return touching[rates <= self._slow_rise(points)]
 
     def _slow_rise(self, p: Points) -> np.ndarray:
@@ -325,7 +335,7 @@ class ContactRun(GeneralisedAlphaRun):
 
     def _accelerations(self, p: Points) -> np.ndarray:
         """A scale (n,) of the accelerations of points along their normals."""
-        return np.asarray(np.abs(p.G[::3] @ self.motion.wdot) + float(np.linalg.norm(self.flat.gravity)))
+        return np.asarray(np.abs(p.G[p.normal] @ self.motion.wdot) + float(np.linalg.norm(self.flat.gravity)))
 
     def _until_change(self, left: float) -> float:
         """The part of `left` until a point begins or ceases to slide.
@@ -411,25 +421,32 @@ class ContactRun(GeneralisedAlphaRun):
     def _contact_of(self, point: int) -> ExactContact:
         return self.equations.mechanism.contacts[self.flat.point_contact[point]]
 
-    def _points(self, numbers: np.ndarray) -> Points:
-        """Rates and responses of points at the present configuration."""
-        e, n, nv = self.equations, len(numbers), len(self.motion.w)
+    def _points(self, numbers: np.ndarray, turning: bool = False) -> Points:
+        """Rates and responses of points at the present configuration, with those of their friction of `turning`."""
+        e, flat, nv = self.equations, self.flat, len(self.motion.w)
         e.expect()
-        e.residual(self._at_end, self.motion.q, self.motion.w, np.zeros(nv), np.zeros(self.flat.joint_rows))
-        e.workspace.touch_count[0], e.workspace.touch_point[:n] = n, numbers
-        e.workspace.touch_turns[:n] = 0
-        touch(self.flat, e.kinematics, e.workspace)
-        G = np.zeros((3 * n, nv))
-        for j, point in enumerate(numbers):
-            for side, marker in enumerate(self.flat.contact_markers[self.flat.point_contact[point]]):
-                b = self.flat.marker_body[marker]
+        e.residual(self._at_end, self.motion.q, self.motion.w, np.zeros(nv), np.zeros(flat.joint_rows))
+        own = np.repeat(np.arange(len(numbers)), 1 + (turning & (flat.turn_state[numbers] >= 0)))
+        turns = np.diff(own, prepend=-1) == 0
+        count = len(own)
+        e.workspace.touch_count[0], e.workspace.touch_point[:count] = count, numbers[own]
+        e.workspace.touch_turns[:count] = turns
+        touch(flat, e.kinematics, e.workspace)
+        contacts, G = flat.point_contact[numbers[own]], np.zeros((count, 3, nv))
+        for j, markers in enumerate(flat.contact_markers[contacts]):
+            for side, b in enumerate(flat.marker_body[markers]):
                 if b != GROUND:
-                    s, end = self.flat.v_start[b], self.flat.v_start[b + 1]
-                    G[3 * j : 3 * j + 3, s:end] += e.workspace.touch_G[j, :, side, : end - s]
-        none = np.zeros(self.flat.joint_rows)
-        X = np.array([e.on_joints(row, none)[0] for row in G]).reshape(3 * n, nv).T
+                    s, end = flat.v_start[b], flat.v_start[b + 1]
+                    G[j, :, s:end] += e.workspace.touch_G[j, :, side, : end - s]
+        rows = np.ones((count, 3), dtype=bool)
+        rows[turns] = flat.contact_turning[contacts[turns]][:, [1, 0, 0]] > 0.0
+        G = np.concatenate([G[~turns][rows[~turns]], G[turns][rows[turns]]])
+        owners = np.repeat(own, 3).reshape(count, 3)
+        own = np.concatenate([owners[~turns][rows[~turns]], owners[turns][rows[turns]]])
+        none = np.zeros(flat.joint_rows)
+        X = np.array([e.on_joints(row, none)[0] for row in G]).reshape(len(G), nv).T
         W = G @ X
-        return Points(numbers, G, X, 0.5 * (W + W.T))
+        return Points(numbers, G, X, 0.5 * (W + W.T), own)
 
     def _close(self, hits: np.ndarray) -> None:
         """Move the bodies so that points that overlap by more than round-off do not, and those that touch still do.
@@ -445,7 +462,7 @@ class ContactRun(GeneralisedAlphaRun):
             if np.abs(gaps[hits]).max(initial=0.0) <= self._touching:
                 return
             points = self._points(near)
-            n, rows, moves = len(near), slice(None, None, 3), np.zeros(len(near))
+            n, rows, moves = len(near), points.normal, np.zeros(len(near))
             low, high = np.where(np.isin(near, hits), -np.inf, 0.0), np.full(n, np.inf)
             W, none = np.ascontiguousarray(points.W[rows, rows]), np.zeros(n)
             solve_cones(
@@ -484,32 +501,49 @@ class ContactRun(GeneralisedAlphaRun):
         numbers = self._spread(numbers, hits)
         if not len(numbers):
             return
-        p = self._points(numbers)
+        p = self._points(numbers, turning=True)
         before = p.G @ m.w
         slow = SLOW * h * self._accelerations(p)
         rest = STILL * max(float(np.abs(before).max()), float(slow.max()))
-        if strikes and before[::3].min() < -rest:
-            m.w[:] += p.X @ self._impulses(p, before, slow)
+        if strikes and before[p.normal].min() < -rest:
+            self._require_free(p, before[p.normal] < -rest)
+            m.w[:] += self._change_by(p.G.T @ self._impulses(p, before, slow))
         after = p.G @ m.w
-        slip = np.hypot(after[1::3], after[2::3])
-        leaves = np.abs(after[::3]) > np.maximum(rest, self._slow_rise(p))
+        rates = after[: 3 * len(numbers)].reshape(-1, 3)
+        slip = np.hypot(rates[:, 1], rates[:, 2])
+        leaves = np.abs(rates[:, 0]) > np.maximum(rest, self._slow_rise(p))
         modes[numbers] = np.where(leaves, OPEN, np.where(slip <= rest, STICKS, SLIDES))
         m.v[:] = self._in_joints(m.q, m.w)
         m.last[AFRESH], m.last[KNOWN], m.last[BEFORE] = 1.0, 0.0, 0.0
         self._evaluate()
         m.powers[0] = e.powers(self._at_end, m.w, m.multipliers)
 
+    def _require_free(self, p: Points, closing: np.ndarray) -> None:
+        """Raises `ConvergenceError` when joints and drivers prescribe the rate of a point that is `closing` (n,)."""
+        e, flat = self.equations, self.flat
+        everything, none = range(flat.joint_rows), np.zeros(flat.joint_rows)
+        for j in np.flatnonzero(closing).tolist() if flat.joint_rows else []:
+            row = p.G[3 * j]
+            if p.W[3 * j, 3 * j] <= BLOCKED * (row @ e.on_joints(row, none, everything)[0]):
+                contact = self._contact_of(p.numbers[j])
+                raise ConvergenceError(
+                    f"At t = {self.t:.6g} the bodies of the contact {contact.name!r} of {e.mechanism.name!r} meet with "
+                    f"{-(row @ self.motion.w):.6g} (speed), but joints and drivers prescribe their motion, so that no "
+                    "impulse keeps them apart. Let a driver end before, or remove the contact."
+                )
+
     def _impulses(self, p: Points, before: np.ndarray, slow: np.ndarray) -> np.ndarray:
-        """The impulses (3 n,) of an impact with the rates `before` (3 n,) of its points; its loss is counted. Points
-        that close more slowly than `slow` (n,) have no restitution."""
+        """The impulses (m,) of an impact with the rates `before` (m,) of its points; its loss is counted. Points that
+        close more slowly than `slow` (n,) have no restitution."""
         contacts = [self._contact_of(k) for k in p.numbers.tolist()]
-        restitution = np.where(-before[::3] > slow, [c.restitution for c in contacts], 0.0)
+        restitution = np.where(-before[p.normal] > slow, [c.restitution for c in contacts], 0.0)
+        turning = self.flat.contact_turning[self.flat.point_contact[p.numbers], :2]
         friction, laws = [c.friction for c in contacts], [c.impact for c in contacts]
         scale = float(slow.max())
         for compliance in COMPLIANCES:
             W = p.W + compliance * np.trace(p.W) / len(p.W) * np.eye(len(p.W))
             try:
-                impulses = impact_impulses(W, before, friction, restitution, laws, scale=scale)
+                impulses = impact_impulses(W, before, friction, restitution, laws, turning=turning, scale=scale)
                 break
             except UnilateralError as error:
                 if compliance == COMPLIANCES[-1]:
@@ -520,8 +554,18 @@ class ContactRun(GeneralisedAlphaRun):
                     ) from error
         taken = -impulses * (before + 0.5 * p.W @ impulses)
         self._lost += float(taken.sum())
-        self._record(contacts, taken.reshape(-1, 3).sum(axis=1), impulses[::3] != 0)
+        self._record(contacts, np.bincount(p.own, taken), impulses[p.normal] != 0)
         return impulses
+
+    def _change_by(self, impulse: np.ndarray) -> np.ndarray:
+        """The change of the velocities (nv,) by an `impulse` (nv,) on the bodies. Joints respond to it; those that
+        functions of time drive keep their rates, and the work of their impulses is counted."""
+        e, flat = self.equations, self.flat
+        change, multipliers = e.on_joints(impulse, np.zeros(flat.joint_rows))
+        functions = flat.row_function[: flat.joint_rows]
+        driven = functions >= 0
+        self.motion.work[DRIVER] -= multipliers[driven] @ self._at_end[functions[driven], 1]
+        return change
 
     def _begin_with_forces(self, h: float) -> None:
         """Forces of the points that touch at the beginning, with the accelerations and multipliers, from the first part

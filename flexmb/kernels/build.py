@@ -257,6 +257,7 @@ def calls_of_laws(package: Path, laws: dict[str, tuple[Any, int, int]]) -> dict[
     """The calls of the laws of the package, those of contact (`laws`) included, by their names in the library."""
     from flexmb.kernels.base.frame_call import compiled_law, control_call, frame_call, tangent_call
     from flexmb.kernels.base.library import law_key
+    from flexmb.kernels.equations.controllers import pass_on
 
     found = {name: frame_call(compiled_law(function), *sizes) for name, (function, *sizes) in laws.items()}
     for function, tangent, *sizes in frame_laws(package):
@@ -266,6 +267,7 @@ def calls_of_laws(package: Path, laws: dict[str, tuple[Any, int, int]]) -> dict[
     alone("flexmb.controllers", package / "controllers")
     for function in import_module("flexmb.controllers.formulas").FORMULAS:
         found[law_key(function)] = control_call(compiled_law(function))
+    found[law_key(pass_on)] = control_call(compiled_law(pass_on))
     return found
 
 

@@ -12,6 +12,7 @@ from scipy.linalg import eigh
 from fem.shown import shown
 from flexmb.differences import ROUNDING
 from flexmb.equations.closed_contacts import require_closed, with_closed_contacts
+from flexmb.equations.evaluate import energies
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
 from flexmb.equations.projection import as_sparse, mass_weighted_projection
@@ -30,6 +31,7 @@ from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, polynomial
 from flexmb.results.elements.surface_contact import wide_contacts
+from flexmb.results.ledger import Ledger
 from flexmb.results.result import Result, result_of_states
 from flexmb.spatial.layout import pose
 
@@ -92,8 +94,12 @@ class Equilibrium:
 
     @property
     def result(self) -> Result:
-        """A result with one time, for reactions, stresses and pictures; its accelerations, in body axes, are zero."""
+        """A result with one time, for reactions, stresses, energies and pictures; its accelerations, in body axes, are
+        zero."""
         none, w = np.zeros((1, len(self.state.w))), self.state.w[None]
+        found = energies(self.mechanism, self.state)
+        known = np.array([[found.kinetic], [found.elastic], [found.gravity], [found.springs]])
+        ledger = Ledger(np.array([self.state.t]), *known, *np.zeros((5, 1)))
         return result_of_states(
             self.mechanism,
             np.array([self.state.t]),
@@ -103,6 +109,7 @@ class Equilibrium:
             self.multipliers[None],
             angles=self.state.angles[None],
             element_states=self.state.element_states[None],
+            ledger=ledger,
         )
 
     def __str__(self) -> str:

@@ -21,12 +21,12 @@ from flexmb.kernels.base.data import (
     CompiledModel,
 )
 from flexmb.kernels.base.pointed import fields_of, pointed
-from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE
+from flexmb.kernels.equations.controllers import ELASTIC, ELASTIC_RATE, RATE, VALUE, pass_on
 from flexmb.mechanism.contacts.element import is_plain_contact
 from flexmb.mechanism.contacts.exact import contact_arrays, contact_states
 from flexmb.mechanism.contacts.group import group_arrays
 from flexmb.mechanism.contacts.surface import FORCES, surface_contact_arrays
-from flexmb.mechanism.control.controller import Signal
+from flexmb.mechanism.control.controller import Controller, Signal
 from flexmb.mechanism.lines.line import compiled_lines
 from flexmb.mechanism.mechanism import FrameForce, JointFriction, Mechanism, Row
 from flexmb.mechanism.scales import rate_of
@@ -178,6 +178,9 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             element_state=_starts([len(force.initial) for force in elements]),
             element_parameter=_starts([len(force.parameters) for force in elements]),
             element_parameters=np.array([x for force in elements for x in force.numbers], dtype=float),
+            element_command=np.array(
+                [(force.command, len(force.call.law.inputs)) for force in elements], dtype=np.int64
+            ).reshape(-1, 2),
             **group_arrays(mechanism.contact_groups),
             joint_rows=mechanism.joint_rows,
             **_frictions(mechanism, rate),
@@ -286,6 +289,7 @@ def _controllers(
     signals = [[] if c.sample_time is not None else list(c.signals) for c in own]
     every = [signal for several in signals for signal in several]
     numbers = [[*c.call.sizes, *c.parameters] for c in own]
+    scales = [_command_scales(mechanism, c, qs, vs, weight) for c in own]
     begin = sum(len(force.initial) for force in elements)
     places = [_signal_place(mechanism, signal, qs, vs, weight) for signal in every]
     return {
@@ -294,6 +298,7 @@ def _controllers(
         "control_sampled": np.array([c.sample_time is not None for c in own], dtype=np.int64),
         "control_signal": _starts([len(several) for several in signals]),
         "control_command": _starts([len(c.call.law.commands) for c in own]),
+        "command_scale": np.array([x for several in scales for x in several], dtype=float),
         "control_state": begin + _starts([len(c.initial) for c in own]),
         "control_parameter": _starts([len(x) for x in numbers]),
         "control_parameters": np.array([x for several in numbers for x in several], dtype=float),
@@ -308,6 +313,15 @@ def _controllers(
         "signal_rate": np.array([x[2] for x in places], dtype=np.int64),
         "signal_scale": np.array([x[3] for x in places], dtype=float),
     }
+
+
+def _command_scales(
+    mechanism: Mechanism, controller: Controller, qs: np.ndarray, vs: np.ndarray, weight: np.ndarray
+) -> list[float]:
+    """The magnitudes of the commands of a controller: those of the signals that one passes on, and otherwise one."""
+    if controller.call.law.function is not pass_on:
+        return [1.0] * len(controller.call.law.commands)
+    return [_signal_place(mechanism, signal, qs, vs, weight)[3] for signal in controller.signals]
 
 
 def _signal_place(

@@ -18,6 +18,7 @@ Feature = Literal[
     "velocity rows",
     "element states",
     "new states",
+    "inputs of laws",
     "controllers",
     "controllers with states",
     "sampled controllers",
@@ -31,7 +32,13 @@ Feature = Literal[
     "facing surfaces",
 ]
 CONTINUOUS: frozenset[Feature] = frozenset({"controllers", "controllers with states"})
-SMOOTH: frozenset[Feature] = CONTINUOUS | {"lines", "velocity matrices", "velocity rows", "element states"}
+SMOOTH: frozenset[Feature] = CONTINUOUS | {
+    "lines",
+    "velocity matrices",
+    "velocity rows",
+    "element states",
+    "inputs of laws",
+}
 """What has accelerations and rates of states that follow from positions, velocities and states."""
 
 
@@ -76,6 +83,11 @@ FEATURES: dict[Feature, _Kind] = {
         "laws of force elements that return the states at the end of a step, which have no rates",
         "simulate(method='generalised-alpha') does; here replace them by laws with rates, or by elements without "
         "states.",
+    ),
+    "inputs of laws": _Kind(
+        lambda m: [force.name for force in m.frame_forces if force.command >= 0],
+        "laws between frames that read inputs",
+        "All methods of simulate but energy-momentum, equilibria and small motions do; here use laws without inputs.",
     ),
     "controllers": _Kind(
         lambda m: [c.name for c in m.controllers if c.sample_time is None and not c.begin],

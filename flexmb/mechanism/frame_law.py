@@ -57,6 +57,10 @@ class FrameLaw:
     matrices `stiffness` (6, 6) and `damping` (6, 6), which are zero: minus those of the wrench with respect to the
     displacement and a small rotation of frame `b`, and with respect to `v` and `omega`, all in axes of frame `a`.
 
+    A law with `inputs` is `function(t, relative, inputs, states, parameters, wrench, rates)`; its elements connect the
+    inputs (ni,) to measures, functions of time or numbers. Those in `constants` have this value where nothing is
+    connected to them.
+
     Call the law with values of its `parameters`, by name, to bind them: `law(stiffness=1e6)`.
     """
 
@@ -71,6 +75,8 @@ class FrameLaw:
     floors: Mapping[str, str] = field(default_factory=dict)
     below: str = ""
     tangent: Any = None
+    inputs: tuple[str, ...] = ()
+    constants: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, *, initial: Sequence[float] | Mapping[str, float] | None = None, **values: float) -> "BoundLaw":
         """The law with values of its parameters, and initial values of its states (default: zeros).
@@ -87,13 +93,18 @@ class FrameLaw:
         begin = initial_of(self.name, self.states, initial)
         return BoundLaw(self, tuple(numbers.values()), begin)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of states and parameters, and of inputs if there are any."""
+        return len(self.states), len(self.parameters), *([len(self.inputs)] if self.inputs else [])
+
     @cached_property
     def entry(self) -> Any:
         """The compiled call of the law, which all its elements share; None for a function that only Python can call.
 
         Raises `LawError` when a function of `numba.njit` cannot be compiled for these arguments.
         """
-        function, sizes = self.function, (len(self.states), len(self.parameters))
+        function, sizes = self.function, self.sizes
         if known := library_call(law_key(function, *sizes)):
             return known
         try:
@@ -131,7 +142,8 @@ class FrameLaw:
         named = ", ".join(self.parameters[:MOST_NAMES]) or "no parameters"
         if (more := len(self.parameters) - MOST_NAMES) > 0:
             named += f" and {more} more"
-        return f"law {self.name!r} of {named}" + (f" with states {', '.join(self.states)}" if self.states else "")
+        own = {"inputs": self.inputs, "states": self.states}
+        return f"law {self.name!r} of {named}" + "".join(f" with {k} {', '.join(x)}" for k, x in own.items() if x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +161,7 @@ def law(
     *,
     states: int | Sequence[str] = (),
     parameters: Sequence[str] | Mapping[str, float | None] = (),
+    inputs: Sequence[str] | Mapping[str, float | None] = (),
     updates: bool = False,
     positive: Sequence[str] = (),
     non_negative: Sequence[str] = (),
@@ -169,6 +182,9 @@ def law(
     - `states`: names of the states, or their number. States are local to each element: they change in the step in which
       the law is evaluated (order 2), and are accepted with it.
     - `parameters`: names of the parameters, or a mapping with default values (None: no default).
+    - `inputs`: names of the inputs, or a mapping with the values of those that may remain unconnected (None: must be
+      connected). The function then has the argument `inputs` after `relative`; `System.force(..., inputs=...)` connects
+      them to measures of the mechanism, functions of time, numbers or commands of controllers.
     - `updates`: the function writes the states at the end of the step, computed from those at its beginning, instead of
       their rates: for plasticity and other laws without a rate.
     - `positive`, `non_negative`: names of the parameters that must be positive, or at least zero.
@@ -178,40 +194,43 @@ def law(
       of the wrench with respect to the displacement and a small rotation of `b` to `stiffness` (6, 6), and with respect
       to `v` and `omega` to `damping` (6, 6), all in axes of `a`. The iterations of implicit methods and the direct and
       adjoint derivatives then use it in place of differences, which evaluate the law six times. It is compared with
-      differences where a mechanism first uses it. Not for laws with states.
+      differences where a mechanism first uses it. Not for laws with states or inputs.
 
     The function is compiled with numba; if that is impossible, it is called in Python, which takes some microseconds.
 
-    Raises `LawError` when a function does not have the six arguments, names are repeated or unknown, or a law with
-    states has a tangent.
+    Raises `LawError` when a function does not have these arguments, names are repeated or unknown, or a law with states
+    or inputs has a tangent.
     """
 
     def keep(function: Any) -> FrameLaw:
         title = str(name or getattr(function, "__name__", "law"))
-        expected = ("t", "relative", "states", "parameters", "wrench", "rates")
-        if not callable(function) or len(_names(function)) != 6:
+        read = tuple(inputs)
+        expected = ("t", "relative", *(["inputs"] if read else []), "states", "parameters", "wrench", "rates")
+        if not callable(function) or len(_names(function)) != len(expected):
             raise LawError(
                 f"A law is a function of {', '.join(expected)}; {title!r} has "
                 f"{', '.join(_names(function)) if callable(function) else 'no arguments'}."
             )
         own, named = state_names(states), tuple(parameters)
-        require_different(title, {"states": own, "parameters": named})
+        require_different(title, {"inputs": read, "states": own, "parameters": named})
         for entry in floors or {}:
             if entry not in own:
                 raise LawError(unknown_name(f"state of the law {title!r}", entry, own))
         for entry in (*positive, *non_negative, *(floors or {}).values()):
             if entry not in named:
                 raise LawError(unknown_name(f"parameter of the law {title!r}", entry, named))
-        if tangent is not None and (own or not callable(tangent) or len(_names(tangent)) != 6):
+        if tangent is not None and (own or read or not callable(tangent) or len(_names(tangent)) != 6):
+            which, names = ("states", own) if own else ("inputs", read)
+            remedy = f" and the {which} {', '.join(names)}. Omit it: differences follow the {which}" if names else ""
             raise LawError(
                 f"The tangent of the law {title!r} is a function of t, relative, states, parameters, stiffness, damping"
-                f" of a law without states; found {tangent!r}"
-                + (f" and the states {', '.join(own)}. Omit it: differences follow the states." if own else ".")
+                f" of a law without states and inputs; found {tangent!r}{remedy}."
             )
         signs = tuple(positive), tuple(non_negative)
         return FrameLaw(
-            function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below, tangent
-        )
+            function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below, tangent, read,
+            given(inputs),
+        )  # fmt: skip
 
     return keep if function is None else keep(function)
 
@@ -224,7 +243,7 @@ class FrameLawCall(LawCall):
     """The call of a frame law by an element: compiled or in Python. Elements of one law share its compiled code."""
 
     def __init__(self, law: FrameLaw, element: str) -> None:
-        super().__init__(element, 1 + 18 + len(law.states) + len(law.parameters))
+        super().__init__(element, 1 + 18 + len(law.inputs) + len(law.states) + len(law.parameters))
         self.law = law
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -234,24 +253,30 @@ class FrameLawCall(LawCall):
         """The call by compiled code, with the arguments of `ENTRY`."""
         self.evaluate(t, seen, states, parameters, out)
 
+    @property
+    def seen(self) -> int:
+        """Number of what the law sees: the relative motion (18) and its inputs."""
+        return 18 + len(self.law.inputs)
+
     def evaluate(self, t: float, seen: Any, states: Any, parameters: Any, out: Any, function: Any = None) -> None:
         """Evaluate the law, or another `function` of it, in Python; `out` (7 + ns,) receives the wrench, the energy
         (NaN if the law does not tell it) and rates or new states."""
         ns, count = len(self.law.states), len(self.law.parameters)
         arrays = [
             x[:n] if isinstance(x, np.ndarray) else np.ctypeslib.as_array(x, (n,))[:] if n else np.zeros(0)
-            for x, n in zip((seen, states, parameters, out), (18, ns, count, 7 + ns), strict=True)
+            for x, n in zip((seen, states, parameters, out), (self.seen, ns, count, 7 + ns), strict=True)
         ]
         motion, z, p, answer = arrays
         for argument in (motion, z, p):
             argument.flags.writeable = False
+        read = [motion[18:]] if self.law.inputs else []
         answer[:] = 0.0
         if self.stopped is not None:
             answer[:] = np.nan
             return
         energy = None
         try:
-            energy = (function or self.law.function)(t, _relative(motion), z, p, answer[:6], answer[7:])
+            energy = (function or self.law.function)(t, _relative(motion), *read, z, p, answer[:6], answer[7:])
             answer[6] = 0.0 if energy is None else energy
         except Exception as error:
             if self._failure is None or np.isfinite(motion).all():  # otherwise it follows from an earlier failure
@@ -275,27 +300,32 @@ class FrameLawCall(LawCall):
             answer[6] = np.nan
 
     def _where(self, t: float, motion: np.ndarray, z: np.ndarray) -> str:
-        own = f", states {z.tolist()}" if len(z) else ""
+        own = "".join(f", {name} = {x:.6g}" for name, x in zip(self.law.inputs, motion[18:], strict=True))
+        own += f", states {z.tolist()}" if len(z) else ""
         return f"t = {t:.6g}, d = {motion[:3].tolist()}, v = {motion[12:15].tolist()}{own}"
 
     def _repeat(self, arguments: np.ndarray) -> None:
         ns = len(self.law.states)
-        motion, z, p = np.split(arguments[1:], [18, 18 + ns])
+        motion, z, p = np.split(arguments[1:], [self.seen, self.seen + ns])
         self.evaluate(float(arguments[0]), motion, z, p, np.zeros(7 + ns), repeated_law(self.law.function))
         if self._failure is None and self.stopped is None and self.law.tangent is not None:
-            self._repeat_tangent(float(arguments[0]), motion, z, p)
+            try:
+                self.sound_tangent(float(arguments[0]), motion, p)
+            except LawError as error:
+                self._failure = error
 
-    def _repeat_tangent(self, t: float, motion: np.ndarray, z: np.ndarray, p: np.ndarray) -> None:
-        """Evaluate the tangent in Python, for the cause of its failure."""
+    def sound_tangent(
+        self, t: float, seen: Float[np.ndarray, "18"], parameters: Float[np.ndarray, "np"]
+    ) -> Float[np.ndarray, "2 6 6"]:
+        """`tangent(t, seen, parameters)`. Raises `LawError` when it fails at a motion of finite numbers."""
         try:
-            found = self.tangent(t, motion, p)
-            problem = "" if np.isfinite(found).all() else "returned numbers that are not finite"
+            found = self.tangent(t, seen, parameters)
+            if np.isfinite(found).all() or not np.isfinite(seen).all():
+                return found
+            problem = "returned numbers that are not finite"
         except Exception as error:
             problem = f"failed with {type(error).__name__}: {str(error).rstrip('.')}"
-        if problem:
-            self._failure = LawError(
-                f"The tangent of the law of {self.name!r} {problem}, at {self._where(t, motion, z)}."
-            )
+        raise LawError(f"The tangent of the law of {self.name!r} {problem}, at {self._where(t, seen, np.zeros(0))}.")
 
     def require_tangent(self, t: float, seen: np.ndarray, parameters: np.ndarray, scales: tuple[float, float]) -> None:
         """Compare the tangent of the law with differences near the relative motion `seen` (18,), once for equal
@@ -312,7 +342,7 @@ class FrameLawCall(LawCall):
 
         what = f"The law {self.law.name!r} of {self.name!r}"
         try:
-            require_tangent(what, wrench, lambda motion: self.tangent(t, motion, parameters), seen, *scales)
+            require_tangent(what, wrench, lambda motion: self.sound_tangent(t, motion, parameters), seen, *scales)
         except LawError:
             known.discard(tuple(parameters))
             raise
@@ -330,15 +360,18 @@ class FrameLawCall(LawCall):
     def over(
         self,
         times: Float[np.ndarray, "n"],
-        seen: Float[np.ndarray, "18"],
+        seen: Float[np.ndarray, "18+ni"],
         states: Float[np.ndarray, "ns"],
         parameters: Float[np.ndarray, "np"],
     ) -> Float[np.ndarray, "n 6"]:
-        """Force and moment at `times`, at one relative motion and with fixed states. Raises `LawError` on failure."""
+        """Force and moment at `times`, at one relative motion and with fixed inputs and states.
+
+        Raises `LawError` on failure.
+        """
         found = np.zeros((len(times), 7 + len(states)))
         compiled = None if self.law.entry is None else self.law.entry.ctypes
         inputs = [np.ascontiguousarray(x, dtype=float) for x in (seen, states, parameters)]
-        record = np.zeros(2 + 18 + len(states) + len(parameters))
+        record = np.zeros(2 + len(seen) + len(states) + len(parameters))
         arguments = [x.ctypes.data_as(POINTER) for x in inputs]
         for k, t in enumerate(times):
             if compiled is not None:

@@ -116,13 +116,15 @@ class Joint:
 class FrameForce:
     """A force element between two frames: the `call` of its law, values of its `parameters` (np,) and the `initial`
     states (ns,). Its six rows are `Mechanism.force_elements[name]`. `meshes`: those of a contact, by the places of
-    their dimensions among the parameters."""
+    their dimensions among the parameters. `command`: the number of the first of the commands that are the inputs of its
+    law; -1 for a law without inputs."""
 
     name: str
     call: FrameLawCall
     parameters: tuple[float, ...] = ()
     initial: tuple[float, ...] = ()
     meshes: Meshes = field(default_factory=dict)
+    command: int = -1
 
     @property
     def numbers(self) -> tuple[float, ...]:

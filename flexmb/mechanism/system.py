@@ -5,9 +5,13 @@ returns an immutable `Mechanism`.
 """
 
 import inspect
+import re
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from fem.elsewhere import hinted
 from fem.shown import shown
 from flexmb.errors import MechanismError
 from flexmb.mechanism.construction.controllers import WithControllers
@@ -16,8 +20,23 @@ from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row
 from flexmb.mechanism.relations.linear import require_independent
 from flexmb.mechanism.state import State
 
+HINTS = {
+    "add_body": "System.add", "body": "System.add", "add_joint": "System.joint, or for instance System.revolute",
+    "hinge": "System.revolute", "pin": "System.revolute", "slider": "System.prismatic", "ball": "System.spherical",
+    "weld": "System.fixed", "fix": "System.fixed", "clamp": "System.fixed", "hooke": "System.universal",
+    "spring": "System.spring_damper between two places, or System.joint_spring", "damper": "System.spring_damper",
+    "add_force": "System.load", "add_load": "System.load", "torque": "System.motor in a joint, or System.load",
+    "moment": "System.load", "actuator": "System.motor", "motion": "System.drive", "driver": "System.drive",
+    "simulate": "flexmb.simulate(system, duration, step=...)", "run": "flexmb.simulate(system, duration, step=...)",
+    "solve": "flexmb.simulate(system, duration, step=...)", "equilibrium": "flexmb.linear.equilibrium(system)",
+    "linearise": "flexmb.linear.linearise(system)", "modes": "flexmb.linear.linearise(system).modes()",
+    "save": "flexmb.files.save_result, of a result; docs/model-files.md describes mechanisms in TOML",
+}  # fmt: skip
+"""What others call the methods of a system -> what they are here."""
+
 
 @shown
+@hinted(HINTS)
 class System(WithControllers):
     """A mechanism under construction: bodies, joints, drivers, force elements and loads.
 
@@ -30,6 +49,18 @@ class System(WithControllers):
     the world in the initial configuration. `gravity` (3,) is the acceleration of free fall in world axes: (0, 0, -9.81)
     for z upwards, in m and s. Units: consistent; `units`, such as "mm-t-s", "SI" or "in-lbf-s", names those of length,
     mass (or force) and time for tables and plots, and converts nothing.
+
+    The methods by subject, of which `help(flexmb.System.revolute)` describes one:
+
+    - bodies: `add`; `ground` is the body that stands still;
+    - joints: `fixed`, `revolute`, `prismatic`, `cylindrical`, `spherical`, `universal`, `planar`, `in_line`,
+      `in_plane`, `constant_velocity`, `distance`, and `joint` for all kinds by name; `rolling`, `knife_edge`,
+      `point_on_curve`, `slider_on_curve`;
+    - relations of joints: `gear`, `rack`, `screw`, `differential`, `relation`, `cable`, `belt`, `elastic_relation`;
+    - given motion: `drive`, `prescribe`, `set_speed` (of the start);
+    - forces: `load`, `spring_damper`, `joint_spring`, `motor`, `bushing`, `force` (laws between two places),
+      `friction`, `pipe_flow`, `wind`, `contact`, `contact_group`; `controller`;
+    - `build`, which `flexmb.simulate` and all analyses call.
 
     Raises `UnitError` when `units` has another form. All methods raise `MechanismError`, or `JointError` for joints,
     when a name is taken or unknown, or a vector is not finite or of a wrong size.
@@ -54,7 +85,9 @@ class System(WithControllers):
         for name, (kind, pair, own) in self._joints.items():
             joints.append(Joint(name, kind, pair, tuple(range(len(rows), len(rows) + len(own)))))
             rows += own
-        controllers, own_forces, loads = connected(tuple(self._controllers.values()), self._forces, self._loads)
+        controllers, own_forces, loads, frame_forces = connected(
+            tuple(self._controllers.values()), self._forces, self._loads, self._frame_forces
+        )
         forces = {}
         for name, own in own_forces.items():
             forces[name] = tuple(range(len(rows), len(rows) + len(own)))
@@ -73,7 +106,7 @@ class System(WithControllers):
             initial=State(0.0, q, w),
             start_rows=tuple(self._start_rows),
             laws=tuple(self._laws),
-            frame_forces=tuple(self._frame_forces),
+            frame_forces=frame_forces,
             contact_groups=tuple(self._contact_groups),
             frictions=tuple(self._frictions),
             controllers=controllers,
@@ -93,7 +126,22 @@ class System(WithControllers):
         )
 
 
-for _part in System.__mro__[1:-1]:  # messages of Python name the methods as the user calls them
+_ARRAYS = {ArrayLike: "ArrayLike", ArrayLike | None: "ArrayLike | None"}
+"""Types that help() spells out, as they are written."""
+
+
+def _written(annotation: Any) -> Any:
+    """An annotation as it stands in the source."""
+    if annotation in _ARRAYS:
+        return _ARRAYS[annotation]
+    text = inspect.formatannotation(annotation)
+    return re.sub(r"[\w.]+\.(\w+)", r"\1", text) if "." in text else annotation
+
+
+for _part in System.__mro__[1:-1]:  # help() and messages of Python show the methods as those of System
     for _name, _member in vars(_part).items():
         if inspect.isfunction(_member):
             _member.__qualname__ = f"System.{_name}"
+            _member.__annotations__ |= {k: _written(v) for k, v in _member.__annotations__.items()}
+            if _name not in vars(System):
+                setattr(System, _name, _member)

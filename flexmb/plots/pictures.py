@@ -11,7 +11,7 @@ from PIL import Image
 from vtkmodules.vtkCommonCore import vtkLogger
 
 from fem.elements import LINES, SHELLS, element
-from fem.mesh.directors import drawn_cells
+from fem.mesh.directors import SIDES, drawn_cells
 from fem.mesh.mesh import Mesh
 from fem.renamed import refuse_old_names
 from fem.user_files import written_whole
@@ -32,6 +32,10 @@ BODY_COLOURS = ("#8fa3b8", "#c9a66b", "#7fa08a", "#b58a9c", "#8d8bb8", "#b0b0a0"
 _TUBES = {"line_width": 8, "render_lines_as_tubes": True}
 """Style of line cells."""
 PIXELS, SMALL_PIXELS = (1280, 720), (800, 450)
+EDGES, MOST_EDGED = "#42505f", 30000
+"""Colour of the edges of cells, and the number of faces up to which they are drawn."""
+CAPTION = 0.08
+"""Part of the height of a panel, at its top, that is left to the caption."""
 FINER = 1.5
 """Frames of animations are drawn finer by this factor and reduced, which smooths edges: without a graphics card the
 multisampling of OpenGL takes more than twice the time."""
@@ -97,46 +101,83 @@ def _renumbered(faces: np.ndarray, lookup: np.ndarray) -> np.ndarray:
 
 
 def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
-    """Draw a mesh with its face sets in colour and the edges of its cells; return the path.
+    """Draw a mesh: the skin of its solids with their face sets in colour, shells with their cell sets in colour, beams,
+    rods and point masses, and the edges of cells; return the path.
 
     Raises `PictureError` when the picture cannot be written.
     """
-    if not mesh.solids:
-        return _picture_lines(mesh, path)
+    plotter = _plotter()
+    named: list[tuple[str, str]] = []
+    if mesh.solids:
+        _add_skin(plotter, mesh, named)
+    if len(mesh.shell_nodes):
+        _add_shells(plotter, mesh, named)
+    lines = [np.insert(b.connectivity, 0, 2, axis=1).ravel() for b in mesh.cells if b.kind in LINES]
+    if lines:
+        plotter.add_mesh(pv.PolyData(mesh.points, lines=np.concatenate(lines)), color=BODY_COLOURS[0], **_TUBES)
+        ends = np.union1d(mesh.line_nodes, mesh.truss_nodes)
+        plotter.add_mesh(pv.PolyData(mesh.points[ends]), color=INK, point_size=9, render_points_as_spheres=True)
+    lumps = [m.node for m in mesh.masses]
+    if lumps:
+        plotter.add_mesh(pv.PolyData(mesh.points[lumps]), color=INK, point_size=18, render_points_as_spheres=True)
+    for k, (name, colour) in enumerate(named[:8]):
+        plotter.add_text(name, position=(20, PIXELS[1] - 50 - 34 * k), color=colour, font_size=12, render=False)
+    plotter.view_isometric()
+    _fit(plotter, mesh.points[np.union1d(mesh.skin_nodes, lumps).astype(np.int64)], PIXELS[0] / PIXELS[1])
+    return _save(plotter, path)
+
+
+def _add_skin(plotter: pv.Plotter, mesh: Mesh, named: list[tuple[str, str]]) -> None:
+    """Draw the skin of the solids; add names and colours of its sets to `named`."""
     faces = mesh.boundary_faces
     drawn, owner = polygons(mesh, faces)
     colours = np.tile(np.array(pv.Color(BODY_COLOURS[0]).int_rgb, dtype=np.uint8), (len(faces), 1))
     place = {tuple(face): k for k, face in enumerate(faces.tolist())}
-    named = []
-    for k, (name, members) in enumerate(mesh.face_sets.items()):
-        colour = SET_COLOURS[k % len(SET_COLOURS)]
-        named.append((name, colour))
+    for name, members in mesh.face_sets.items():
         rows = [place[tuple(face)] for face in members.tolist() if tuple(face) in place]
-        colours[rows] = pv.Color(colour).int_rgb
+        colours[rows] = _next_colour(name, named)
     skin = pv.PolyData(mesh.points, drawn)
     skin.cell_data["colour"] = colours[owner]
-    plotter = _plotter()
     plotter.add_mesh(skin, scalars="colour", rgb=True, specular=0.2)
-    if len(faces) < 30000:
+    if len(faces) < MOST_EDGED:
         corners = [mesh.face_corners(int(c), int(f)) for c, f in faces]
         edges = np.unique(
             np.sort(np.concatenate([np.column_stack([c, np.roll(c, -1)]) for c in corners]), axis=1), axis=0
         )
-        plotter.add_mesh(_edge_lines(mesh, edges), color="#42505f", line_width=1)
-    for k, (name, colour) in enumerate(named[:8]):
-        plotter.add_text(name, position=(20, PIXELS[1] - 50 - 34 * k), color=colour, font_size=12, render=False)
-    plotter.view_isometric()
-    plotter.camera.zoom(1.4)
-    return _save(plotter, path)
+        plotter.add_mesh(_edge_lines(mesh, edges), color=EDGES, line_width=1)
 
 
-def _picture_lines(mesh: Mesh, path: str | Path) -> Path:
-    """Draw a mesh of beams, its nodes as dots."""
-    plotter = _plotter()
-    plotter.add_mesh(surface(mesh)[0], color=BODY_COLOURS[0], **_TUBES)
-    plotter.add_mesh(pv.PolyData(mesh.points), color=INK, point_size=9, render_points_as_spheres=True)
-    plotter.view_isometric()
-    return _save(plotter, path)
+def _add_shells(plotter: pv.Plotter, mesh: Mesh, named: list[tuple[str, str]]) -> None:
+    """Draw the shells; add names and colours of their sets to `named`."""
+    colours = np.tile(np.array(pv.Color(BODY_COLOURS[0]).int_rgb, dtype=np.uint8), (mesh.cell_count, 1))
+    firsts = np.concatenate([[0], np.cumsum([len(b) for b in mesh.cells])])
+    shells = [(int(firsts[k]), b) for k, b in enumerate(mesh.cells) if b.kind in SHELLS]
+    every = np.concatenate([first + np.arange(len(block)) for first, block in shells])
+    for name, cells in mesh.cell_sets.items():
+        mine = np.intersect1d(cells, every)
+        if 0 < len(mine) < len(every):
+            colours[mine] = _next_colour(name, named)
+    faces, painted, edges = [], [], []
+    for first, block in shells:
+        cells = drawn_cells(block.connectivity)
+        faces.append(np.insert(cells, 0, cells.shape[1], axis=1).ravel())
+        painted.append(np.tile(colours[first : first + len(block)], (len(cells) // len(block), 1)))
+        ring = block.connectivity[:, list(SIDES[block.connectivity.shape[1]])]
+        edges.append(np.stack([ring, np.roll(ring, -1, axis=1)], axis=2).reshape(-1, 2))
+    drawn = pv.PolyData(mesh.points, np.concatenate(faces))
+    drawn.cell_data["colour"] = np.concatenate(painted)
+    plotter.add_mesh(drawn, scalars="colour", rgb=True, specular=0.2)
+    if len(every) < MOST_EDGED:
+        pairs = np.unique(np.sort(np.concatenate(edges), axis=1), axis=0)
+        lines = pv.PolyData(mesh.points, lines=np.insert(pairs, 0, 2, axis=1).ravel())
+        plotter.add_mesh(lines, color=EDGES, line_width=1)
+
+
+def _next_colour(name: str, named: list[tuple[str, str]]) -> tuple[int, int, int]:
+    """The next colour of a set, which is added to `named`."""
+    colour = SET_COLOURS[len(named) % len(SET_COLOURS)]
+    named.append((name, colour))
+    return pv.Color(colour).int_rgb
 
 
 def _edge_lines(mesh: Mesh, edges: np.ndarray) -> pv.PolyData:
@@ -178,7 +219,7 @@ def picture_modes(body: Body, path: str | Path, count: int = 6, *, units: str | 
         plotter.add_mesh(bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False)
         plotter.add_text(f"mode {k + 1}:  {body.frequencies[k]:.5g}{unit}", font_size=10, color=INK, render=False)
         plotter.view_isometric()
-        plotter.camera.zoom(1.35)
+        _fit(plotter, np.vstack([skin.points, bent.points]), 480 / 340)
     plotter.set_background("white", all_renderers=True)
     return _save(plotter, path)
 
@@ -280,6 +321,29 @@ def animate(
             progress((k + 1) / len(picked))
     plotter.close()
     return write_animation(images, path, frames_per_second)
+
+
+def _fit(plotter: pv.Plotter, points: np.ndarray, aspect: float) -> None:
+    """Move and zoom the camera, so that `points` (n, 3) fill the picture below its caption."""
+    camera = plotter.camera
+    ahead = np.subtract(camera.focal_point, camera.position)
+    ahead /= np.linalg.norm(ahead)
+    right = np.cross(ahead, camera.up)
+    right /= np.linalg.norm(right)
+    up = np.cross(right, ahead)
+    for _ in range(3):  # perspective: the middle moves with the camera
+        x = points - camera.position
+        depth = x @ ahead
+        across, upwards = x @ right / depth, x @ up / depth
+        middle = [(v.max() + v.min()) / 2 for v in (across, upwards)]
+        shift = depth.mean() * (middle[0] * right + middle[1] * up)
+        camera.position = np.add(camera.position, shift)
+        camera.focal_point = np.add(camera.focal_point, shift)
+    reach = max(np.ptp(across) / aspect, np.ptp(upwards)) / 2
+    tangent = reach / (1 - 2 * CAPTION)
+    camera.view_angle = 2 * np.rad2deg(np.arctan(tangent))
+    drop = CAPTION * tangent * depth.mean() * up
+    camera.position, camera.focal_point = np.add(camera.position, drop), np.add(camera.focal_point, drop)
 
 
 # files ----------------------------------------------------------------------------------------------------------------

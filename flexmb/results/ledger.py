@@ -53,6 +53,12 @@ class Ledger:
         return balance - balance[0]
 
     @property
+    def balances(self) -> bool:
+        """Whether a simulation connects the states: a single state, such as an equilibrium, has energies only, and the
+        states of a path not even these (NaN)."""
+        return len(self.t) > 1 and not bool(np.isnan(self.total).any())
+
+    @property
     def exchange(self) -> float:
         """The energy exchanged: the largest range of any potential energy, work or heat.
 
@@ -105,6 +111,10 @@ class Ledger:
             ("lost in impacts", self.impacts),
             ("residual", self.residual),
         ]
+        if np.isnan(self.total).any():
+            return "energies unknown"
+        if not self.balances:
+            return "\n".join([f"{'energies':24}", *(f"{name:24}{x[0]:14.6g}" for name, x in rows if x.any())])
         lines = [f"{'energy ledger':24}{'start':>14}{'end':>14}{'lowest':>14}{'highest':>14}"]
         lines += [
             f"{name:24}{x[0]:14.6g}{x[-1]:14.6g}{x.min():14.6g}{x.max():14.6g}"

@@ -541,8 +541,9 @@ class Result:
         events = "".join(f"{event}\n" for event in self.happened[:MOST_TOLD])
         if len(self.happened) > MOST_TOLD:
             events += f"... and {len(self.happened) - MOST_TOLD} more events\n"
-        span = f"{self.t[0]:.6g} to {self.t[-1]:.6g}"
-        return f"{self.mechanism.name!r}, {span}: {self.statistics}\n{events}{self.ledger}\n{self.verdict}"
+        span = f"{self.t[0]:.6g} to {self.t[-1]:.6g}" if len(self.t) > 1 else f"at {self.t[0]:.6g}"
+        steps = str(self.statistics) if self.ledger.balances else "no simulation"
+        return f"{self.mechanism.name!r}, {span}: {steps}\n{events}{self.ledger}\n{self.verdict}"
 
 
 def followed_angles(
@@ -571,16 +572,17 @@ def result_of_states(
     *,
     angles: Float[np.ndarray, "nt na"] | None = None,
     element_states: Float[np.ndarray, "nt nz"] | None = None,
+    ledger: Ledger | None = None,
 ) -> Result:
     """A result of states that no simulation connects, for measures, pictures and paths.
 
-    Its energies are NaN. `t` (nt,), `q` (nt, nq), `w` and `wdot` (nt, nv), `multipliers` (nt, nj): times,
-    configurations, velocities, accelerations and joint multipliers. Without `angles` (nt, na), `followed_angles`
-    computes them; without `element_states` (nt, nz), forces of elements with states are not known.
+    `t` (nt,), `q` (nt, nq), `w` and `wdot` (nt, nv), `multipliers` (nt, nj): times, configurations, velocities,
+    accelerations and joint multipliers. Without a `ledger` its energies are NaN; without `angles` (nt, na),
+    `followed_angles` computes them; without `element_states` (nt, nz), forces of elements with states are not known.
     """
     if angles is None:
         angles = followed_angles(mechanism, q)
-    ledger = Ledger(t, *[np.full(len(t), np.nan)] * 9)
+    ledger = ledger or Ledger(t, *[np.full(len(t), np.nan)] * 9)
     states = np.zeros((len(t), 0)) if element_states is None else element_states
     no_effort = Statistics(0, 0, 0, 0.0, 0.0, 0.0)
     return Result(mechanism, t, q, w, wdot, multipliers, angles, states, ledger, no_effort)

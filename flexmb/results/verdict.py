@@ -46,7 +46,8 @@ class Drift:
 class Verdict:
     """The assessment of a simulation.
 
-    - `imbalance`: largest |residual| of the energy ledger relative to the energy exchanged.
+    - `imbalance`: largest |residual| of the energy ledger relative to the energy exchanged; NaN where no simulation
+      connects the states.
     - `strain_ratio`: the same relative to the largest strain energy (0 without elastic bodies).
     - `drift`: opening of the joint that opens most.
     - `findings`: a warning category and a sentence for each defect; empty for a sound simulation.
@@ -93,6 +94,8 @@ def judge(
     residual = ledger.residual
     worst = int(np.abs(residual).argmax())
     imbalance = ledger.imbalance if abs(residual[worst]) > round_off_energy(mechanism, multipliers) else 0.0
+    if not ledger.balances:
+        imbalance = np.nan
     if imbalance > OPEN:
         text = (
             f"The energy balance of {mechanism.name!r} does not close: {residual[worst]:.3g} at t = "
@@ -132,7 +135,9 @@ def round_off_energy(mechanism: Mechanism, multipliers: Float[np.ndarray, "nt nj
 
 
 def balance_verdict(ratio: float) -> str:
-    """What the residual relative to the energy exchanged means for the motion as a whole."""
+    """What the residual relative to the energy exchanged means for the motion as a whole; NaN: there is none."""
+    if np.isnan(ratio):
+        return "no energy balance, as no simulation connects the states"
     if ratio <= CLOSED:
         return "the energy balance closes"
     if ratio <= OPEN:

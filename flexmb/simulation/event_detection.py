@@ -146,6 +146,7 @@ class EventDetection(Run):
         self._frictions = {f.name: f for f in mechanism.exact_frictions}
         self._sliding: dict[str, float] = {}  # signs of the rates of joints with friction
         self._freedoms: dict[str, Freedom] = {}  # of joints with friction
+        self._holding: Equations | None = None  # the equations by which efforts that hold joints were found last
         self._quickest: dict[str, float] = {}  # largest sliding velocities in several directions since they began
         self._stops = {e.name: e.do for e in self._events if isinstance(e.do, StopImpact)}
         self._sticks = {name: f for f in self._frictions.values() for name in f.locks}
@@ -403,7 +404,10 @@ class EventDetection(Run):
         """The efforts that hold the joints that stick, relative to their bounds."""
         if not any(self._is_stuck(f) for f in self._frictions.values()):
             return {}
-        return holding_efforts(leg.mechanism, self._state_of(leg.mechanism, s), self._freedoms)
+        state = self._state_of(leg.mechanism, s)
+        if self._holding is None or self._holding.mechanism is not leg.mechanism:
+            self._holding = Equations(leg.mechanism, state.q, state.angles, state.element_states)
+        return holding_efforts(self._holding, state, self._freedoms)
 
     def _idle(self, event: Event) -> bool:
         """Whether an event is impossible: it is in force already, its stop has been released, or there is nothing to

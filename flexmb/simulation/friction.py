@@ -144,7 +144,8 @@ def at_rest(mechanism: Mechanism, state: State, names: Collection[str]) -> State
         return state
     own = [f for f in _acting(mechanism) if f.name in names]
     held = with_locked_joints(mechanism, [lock for f in own for lock in _stopped(f, f.locks)])
-    return replace(state, w=_admitted(held, replace(state, angles=held.angles_of(mechanism, state.angles)))[1])
+    there = replace(state, angles=held.angles_of(mechanism, state.angles))
+    return replace(state, w=_admitted(_evaluated(held, there), there))
 
 
 def modes_of(
@@ -203,14 +204,19 @@ def _sign(friction: JointFriction, value: np.ndarray) -> float:
 def prescribed_velocities(mechanism: Mechanism, state: State) -> dict[str, np.ndarray]:
     """The sliding velocities (nc,) of all joints with friction at the velocities nearest to those of the state that
     drivers and joints admit."""
-    e, w = _admitted(mechanism, state)
-    return {name: slip.value for name, slip in _slips(mechanism, e, w, 0.0, 1.0).items()}
+    e = _evaluated(mechanism, state)
+    return {name: slip.value for name, slip in _slips(mechanism, e, _admitted(e, state), 0.0, 1.0).items()}
 
 
-def holding_efforts(mechanism: Mechanism, state: State, freedoms: Mapping[str, Freedom]) -> dict[str, float]:
-    """The efforts that hold the joints that stick, relative to their bounds; `mechanism` has their equations."""
-    held = _balance(mechanism, replace(state, w=_admitted(mechanism, state)[1]), freedoms)
-    return {name: float(np.linalg.norm(effort)) for name, effort in held.efforts.items()}
+def holding_efforts(e: Equations, state: State, freedoms: Mapping[str, Freedom]) -> dict[str, float]:
+    """The efforts that hold the joints that stick, relative to their bounds; the mechanism of `e` has their equations.
+
+    It is called at every sample; `e` is used again, since its work arrays take longer to make than to use.
+    """
+    _evaluate(e, state)
+    w = _admitted(e, state)
+    multipliers = e.accelerations(e.mechanism.function_values(state.t), state.q, w)[1]
+    return {name: float(np.linalg.norm(x)) for name, x in _efforts(e, multipliers, freedoms)[0].items()}
 
 
 def with_beginnings(mechanism: Mechanism, state: State, begun: Mapping[str, np.ndarray]) -> State:
@@ -290,6 +296,16 @@ def _begin(W: np.ndarray, acceleration: np.ndarray, bound: float, before: np.nda
 def _balance(mechanism: Mechanism, state: State, freedoms: Mapping[str, Freedom]) -> Held:
     e = Equations(mechanism, state.q, state.angles, state.element_states)
     wdot, multipliers = e.accelerations(mechanism.function_values(state.t), state.q, state.w)
+    efforts, bounds = _efforts(e, multipliers, freedoms)
+    return Held(efforts, _slips(mechanism, e, wdot, STILL, e.flat.scales[1]), bounds)
+
+
+def _efforts(
+    e: Equations, multipliers: np.ndarray, freedoms: Mapping[str, Freedom]
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """The forces (nc,) that the joints that stick resist, relative to their bounds, for `multipliers` (nj,), and the
+    largest force of all joints with friction."""
+    mechanism = e.mechanism
     there = [f.name for f in mechanism.frictions if f.joint in {joint.name for joint in mechanism.joints}]
     bounds = dict(zip(there, e.friction_bounds(multipliers).tolist(), strict=True))
     rows, efforts = {joint.name: joint.rows[0] for joint in mechanism.joints}, {}
@@ -302,7 +318,7 @@ def _balance(mechanism: Mechanism, state: State, freedoms: Mapping[str, Freedom]
         efforts[friction.name] = (
             force / max(friction.static * bounds[friction.name], smallest) if force.any() else force
         )
-    return Held(efforts, _slips(mechanism, e, wdot, STILL, e.flat.scales[1]), bounds)
+    return efforts, bounds
 
 
 def freedoms_of(mechanism: Mechanism, state: State) -> dict[str, Freedom]:
@@ -356,24 +372,29 @@ def _rows(mechanism: Mechanism, e: Equations) -> dict[str, sp.csr_matrix]:
 def _slips(mechanism: Mechanism, e: Equations, w: np.ndarray, noise: float, rate: float) -> dict[str, Slip]:
     """Sliding velocities for the velocities `w` (nv,) at the last state, or accelerations; rounding errors are the part
     `noise` of those of the bodies and of the usual ones, multiplied by `rate`."""
-    found = {}
+    found, rows = {}, _rows(mechanism, e)
     for f in _acting(mechanism):
-        G, arms = _rows(mechanism, e)[f.name], np.array(f.arms)
+        G, arms = rows[f.name], np.array(f.arms)
         largest = max(float((arms * (abs(G) @ np.abs(w))).max()), rate * usual_rate(e.flat, f))
         found[f.name] = Slip(arms * (G @ w), noise * largest)
     return found
 
 
-def _admitted(mechanism: Mechanism, state: State) -> tuple[Equations, np.ndarray]:
-    """The equations at a state, and the velocities (nv,) nearest to those of the state that drivers and joints
-    admit."""
-    e = _evaluated(mechanism, state)
-    return e, state.w - e.mass_weighted_projection(e.broken_rates(mechanism.function_values(state.t), state.w))
+def _admitted(e: Equations, state: State) -> np.ndarray:
+    """The velocities (nv,) nearest to those of the state, at which `e` was evaluated, that drivers and joints admit."""
+    broken = e.broken_rates(e.mechanism.function_values(state.t), state.w)
+    return np.asarray(state.w - e.mass_weighted_projection(broken))
 
 
 def _evaluated(mechanism: Mechanism, state: State) -> Equations:
     """The equations with the Jacobian of all rows at a state."""
     e = Equations(mechanism, state.q, state.angles, state.element_states)
-    still = np.zeros_like(state.w)
-    e.residual(mechanism.function_values(state.t), state.q, still, still, np.zeros(mechanism.joint_rows))
+    _evaluate(e, state)
     return e
+
+
+def _evaluate(e: Equations, state: State) -> None:
+    """Evaluate the Jacobian of all rows at a state."""
+    e.begin(state.q, state.angles, state.element_states)
+    still, none = np.zeros_like(state.w), np.zeros(e.flat.joint_rows)
+    e.residual(e.mechanism.function_values(state.t), state.q, still, still, none)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from scipy.linalg import null_space
 
 from fem.errors import MatrixError
 from fem.linear_algebra.eigen import lowest_modes
@@ -33,6 +34,9 @@ from reduction.solutions.held_surfaces import held_displacement, hold_surfaces
 from reduction.solutions.statics import inertia_relief_solution
 
 DEFAULT = 24
+BALANCED = 1e-6
+"""Resultant of a combination of inertia forces, relative to the largest, at which it is balanced. Where symmetry leaves
+modes without resultants, there are more balanced combinations than modes less rigid motions."""
 
 
 @register_reduction(
@@ -95,7 +99,7 @@ def contact_shape_generator(context: ReductionContext, frictionless: bool = Fals
             return ShapeSequence(first, np.zeros((model.ndof, 0)), True, "released mode")
         Phi = lowest_modes(partial(held_displacement, held), model.M, wanted).vectors
         loads = model.M @ Phi
-        balanced = np.linalg.qr((held.R1.T @ loads).T, mode="complete")[0][:, r:]
+        balanced = null_space(held.R1.T @ loads, rcond=BALANCED)
         shapes, values = diagonalise(model, static_shapes(body, inertia_relief_solution(body, loads @ balanced)))
         complete = wanted == held.modes_available
         return ShapeSequence(first, shapes, complete, "released mode", values)

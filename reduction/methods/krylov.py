@@ -21,7 +21,7 @@ from itertools import groupby
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import eigh
+from scipy.linalg import eigh, null_space
 
 from fem.errors import MatrixError
 from fem.model import Model
@@ -42,7 +42,7 @@ from reduction.error.response_error import relative_error
 from reduction.method import register_reduction
 from reduction.shape_sequence import ShapeGenerator, ShapeSequence
 from reduction.solutions.condensed import condense
-from reduction.solutions.orthonormal import new_directions
+from reduction.solutions.orthonormal import DEFLATION, new_directions
 from reduction.solutions.statics import elastic
 
 OFF_RESONANCE = 1e-4
@@ -211,7 +211,8 @@ def _orthonormal(V: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 
 def moment_sequence(context: ReductionContext, shifts: Sequence[float], moments: int, static: bool) -> ShapeSequence:
-    """Static responses and the first `moments` blocks at each shift, without what is in the span already."""
+    """Static responses and the first `moments` blocks at each shift, one moment after the other, without what is in the
+    span already."""
     if not shifts or not (np.isfinite(shifts).all() and min(shifts) >= 0):
         raise MatrixError(f"Shifts are frequencies, finite and not negative; found {list(shifts)}.")
     if isinstance(moments, bool) or moments < (0 if static else 1):
@@ -227,5 +228,18 @@ def moment_sequence(context: ReductionContext, shifts: Sequence[float], moments:
                 X, MX = new_directions(model.M, local, Mlocal, solve(loads))
                 local, Mlocal, loads = np.hstack([local, X]), np.hstack([Mlocal, MX]), MX
         Q, MQ = new_directions(model.M, Z, MZ, local[:, 6:])
+        turn = _in_order(MQ.T @ local[:, 6:])
+        Q, MQ = Q @ turn, MQ @ turn
         Z, MZ = np.hstack([Z, Q]), np.hstack([MZ, MQ])
     return ShapeSequence(first, elastic(body, Z[:, 6 + first.shape[1] :]), True, "moment")
+
+
+def _in_order(coordinates: Float[np.ndarray, "q m"]) -> Float[np.ndarray, "q q"]:
+    """An orthogonal matrix whose leading columns span what the leading columns of `coordinates` do."""
+    first = np.zeros((len(coordinates), 0))
+    for column in coordinates.T:
+        for _ in range(2):
+            column = column - first @ (first.T @ column)
+        if (length := np.linalg.norm(column)) > DEFLATION:
+            first = np.column_stack([first, column / length])
+    return np.hstack([first, null_space(first.T)])

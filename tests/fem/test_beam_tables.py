@@ -94,6 +94,82 @@ def test_taper_in_one_cell_has_the_closed_form():
     assert tip(model, [0, 1, 0, 0, 0, 0])[1] == pytest.approx(np.log(3) / 8, rel=1e-4)
 
 
+@pytest.mark.parametrize("ratio", [1e-4, 30.0, 1e5])
+def test_strong_taper_in_one_cell(ratio):
+    """EI from `ratio` to 1 under a force at the tip: int x^2 / (1 + a x) dx, a = ratio - 1, over an infinite GA."""
+    K, M, a = np.diag([1e9, 1e16, 1e16, 1.0, 1.0, 1.0]), np.eye(6), ratio - 1
+    tapered = K.copy()
+    tapered[4, 4] = tapered[5, 5] = ratio
+    model = fem.Model(line((0, 0, 0), (1, 0, 0), 1), table([(tapered, M), (K, M)]))
+    expected = 1 / (2 * a) - 1 / a**2 + np.log(ratio) / a**3
+    assert tip(model, [0, 1, 0, 0, 0, 0])[1] == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_step_inside_a_cell(turned):
+    """EI of 50, and of 1 from 0.37 on, over a thousandth of a millionth; the nodes run either way."""
+    K, M, place = np.diag([1e9, 1e16, 1e16, 1.0, 1.0, 1.0]), np.eye(6), 0.37
+    stiff = K.copy()
+    stiff[4, 4] = stiff[5, 5] = 50.0
+    stations = (0.0, place - 5e-10, place + 5e-10, 1.0)
+    beam = table([(stiff, 2 * M)] * 2 + [(K, M)] * 2, positions=stations)
+    ends = ((1, 0, 0), (0, 0, 0)) if turned else ((0, 0, 0), (1, 0, 0))
+    model = fem.Model(line(*ends, 1), beam)
+    assert model.mass == pytest.approx(1 + place, rel=1e-8)
+    if turned:
+        expected = place**3 / 3 / 50 + (1 - place**3) / 3
+    else:
+        expected = (1 - (1 - place) ** 3) / 3 / 50 + (1 - place) ** 3 / 3
+    assert tip(model, [0, 1, 0, 0, 0, 0])[1] == pytest.approx(expected, rel=1e-7)
+
+
+def test_one_cell_over_many_stations_is_their_static_condensation():
+    """Coupled sections that vary and turn at uneven stations: the matrices of one cell are those of cells
+    between the stations that follow its ends statically."""
+    rng = np.random.default_rng(3)
+    places = np.array([0.0, 0.11, 0.15, 0.48, 0.8, 1.3])
+    pairs = []
+    for _ in places:
+        A, (m, a, b, y, z) = rng.normal(size=(6, 6)), rng.uniform(0.3, 1.0, size=5)
+        K = A @ A.T + 3 * np.eye(6)
+        pairs.append((K * np.exp(2 * rng.normal()), fem.beam_mass(m, (a, b), (y, z))))
+    angles = np.deg2rad([0.0, 10, 15, 60, 80, 130])
+    y = np.column_stack([0 * angles, np.cos(angles), np.sin(angles)])
+    beam = table(pairs, positions=places, y_axis=y)
+    one = fem.Model(line((0, 0, 0), (1.3, 0, 0), 1), beam)
+    points = np.column_stack([places, 0 * places, 0 * places])
+    rows = np.column_stack([np.arange(5), np.arange(1, 6)])
+    many = fem.Model(fem.Mesh(points, (fem.CellBlock("line", rows),)), beam)
+    d = many.dof_map
+    ends = np.r_[d.translations([0, 5]).ravel(), d.rotations([0, 5]).ravel()]
+    inner = np.setdiff1d(np.arange(many.ndof), ends)
+    K = many.K.toarray()
+    V = np.zeros((many.ndof, 12))
+    V[ends] = np.eye(12)
+    V[inner] = -np.linalg.solve(K[np.ix_(inner, inner)], K[np.ix_(inner, ends)])
+    u = rng.normal(size=12)
+    stressed = one.geometric_stiffness(u), many.geometric_stiffness(V @ u)
+    for small, large, tolerance in ((one.K, many.K, 1e-7), (one.M, many.M, 1e-6), (*stressed, 1e-6)):
+        found, expected = small.toarray(), V.T @ large.toarray() @ V
+        scale = np.sqrt(np.abs(np.diag(expected)).max()) * np.ones(12)
+        np.testing.assert_allclose(found / scale[:, None] / scale, expected / scale[:, None] / scale, atol=tolerance)
+
+
+def test_cells_may_run_against_the_table():
+    """The order of the nodes of a cell does not mirror its sections: matrices, stresses and moments are the same."""
+    mesh, rng = bent_line(), np.random.default_rng(1)
+    A = rng.normal(size=(6, 6))
+    pairs = [(s * (A @ A.T + 3 * np.eye(6)), fem.beam_mass(s, (0.4, 0.3), (0.1, 0.2 * s))) for s in (1.0, 1.5)]
+    one = fem.Model(mesh, table(pairs))
+    rows = mesh.cells[0].connectivity.copy()
+    rows[1] = rows[1, ::-1]
+    back = fem.Model(fem.Mesh(mesh.points, (fem.CellBlock("line", rows),)), table(pairs))
+    u = rng.normal(size=one.ndof)
+    for a, b in ((one.K, back.K), (one.M, back.M), (one.geometric_stiffness(u), back.geometric_stiffness(u))):
+        assert abs(a - b).max() < 1e-7 * abs(a).max()
+    np.testing.assert_allclose(one.moment_loads(), back.moment_loads(), atol=1e-9)
+
+
 def test_bend_and_twist_are_coupled():
     """A tip moment about y: the twist of a section with K_45 follows from its compliance, in one cell or many."""
     K = np.diag([1e6, 1e6, 1e6, 2.0, 3.0, 4.0])
@@ -138,6 +214,13 @@ def test_refusals():
     K, M = of_section()
     with pytest.raises(MaterialError, match="y_axis must be finite and not zero"):
         table([(K, M)] * 2, y_axis=(0.0, np.nan, 0.0))
+    with pytest.raises(MaterialError, match=r"more than 90 degrees from station 0 \(position 0\) to the next"):
+        table([(K, M)] * 2, y_axis=((0, 1.0, 0), (0, -1.0, 0.1)))
+    for i, j in ((0, 0), (0, 3), (1, 2)):  # another mass along x, a first moment of no place
+        heavier = M.copy()
+        heavier[i, j] = heavier[j, i] = heavier[i, j] + 0.1 * np.sqrt(M[i, i] * M[j, j])
+        with pytest.raises(MaterialError, match=r"station 1 .* is that of no body"):
+            table([(K, M), (K, heavier)])
     with pytest.raises(MaterialError, match="rising positions"):
         table([(K, M)] * 2, positions=(1.0, 0.0))
     with pytest.raises(MaterialError, match=r"station 1 .* not symmetric and positive definite"):

@@ -63,6 +63,75 @@ def test_thin_walled_sections():
     np.testing.assert_allclose(beam.shear_centre, 0, atol=1e-6)
 
 
+def largest_shear_of_torsion(section, length=10.0, offset=(0.0, 0.0)):
+    """The largest shear stress of a cantilever under a unit torque at its end, and the places of all fibres."""
+    model = fem.Model(
+        fem.structured_meshes.line((0, 0, 0), (length, 0, 0), 1), fem.Beam(STEEL, section, (0, 1, 0), offset)
+    )
+    f, free = np.zeros(model.ndof), np.r_[3:6, 9:12]
+    f[9] = 1.0
+    u = np.zeros((model.ndof, 1))
+    u[free, 0] = sl.spsolve(model.K[free][:, free].tocsc(), f[free])
+    _, x, stress = model.stresses(u)
+    return np.abs(stress[:, [0, 1, 2, 4]]).max(), np.linalg.norm(stress[:, [3, 5], 0], axis=1), x
+
+
+@pytest.mark.parametrize(("ratio", "factor"), [(1.0, 0.208), (2.0, 0.246), (3.0, 0.267), (10.0, 0.312)])
+def test_shear_stress_of_a_twisted_rectangle(ratio, factor):
+    """T / (factor b t^2), in the middle of the longer side b, and none at corners (Timoshenko and Goodier, table of
+    the torsion of rectangular bars)."""
+    b, t = 2.0 * ratio, 2.0
+    for section, loose in (
+        (fem.Section.rectangle(b, t), 0.0),
+        (fem.Section.rectangle(t, b), 0.0),
+        (section_of_rectangles([(0, 0, b, t)]), 0.02),
+    ):
+        other, shear, x = largest_shear_of_torsion(section)
+        assert shear.max() == pytest.approx(1 / (factor * b * t * t), rel=3e-3 + loose)
+        corner = np.abs(x[:, 1] * x[:, 2]) > 0.9 * (b * t / 4)
+        assert shear[corner].max() < 1e-9 * shear.max()
+        assert other < 1e-9 * shear.max()
+
+
+def test_shear_stress_of_twisted_thin_walls():
+    """Open: T t / J in the middles of walls (beside the junction of web and flange, the wall is thicker). Closed:
+    T / (2 A t). A shear centre aside adds none."""
+    open_ = section_of_rectangles([(-25, -50, 25, -48), (-25, 48, 25, 50), (-1, -50, 1, 50)])
+    _, shear, x = largest_shear_of_torsion(open_)
+    web = (np.abs(x[:, 2]) < 1) & (np.abs(x[:, 1]) < 2)
+    flange = np.abs(np.abs(x[:, 1]) - 13) < 0.1
+    for middle in (web, flange):
+        assert shear[middle] == pytest.approx(T / open_.J, rel=5e-3)
+    assert shear.max() < 1.2 * T / open_.J
+    channel = section_of_rectangles(CHANNEL)
+    _, shear, x = largest_shear_of_torsion(channel)
+    in_middle = np.abs(x[:, 2] + channel.drawn_centroid[1] - H / 2) < 1
+    assert in_middle.any()
+    assert shear[in_middle] == pytest.approx(T / channel.J, rel=5e-3)
+    assert shear.max() < 1.3 * T / channel.J
+    box = fem.Section.box(40.0, 60.0, 1.0)
+    assert largest_shear_of_torsion(box)[0] < 1e-12
+    np.testing.assert_allclose(largest_shear_of_torsion(box)[1], 1 / (2 * 39 * 59 * 1.0), rtol=1e-9)
+    hollow = section_of_rectangles([(0, 0, 40, 1), (0, 59, 40, 60), (0, 0, 1, 60), (39, 0, 40, 60)])
+    _, shear, _ = largest_shear_of_torsion(hollow)
+    assert shear.max() == pytest.approx(1 / (2 * 39 * 59 * 1.0) + 1.0 / hollow.J, rel=3e-3)  # that of the wall itself
+    tube = fem.Section.tube(40.0, 36.0)
+    assert largest_shear_of_torsion(tube)[1] == pytest.approx(20.0 / tube.J, rel=1e-9)
+    of_numbers = fem.Section(open_.area, open_.Iy, open_.Iz, open_.J)
+    assert largest_shear_of_torsion(of_numbers)[1] == pytest.approx(T / open_.J, rel=0.02)
+
+
+def test_shear_stress_of_a_twisted_ellipse():
+    """2 T / (pi a b^2) at the ends of the shorter axis, and b / a of it at those of the longer one."""
+    pytest.importorskip("gmsh")
+    a, b = 2.0, 1.0
+    _, shear, x = largest_shear_of_torsion(fem.drawn_section(ring(a, b, 90)))
+    across, along = (np.argsort(np.abs(x[:, k]))[-4:] for k in (2, 1))
+    assert shear[across] == pytest.approx(2 / (np.pi * a * b**2), rel=2e-2)
+    assert shear[along] == pytest.approx(2 / (np.pi * a**2 * b), rel=2e-2)
+    assert shear.max() < 1.03 * 2 / (np.pi * a * b**2)
+
+
 def test_principal_axes_of_an_angle():
     """Turning the drawing turns the axes, and nothing else."""
     pytest.importorskip("gmsh")

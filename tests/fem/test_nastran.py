@@ -486,7 +486,8 @@ def test_shapes_of_sections(shape, tmp_path):
 
 @pytest.mark.parametrize("card", ["PBAR", "PBEAM"])
 def test_products_of_inertia_turn_the_principal_axes(card, tmp_path):
-    """A rectangle that is turned by its product of inertia is the rectangle with a vector turned as much."""
+    """A rectangle that is turned by its product of inertia is the rectangle with a vector turned as much; beside a
+    product of inertia, PBAR has no shear strain."""
     a = np.deg2rad(25.0)
     s = fem.Section.rectangle(0.4, 0.2)
     R = np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
@@ -498,8 +499,11 @@ def test_products_of_inertia_turn_the_principal_axes(card, tmp_path):
     kind = "CBAR" if card == "PBAR" else "CBEAM"
     model = fem.Model(bar(tmp_path, section=text, card=kind + ",{},5,{},{},0.,1.,0.\n"))
     y = (0.0, float(np.cos(a)), float(np.sin(a)))
-    same = fem.Model(model.mesh, fem.Beam(model.materials[0].material, s, y_axis=y))
+    theory = "euler-bernoulli" if card == "PBAR" else "timoshenko"
+    same = fem.Model(model.mesh, fem.Beam(model.materials[0].material, s, y_axis=y, theory=theory))
     assert abs(model.K - same.K).max() < 1e-6 * abs(same.K).max()
+    if card == "PBAR":
+        return
     wrong = text.replace(".8333333,.8333333", ".8333333,.7")
     refused = bar(tmp_path, section=wrong, card=kind + ",{},5,{},{},0.,1.,0.\n", loud=False)
     assert "different factors of shear" in refused.unread[0].text
@@ -529,3 +533,22 @@ def test_offsets_in_the_axes_of_the_line(vector, tmp_path):
         same = read(tmp_path, text + f"CBAR,7,5,1,2,0.,0.6,0.8,GGG,+\n+{end}\n")
         assert abs(fem.Model(own).K - fem.Model(same).K).max() < 1e-8 * abs(fem.Model(same).K).max()
     assert "offset axes" in read(tmp_path, text + f"CBAR,7,5,1,2,{tail},GGE,+\n+,,,,,,.1\n", loud=False).unread[0].text
+
+
+@pytest.mark.parametrize("card", ["PBAR,5,1,.08,1.0-3,2.0-4\n", "PBEAM,5,1,.08,1.0-3,2.0-4\n"])
+def test_beams_without_torsion_constant_do_not_resist_twist(card, tmp_path):
+    """A blank J is zero, as in Nastran, and a note says so; a section of the model may supply it."""
+    kind = "CBAR" if card.startswith("PBAR") else "CBEAM"
+    mesh = bar(tmp_path, section=card, card=kind + ",{},5,{},{},0.,1.,0.\n")
+    assert [
+        note for note in mesh.warnings if "its 4 beams do not resist twist" in note and "line 10 of part.bdf" in note
+    ]
+    model = fem.Model(mesh)
+    assert model.materials[0].section.J == 0.0
+    twist = np.zeros(model.ndof)
+    twist[model.dof_map.rotations(np.arange(5))[:, 0]] = np.random.default_rng(0).normal(size=5)
+    assert not (model.K @ twist).any()
+    own = fem.Beam(STEEL, fem.Section(0.08, 2e-4, 1e-3, 5e-4), y_axis=(0, 1, 0), theory="euler-bernoulli")
+    fem.Model(mesh, own).require_obeyed()
+    with pytest.raises(MeshError, match="not the beam of the model"):
+        fem.Model(mesh, fem.Beam(STEEL, fem.Section(0.09, 2e-4, 1e-3, 5e-4))).require_obeyed()

@@ -9,8 +9,10 @@ import pytest
 from test_reduction import interface_loads
 from test_reduction import part as without_surfaces
 
+import fem
 import reduction
 from fem.errors import MatrixError
+from fem.mesh import structured_meshes
 from reduction import METHODS
 from reduction.method import register_reduction
 
@@ -46,6 +48,24 @@ def test_reduced_matrices_are_positive_definite_and_diagonal(name):
     np.testing.assert_allclose(stiffness, np.eye(made.n_modes), atol=1e-8)
     exact = reduction.modal(model, min(3, made.n_modes)).eigenvalues
     assert (made.eigenvalues[: len(exact)] > exact * (1 - 1e-9)).all()  # a Ritz basis is not softer than the part
+
+
+@cache
+def column(unit):
+    """A square column, whose bending modes are double, in units of length of 1 / `unit` metres."""
+    material = fem.Material.isotropic(2e11 / unit, 0.3, 7800.0 / unit**3)
+    model = fem.Model(structured_meshes.block("hexahedron", (0.1 * unit, 0.1 * unit, 0.4 * unit), (2, 2, 6)), material)
+    return model.with_interfaces(root="z0", tip="z1").with_surfaces(side="x1", top="z1")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_unit_of_length_changes_nothing(name):
+    """Rounding is another in other units, and must not choose among shapes of equal rank."""
+    record = METHODS[name]
+    given = {"band": (0.0, 5000.0)} if "band" in record.needs else {}
+    given |= {"modes": 8} if "modes" in record.options else {}
+    metres, millimetres = (record(column(unit), **given).frequencies for unit in (1.0, 1000.0))
+    np.testing.assert_allclose(millimetres, metres, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", [n for n, m in METHODS.items() if m.exact_for != "nothing"])

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fem.elements import LINE
 from fem.errors import MeshError
-from fem.files.abaqus.element_types import AS_NAMED, kind_of
+from fem.files.abaqus.element_types import AS_NAMED, kind_of, not_known
 from fem.files.abaqus.keywords import HARMLESS
 from fem.files.abaqus.lines import Place, Rows, beside, blocks, fields, lines, member, number, required
 from fem.files.abaqus.materials import Materials, take_material
@@ -340,6 +340,8 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
     if found is None or not (found[2] or found[0] == LINE or shell):
         deck.not_solid[given or "(without TYPE)"] += len(rows)
     source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
+    if found is None:
+        source = replace(source, text=f"{line} ({not_known(given)})")
     if (found is None or not found[2]) and not given.startswith("CPS") and not shell:
         unread = deck.unread_lines if found is not None and found[0] == LINE else deck.unread
         unread.append(source)

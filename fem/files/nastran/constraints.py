@@ -51,7 +51,8 @@ class Connections:
         try:
             made = [replace(m, source=source.label) for m in _READERS[source.keyword](self, card)]
         except MeshError as error:
-            self.unread.append(replace(source, text=f"{card.text} (not obeyed: {error})"))
+            reason = str(error).removeprefix(f"{card.place}: ").rstrip(".")
+            self.unread.append(replace(source, text=f"{card.text} (not obeyed: {reason})"))
             return
         for m in made:
             if isinstance(m, NodeMass):
@@ -67,16 +68,21 @@ class Connections:
             raise MeshError(f"the deck has no node {number}")
         return self.row[number]
 
-    def named(self, words: list[str], gaps: bool = False) -> list[int]:
-        """Numbers of the nodes of a list with ranges. Raises `MeshError` for unknown ones, unless ranges may have
-        `gaps`."""
+    def named(self, words: list[str], gaps: bool = False, beside: Mapping[int, int] | None = None) -> list[int]:
+        """Numbers of the nodes of a list with ranges, and of points `beside` them. Raises `MeshError` for unknown ones;
+        ranges may have `gaps`, but must have a node."""
+        known = {**self.row, **(beside or {})}
         found: list[int] = []
         for numbers in numbered(words):
-            few = len(numbers) <= len(self.row)
-            there = [n for n in (numbers if few else sorted(self.row)) if n in self.row and n in numbers]
-            if len(there) < len(numbers) and not gaps:
-                raise MeshError(f"the deck has no node {next(n for n in numbers if n not in self.row)}")
+            few = len(numbers) <= len(known)
+            there = [n for n in (numbers if few else sorted(known)) if n in known and n in numbers]
+            if not there and len(numbers) > 1:
+                raise MeshError(f"the deck has none of the nodes {numbers[0]} to {numbers[-1]}")
+            if len(there) < len(numbers) and not (gaps and len(numbers) > 1):
+                raise MeshError(f"the deck has no node {next(n for n in numbers if n not in known)}")
             found += there
+        if not found:
+            raise MeshError("it names no node")
         return found
 
     def terms(self, row: int, component: int, value: float) -> tuple[list[int], list[int], list[float]]:
@@ -185,20 +191,18 @@ def _mpc(c: Connections, card: Card) -> Iterator[Made]:
 def _supports(c: Connections, card: Card) -> Iterator[Made]:
     """SPC: two nodes a card, each with components and a value; SPC1: components and nodes; GRID PS."""
     if card.name == "SPC":
-        held = [(card.text_at(k), card.text_at(k + 1), card.real(k + 2, 0.0)) for k in (2, 5) if card.text_at(k)]
+        held = [(card.whole(k), card.text_at(k + 1), card.real(k + 2, 0.0)) for k in (2, 5) if card.text_at(k)]
     elif card.name == "SPC1":
-        held = [(str(n), card.text_at(2), 0.0) for n in c.named(card.fields[2:], gaps=True)]
-        named = numbered(card.fields[2:]) if c.rates else []
-        held += [(str(n), card.text_at(2), 0.0) for n in c.rates if any(n in numbers for numbers in named)]
+        held = [(n, card.text_at(2), 0.0) for n in c.named(card.fields[2:], gaps=True, beside=c.rates)]
     else:
-        held = [(card.text_at(1), card.text_at(7), 0.0)]
+        held = [(card.whole(1), card.text_at(7), 0.0)]
     for number, dofs, value in held:
         if value:
             raise MeshError(f"a component is held at {value:g}, not at zero")
-        if int(number) in c.rates and dofs in ("", "0", "1"):
-            yield Equation(np.array([c.rates[int(number)]]), np.array([6]), np.ones(1))
+        if number in c.rates and dofs in ("", "0", "1"):
+            yield Equation(np.array([c.rates[number]]), np.array([6]), np.ones(1))
             continue
-        row = c.node(int(number))
+        row = c.node(number)
         for dof in components(dofs, card.place):
             if dof <= 3 or row in c.turning:
                 n, d, v = c.terms(row, dof, 1.0)

@@ -53,7 +53,7 @@ def material_of(deck: Deck, number: int, source: Card, beam: bool = False) -> tu
     """Name and constants of a material, and the card that gives them, or the one that asks for them."""
     card = deck.materials.get(number)
     if card is None:
-        return f"material {number}", Constants(None, None), not_obeyed(source)
+        return f"undefined material {number}", Constants(None, None), not_obeyed(source)
     if card.name == "MAT8":
         return f"MAT8 {number}", orthotropic(card, deck.mass_factor), not_obeyed(card)
     return f"MAT1 {number}", constants(card, deck.mass_factor, beam), not_obeyed(card)

@@ -45,6 +45,8 @@ LUMPED_PROPERTIES = {"PELAS": 4, "PDAMP": 2, "PVISC": 4}
 """Properties of springs and dampers, of which a card may have several, and the number of fields of each."""
 _NEUTRAL = {"G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
 """Parameters that change the part, and the value at which they do not."""
+FAR = 1e3
+"""Ratio of Young's and shear modulus beyond which a number is in the field of another."""
 CONSISTENT = 0.01
 """Relative difference of E and 2 G (1 + nu) beyond which Nastran too says that a material is not isotropic."""
 
@@ -88,20 +90,26 @@ def _take(deck: Deck, card: Card) -> None:
     elif card.name == "GRDSET":
         deck.defaults = card
     elif card.name in ("SPCADD", "MPCADD"):
-        deck.together[card.name[:3], card.whole(1)] = {int(w) for w in card.fields[1:] if w.isdigit()}
+        sets = {card.whole(k) for k in range(2, len(card.fields) + 1) if card.text_at(k)}
+        deck.together[card.name[:3], card.whole(1)] = sets
     elif card.name in ("PSOLID", "PROD", "PTUBE", *SHELL_PROPERTIES, *BEAM_PROPERTIES):
         deck.properties[card.whole(1)] = card
         if card.name == "PSOLID":
             deck.used_systems.add(_system(card, 3))
     elif card.name == "MAT1":
         deck.materials[card.whole(1)] = card
+        _require_numbers(card, range(2, 12))
         if card.real(8, 0.0):
             deck.unread.append(not_obeyed(card, "MAT1 GE"))
         E, G, nu = (card.real(k, np.nan) for k in (2, 3, 4))
         if abs(E - 2 * G * (1 + nu)) > CONSISTENT * E:  # never of a number that is left out
             deck.unread.append(not_obeyed(card, "MAT1 G"))
+        elif E > FAR * G > 0:
+            reason = f"G is {G:g}, {E / G:.2g} times smaller than E; Poisson's ratio belongs into field 4"
+            deck.unread.append(not_obeyed(card, "MAT1 G", reason))
     elif card.name == "MAT8":
         deck.materials[card.whole(1)] = card
+        _require_numbers(card, range(2, 19))
         if card.real(17, 0.0):
             deck.unread.append(not_obeyed(card, "MAT8 GE"))
     elif card.name in KINDS:
@@ -123,6 +131,13 @@ def _take(deck: Deck, card: Card) -> None:
         deck.connecting.append(card)
     elif card.name not in HARMLESS:
         deck.unread.append(not_obeyed(card))
+
+
+def _require_numbers(card: Card, places: range) -> None:
+    """Raise `MeshError` for a field that is neither a number nor empty: where it counts, the reason would be that of
+    the elements."""
+    for k in places:
+        card.real(k, 0.0)
 
 
 def _system(card: Card, number: int) -> int:

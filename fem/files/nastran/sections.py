@@ -46,7 +46,9 @@ def constants(card: Card, mass_factor: float, beam: bool = False) -> Constants:
 
 
 def beam(card: Card) -> tuple[int, Section, str, float]:
-    """Number of the material, section, theory and mass per length beside that of the material of a beam property.
+    """Number of the material, section, theory and mass per length beside that of the material of a beam property. A
+    torsion constant that is left blank is zero, as in Nastran.
+
     Raises `MeshError` for what is not read."""
     if card.name in ("PBARL", "PBEAML"):
         section, mass = _shaped(card)
@@ -54,6 +56,7 @@ def beam(card: Card) -> tuple[int, Section, str, float]:
     if card.name == "PBAR":
         area, I1, I2, J, mass = (card.real(k, 0.0) for k in (3, 4, 5, 6, 7))
         K1, K2, I12, rest = card.real(17, 0.0), card.real(18, 0.0), card.real(19, 0.0), card.fields[19:]
+        K1, K2 = (0.0, 0.0) if I12 else (K1, K2)  # Nastran ignores them beside a product of inertia
         warping = 0.0
     else:
         found, first = stations(card)
@@ -70,7 +73,7 @@ def beam(card: Card) -> tuple[int, Section, str, float]:
     if bool(K1) != bool(K2):
         raise MeshError("shear in one direction only (K1, K2)")
     fibres = np.array([(card.real(k, 0.0), card.real(k + 1, 0.0)) for k in (9, 11, 13, 15)])
-    J, angle = J or (I1 + I2) / 2, 0.0
+    angle = 0.0
     if I12:
         if K1 != K2:
             raise MeshError("a product of inertia, and different factors of shear (K1, K2)")
@@ -136,6 +139,8 @@ def tapered(card: Card, known: Constants, a: np.ndarray, b: np.ndarray, y: tuple
         K = [[card.real(first + k, 1.0) for k in (0, 1)]] * len(found)
         if not all(K[0]):
             raise MeshError("a beam whose section varies and does not shear (K1, K2 of zero)")
+        if not all(row[5] for row in found):
+            raise MeshError("a beam whose section varies and does not resist twist (J of zero, also where it is blank)")
         if any(text and _is_set(text) for text in card.fields[first + 1 :]) or any(row[4] for row in found):
             raise MeshError("warping, shear relief, a shear centre aside or a product of inertia in a beam that varies")
     if known.elasticity is None:
@@ -146,13 +151,12 @@ def tapered(card: Card, known: Constants, a: np.ndarray, b: np.ndarray, y: tuple
     along = (b - a) / np.linalg.norm(b - a)
     S, M = [], []
     for (_, area, I1, I2, _, J, mass), (K1, K2) in zip(found, K, strict=True):
-        torsion = G * (J or (I1 + I2) / 2)
-        S.append(beam_stiffness(E * area, (K1 * G * area, K2 * G * area), torsion, (E * I2, E * I1)))
+        S.append(beam_stiffness(E * area, (K1 * G * area, K2 * G * area), G * J, (E * I2, E * I1)))
         M.append(beam_mass(density * area + mass, (density * I2, density * I1)))
     area, I1, I2, _, J = np.mean([row[1:6] for row in found], axis=0).tolist()
     places = a @ along + np.array([row[0] for row in found]) * np.linalg.norm(b - a)
     try:
-        drawn = Section(area, I2, I1, J or (I1 + I2) / 2)
+        drawn = Section(area, I2, I1, J)
         return BeamTable(
             places, np.array(S), np.array(M), y, tuple(along.tolist()), drawn, (E, G), f"{card.name} {card.whole(1)}"
         )

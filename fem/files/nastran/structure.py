@@ -35,7 +35,8 @@ class Beams:
 
     - `arms`: card, node, end, the node of the end and that between both, and the beam;
     - `masses`: card, node and mass; `twisted`: card, two nodes and torsional stiffness of rods;
-    - `warping`: ends of beams whose warping is held or passed on.
+    - `warping`: ends of beams whose warping is held or passed on;
+    - `untwisted`: properties without torsion constant, with the number of their beams.
     """
 
     points: dict[int, np.ndarray]
@@ -44,6 +45,7 @@ class Beams:
     masses: list[tuple[Card, int, float]] = field(default_factory=list)
     twisted: list[tuple[Card, tuple[int, int], float]] = field(default_factory=list)
     warping: WarpingEnds = field(default_factory=WarpingEnds)
+    untwisted: dict[str, int] = field(default_factory=dict)
     added: int = 0
 
     def add(self, place: np.ndarray) -> int:
@@ -69,7 +71,8 @@ class Beams:
             self.masses += [(card, n, mass * length / 2) for n in nodes]
 
     def state(self, to: Connections, row: dict[int, int]) -> tuple[str, ...]:
-        """Add constraints, masses and springs to the others of the deck; a note on rods whose twist is free."""
+        """Add constraints, masses and springs to the others of the deck; notes on rods and beams whose twist is
+        free."""
         free = []
         for card, node, end, (beside, middle), made in self.arms:
             source = not_obeyed(card)
@@ -90,7 +93,12 @@ class Beams:
                 turns = np.tile([3, 4, 5], 2)
                 to.springs.append((NodeSpring(ends, turns, np.concatenate([-x, x]), stiffness, source.label), source))
         note = "rods twist freely at an end that nothing else gives rotations, also where supports hold these; first:"
-        return (f"{len(free)} {note} {free[0]}",) if free else ()
+        soft = [
+            f"{what} has no torsion constant J, which is zero in Nastran: its {count} beams do not resist twist; give "
+            "J, or a fem.Beam of your own, if they should"
+            for what, count in self.untwisted.items()
+        ]
+        return (*((f"{len(free)} {note} {free[0]}",) if free else ()), *soft)
 
 
 def sectioned(deck: Deck, beams: Beams, unread_lines: list[Unread]) -> Iterator[Declared]:
@@ -139,6 +147,9 @@ def _beam_key(
             raise MeshError("warping of the ends of a beam that varies")
         return _tapered_key(deck, beams, owner, card, nodes, made_of, ends)
     number, section, theory, mass = beam(owner)
+    if not section.J:
+        said = f"{owner.name} {owner.whole(1)} (line {owner.line} of {owner.file})"
+        beams.untwisted[said] = beams.untwisted.get(said, 0) + 1
     torsion = "vlasov" if points[0] and section.warping else "saint-venant"
     key = (owner.whole(1), ends.y, torsion)
     if key not in made_of:

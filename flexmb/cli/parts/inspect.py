@@ -1,9 +1,12 @@
 """`flexmb inspect`: the content of a mesh file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from fem import Model
 
 
 def command(
@@ -12,7 +15,7 @@ def command(
         str,
         typer.Option(
             help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units; "file": materials and '
-            "sections of a deck. Mass properties are shown with it."
+            "sections of a deck, the default where it has some. Mass properties are shown with it."
         ),
     ] = "",
     surface: Annotated[
@@ -25,8 +28,6 @@ def command(
     picture: Annotated[Path | None, typer.Option(help="Picture of the mesh to write (.png).")] = None,
 ) -> None:
     """Show elements, sets, quality and mass properties of a mesh file, and draw it."""
-    import numpy as np
-
     import fem
     from fem.mesh.check import check_mesh
     from fem.mesh.selection import from_text
@@ -40,11 +41,30 @@ def command(
         say_text(check_mesh(loaded))
         for text in surface or []:
             say_text(surface_of(loaded, text, from_text(text), loaded.name))
-        if material:
-            part = fem.Model(loaded, None if material == "file" else material_from(material))
-            centre = np.round(part.centre_of_mass, 9)
-            say_text(f"mass {part.mass:.8g}, centre {centre}, inertia about the centre\n{part.inertia()}")
+        if material not in ("", "file"):
+            _say_mass(fem.Model(loaded, material_from(material)), material)
+        elif material or loaded.declared:
+            try:
+                _say_mass(fem.Model(loaded), "the materials of the file")
+            except fem.MaterialError as error:
+                if material:
+                    raise
+                say_text(f"mass unknown. {error}")
     if picture is not None:
         from flexmb.plots.pictures import picture_mesh
 
         say_text(f"picture: {picture_mesh(loaded, picture)}")
+
+
+def _say_mass(part: "Model", of: str) -> None:
+    """Print the mass properties of a part, and what its file says of materials that they do not contain."""
+    import numpy as np
+
+    from fem.mesh.unread import listed
+    from flexmb.cli.screen import say_text
+
+    assert part.mesh is not None
+    centre = np.round(part.centre_of_mass, 9)
+    say_text(f"mass {part.mass:.8g}, of {of}, centre {centre}, inertia about the centre\n{part.inertia()}")
+    for text in listed([u for u in part.unread if u not in part.mesh.unread]):
+        say_text(f"not in this mass: {text}")

@@ -1,5 +1,6 @@
 """Controllers in a model file: `[[controllers]]` with `law = { kind = "pid", ... }`, inputs and outputs."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -183,6 +184,11 @@ Input = Annotated[
 ]
 
 
+def sources_of(inputs: Mapping[str, Any], folder: Path) -> dict[str, Source]:
+    """What inputs are connected to; the folder is that of the model file."""
+    return {key: x if isinstance(x, str | float) else x.motion(folder) for key, x in inputs.items()}
+
+
 class ControllerKeys(Keys):
     """A controller: its law, what its inputs measure and where its commands act."""
 
@@ -215,4 +221,4 @@ class ControllerKeys(Keys):
 
     def sources(self, folder: Path) -> dict[str, Source]:
         """What the inputs are connected to; the folder is that of the model file."""
-        return {key: x if isinstance(x, str | float) else x.motion(folder) for key, x in self.inputs.items()}
+        return sources_of(self.inputs, folder)

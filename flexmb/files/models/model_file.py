@@ -147,6 +147,7 @@ def _build(keys: schema.ModelKeys, path: Path) -> System:
         ("elastic_relations", keys.elastic_relations, element_keys.add_elastic_relation),
         ("frictions", keys.frictions, _add_friction),
         ("motors", keys.motors, _add_motor),
+        ("forces", keys.forces, _add_reading_force),
         ("loads", keys.loads, _add_load),
         ("pipe_flows", keys.pipe_flows, element_keys.add_pipe_flow),
         ("winds", keys.winds, element_keys.add_wind),
@@ -342,6 +343,17 @@ def _add_bushing(site: _Site, keys: schema.BushingKeys) -> None:
 
 
 def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
+    if not keys.inputs:
+        _add_any_force(site, keys)
+
+
+def _add_reading_force(site: _Site, keys: schema.ForceKeys) -> None:
+    """Add a force that has inputs, after the elements that they may measure."""
+    if keys.inputs:
+        _add_any_force(site, keys)
+
+
+def _add_any_force(site: _Site, keys: schema.ForceKeys) -> None:
     if keys.at is not None and "ground" not in (keys.a, keys.b):
         raise MechanismError("at = [x, y, z] is a position on the ground, but neither end is on the ground.")
 
@@ -349,7 +361,8 @@ def _add_force(site: _Site, keys: schema.ForceKeys) -> None:
         place, origin = site.place(text), (0.0, 0.0, 0.0) if keys.at is None or text != "ground" else keys.at
         return place.at(origin) if isinstance(place, BodyHandle) else place
 
-    site.system.force(keys.name, end(keys.a), end(keys.b), keys.bound(site.folder), axis=keys.axis)
+    law, inputs = keys.bound(site.folder), keys.sources(site.folder)
+    site.system.force(keys.name, end(keys.a), end(keys.b), law, axis=keys.axis, inputs=inputs)
 
 
 def _touching(site: _Site, keys: SurfaceKeys) -> Sequence[Surface | FlexibleSurface]:

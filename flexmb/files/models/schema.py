@@ -12,7 +12,7 @@ from fem.errors import MatrixError, unknown_name
 from fem.user_files import quotes_inside
 from flexmb.errors import IntegratorError, LawError, TableError, UnitError
 from flexmb.files.models.contact_keys import ContactGroupKeys, ContactKeys
-from flexmb.files.models.control_keys import ControllerKeys
+from flexmb.files.models.control_keys import ControllerKeys, Input, sources_of
 from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelationKeys, OnCurveKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
@@ -20,6 +20,7 @@ from flexmb.files.models.material_keys import Materials
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.forces.frame.ring_compliance import ring_compliance_from_csv
 from flexmb.integrators.method import Method, method_of, methods
+from flexmb.mechanism.control.signals import Source
 from flexmb.mechanism.frame_law import BoundLaw
 from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.relations.linear import RELATIONS
@@ -401,12 +402,15 @@ RING_LAW = "flexible-ring-bearing"
 class ForceKeys(_Between):
     """A law between two frames: one of the library, or a registered one, with its parameters and initial states.
 
+    `inputs`: what the inputs of the law are connected to, as those of a controller.
+
     `compliance`: a text file with the compliance of the ring of a bearing (`flexmb.forces.RingCompliance.write_csv`).
     """
 
     law: FrameLawName
     parameters: dict[str, float] = Field({})
     initial: dict[str, float] = Field({})
+    inputs: dict[str, Input] = Field({})
     compliance: str | None = None
     axis: Direction = Field([0.0, 0.0, 1.0])
 
@@ -434,6 +438,10 @@ class ForceKeys(_Between):
             with quotes_inside(folder / self.compliance, folder, TableError):
                 ring = ring_compliance_from_csv(folder / self.compliance).parameters
         return frame_law(self.law)(initial=self.initial, **{**ring, **self.parameters})
+
+    def sources(self, folder: Path) -> dict[str, Source]:
+        """What the inputs are connected to; the folder is that of the model file."""
+        return sources_of(self.inputs, folder)
 
 
 class JointSpringKeys(WithLaw):

@@ -261,6 +261,8 @@ def _frame_tree(result: Result, force: FrameForce) -> Tree:
         "library": next((name for name, known in _LAWS.items() if known is law), ""),
         "states": list(law.states),
         "parameters": list(law.parameters),
+        "inputs": list(law.inputs),
+        "command": force.command,
         "values": np.array(force.parameters),
         "meshes": meshes_tree(force.meshes),
         "initial": np.array(force.initial),
@@ -274,6 +276,7 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
     """A force element with its law of the library, or else with one that knows what it returned at the stored times `t`
     (nt,) only."""
     states, parameters = (tuple(str(name) for name in tree[key]) for key in ("states", "parameters"))
+    inputs, command = tuple(str(name) for name in tree.get("inputs", [])), index(tree.get("command", -1))
     values, initial = tree["values"], tree["initial"]
     require_numbers(values, (len(parameters),), f"the parameters of {tree['name']!r}")
     require_numbers(initial, (len(states),), f"the states of {tree['name']!r}")
@@ -281,14 +284,18 @@ def _frame_force(tree: Tree, t: np.ndarray) -> FrameForce:
     require_numbers(answers[:, :6], (len(t), 6), f"the forces of {tree['name']!r}")
     require_numbers(seen := tree["seen"], (len(t), 18), f"the relative motion of {tree['name']!r}")
     law = _LAWS.get(str(tree.get("library", "")))
-    if law is None or (law.states, law.parameters) != (states, parameters):
-        law = FrameLaw(
-            _stored_answers(t, seen, answers), str(tree["law"]), states, parameters, updates=bool(tree["updates"])
-        )
+    if law is None or (law.states, law.parameters, law.inputs) != (states, parameters, inputs):
+        known = _stored_answers(t, seen, answers)
+
+        def with_inputs(t: Any, relative: Any, inputs: Any, z: Any, p: Any, wrench: Any, rates: Any) -> Any:
+            return known(t, relative, z, p, wrench, rates)
+
+        own = with_inputs if inputs else known
+        law = FrameLaw(own, str(tree["law"]), states, parameters, updates=bool(tree["updates"]), inputs=inputs)
     name = str(tree["name"])
     bound = law(initial=initial.tolist(), **dict(zip(parameters, values.tolist(), strict=True)))
     meshes = meshes_from_tree(tree.get("meshes", []))
-    return FrameForce(name, FrameLawCall(law, name), bound.parameters, bound.initial, meshes)
+    return FrameForce(name, FrameLawCall(law, name), bound.parameters, bound.initial, meshes, command)
 
 
 def _stored_answers(times: np.ndarray, seen: np.ndarray, answers: np.ndarray) -> Callable[..., float | None]:

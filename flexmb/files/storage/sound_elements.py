@@ -111,6 +111,9 @@ def _require_frame_force(m: Mechanism, force: FrameForce) -> None:
         tuple((row.kind, row.axes) for row in rows) == FRAME_ROWS and len({row.markers for row in rows}) == 1,
         f"the rows of {what} are not those of the relative motion of two frames",
     )
+    read, commands = len(force.call.law.inputs), sum(len(c.call.law.commands) for c in m.controllers)
+    lowest, highest = (0, commands - read + 1) if read else (-1, 0)
+    require_index(force.command, lowest, highest, f"the command of {what}")
     if is_contact(force):
         p = force.parameters
         require_pair(*_pair(p, force.meshes, what), force.name)

@@ -83,6 +83,7 @@ class CompiledModel(NamedTuple):
     element_state: np.ndarray  # (ne+1,) start of the states of each element
     element_parameter: np.ndarray  # (ne+1,) start in `element_parameters`
     element_parameters: np.ndarray
+    element_command: np.ndarray  # (ne, 2) first of the commands that are its inputs, and their number
     element_last: np.ndarray  # (ne,) last position in the order of elimination that an element shares an entry with
     friction_start: (
         np.ndarray
@@ -100,6 +101,7 @@ class CompiledModel(NamedTuple):
     control_sampled: np.ndarray  # (nc,) 1: the commands are held between samples, 0: continuous
     control_signal: np.ndarray  # (nc+1,) start of the signals of each controller
     control_command: np.ndarray  # (nc+1,) start of its commands
+    command_scale: np.ndarray  # (nu,) magnitude of a command, for differences; of an input that is passed on its own
     control_state: np.ndarray  # (nc+1,) start of its states, after those of frame forces
     control_parameter: np.ndarray  # (nc+1,) start in `control_parameters`
     control_parameters: np.ndarray
@@ -216,7 +218,7 @@ class Workspace(NamedTuple):
     state_base: np.ndarray  # (nz,) states of the frame forces without the part that depends on the evaluated motion
     state_rates: np.ndarray  # (nz,)
     half: np.ndarray  # (1,) half of the step in which states change; 0 at a given state
-    seen: np.ndarray  # (18,) relative motion of the frames of an element
+    seen: np.ndarray  # (18+most inputs,) relative motion of the frames of an element, and its inputs
     answer: np.ndarray  # (4, 7+most states) what a law returns
     given: np.ndarray  # (72,) stiffness and damping that a law gives
     stored: np.ndarray  # (ne,) energy that each frame force stores; NaN if its law does not tell it
@@ -257,7 +259,7 @@ class Workspace(NamedTuple):
     chol: np.ndarray  # (nb, 6, 6)
     chol0: np.ndarray  # (nb, 6, 6)
     Z: np.ndarray  # (incident_size,)
-    sixes: np.ndarray  # (incident_most+1, 6)
+    sixes: np.ndarray  # (max(incident_most+1, 3), 6)
     S: np.ndarray  # matrix of the rows within its envelope
     L: np.ndarray  # factor of S
     scale: np.ndarray  # (nr,)
@@ -367,7 +369,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "command_change": (nu, nr), "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0,
         "sliding_x": (nf, nv),
         "sliding_change": (nf, nr), "sliding_rates": nf, "sliding_direction": nf, "sliding_slopes": (nf, 3),
-        "seen": 18, "answer": (4, 7 + most), "given": 72, "stored": ne,
+        "seen": 18 + int(flat.element_command[:, 1].max(initial=0)), "answer": (4, 7 + most), "given": 72, "stored": ne,
         "settling": (most + 1, most), "tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
         "group_motion": (len(flat.group_marker), 6), "group_wrench": (len(flat.group_marker), 6), "group_energy": 2,
@@ -375,7 +377,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "group_count": len(flat.group_start) - 1,
         "wrenches": (len(flat.load_marker), 6), "bias": 6 + mmax, "Lrr": (6, 6), "six": (2, 6),
         "scratch": scratch_size(mmax), "E": nv, "chol": (nb, 6, 6), "chol0": (nb, 6, 6), "Z": flat.incident_size,
-        "sixes": (flat.incident_most + 1, 6), "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
+        "sixes": (max(flat.incident_most + 1, 3), 6),
+        "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
         "energies": 5, "point_gap": points, "point_at": (points, 3), "touch_friction": touching,

@@ -77,31 +77,47 @@ def _record(record: Any, t: Any, seen: Any, states: Any, parameters: Any) -> Non
             stored(at + 8 * k, parameters[k])
 
 
-def frame_call(function: Any, ns: int, count: int) -> Callable[..., None]:
-    """The function with the arguments of `ENTRY` that calls a law with `ns` states and `count` parameters.
+def frame_call(function: Any, ns: int, count: int, ni: int = 0) -> Callable[..., None]:
+    """The function with the arguments of `ENTRY` that calls a law with `ns` states, `count` parameters and `ni` inputs,
+    which follow the relative motion.
 
     It returns NaN if `function` raises or returns a number that is not finite, and stores 1 and the arguments in the
     record at the address `record`.
     """
-    signature = (numba.float64, *_given_types(), *[numba.types.Array(numba.float64, 1, "C")] * 2)
+    motion_type, *fixed = _given_types()
+    signature = (
+        numba.float64, motion_type, *fixed[: int(ni > 0)], *fixed, *[numba.types.Array(numba.float64, 1, "C")] * 2
+    )  # fmt: skip
     function.compile(signature)
     silent = function.overloads[signature].signature.return_type == numba.types.none
 
+    if ni > 0:
+
+        @numba.njit(inline="always")
+        def called(t: Any, relative: Any, y: Any, z: Any, p: Any, wrench: Any, rates: Any) -> Any:
+            return function(t, relative, y, z, p, wrench, rates)
+
+    else:
+
+        @numba.njit(inline="always")
+        def called(t: Any, relative: Any, y: Any, z: Any, p: Any, wrench: Any, rates: Any) -> Any:
+            return function(t, relative, z, p, wrench, rates)
+
     @numba.njit(inline="always")
-    def evaluated(t: Any, relative: Any, z: Any, p: Any, wrench: Any, rates: Any) -> Any:
+    def evaluated(t: Any, relative: Any, y: Any, z: Any, p: Any, wrench: Any, rates: Any) -> Any:
         if silent:
-            function(t, relative, z, p, wrench, rates)
+            called(t, relative, y, z, p, wrench, rates)
             return 0.0
-        return function(t, relative, z, p, wrench, rates)
+        return called(t, relative, y, z, p, wrench, rates)
 
     def call(record: Any, t: Any, seen: Any, states: Any, parameters: Any, out: Any) -> None:
-        motion, answer = read_only(numba.carray(seen, 18)), numba.carray(out, 7 + ns)
+        motion, answer = read_only(numba.carray(seen, 18 + ni)), numba.carray(out, 7 + ns)
         z, p = read_only(numba.carray(states, ns)), read_only(numba.carray(parameters, count))
         for k in range(7 + ns):
             answer[k] = 0.0
         relative = Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])
         try:
-            answer[6] = evaluated(t, relative, z, p, answer[:6], answer[7:])
+            answer[6] = evaluated(t, relative, motion[18:], z, p, answer[:6], answer[7:])
         except Exception:
             answer[0] = np.nan
         total = 0.0

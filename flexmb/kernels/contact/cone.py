@@ -157,9 +157,9 @@ def natural_map(first, owner, mu, low, high, rho, u, r, out):
             continue
         z = 1.0 if size == 3 else 0.0
         last = i + size - 1
-        slip = math.hypot(u[i + 1], z * u[last])
+        slip = math.sqrt(u[i + 1] ** 2 + z * u[last] ** 2)
         x1, x2 = r[i + 1] - h * u[i + 1], z * (r[last] - h * u[last])
-        xn, grip = r[i] - h * (u[i] + mu[k] * slip), math.hypot(x1, x2)
+        xn, grip = r[i] - h * (u[i] + mu[k] * slip), math.sqrt(x1 * x1 + x2 * x2)
         push, share = xn, 1.0
         if mu[k] * grip <= -xn:
             push, share = 0.0, 0.0
@@ -295,10 +295,11 @@ def solve_cones(W, b, first, owner, mu, low, high, tolerance, sweeps, r):
     `owner` (nb,): of friction of turning, the block of its contact; -1 for other blocks.
     `tolerance`: largest permitted entry of the natural map, a velocity. A residual above it is a failure; `r` is then
     the best that was found. `sweeps`: sweeps in a round, at most; 0 leaves all to Newton's method, which from `r = 0`
-    finds forces close to those of least norm where `W` is singular.
+    finds forces close to those of least norm where `W` is singular. Entries of `W` outside its first `n` rows and
+    columns are ignored.
     """
     n, blocks = len(b), len(mu)
-    u, best, f, J, rho = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((n, n)), np.zeros(blocks)
+    u, best, f, J, rho = np.empty(n), np.empty(n), np.empty(n), np.empty((n, n)), np.zeros(blocks)
     mean = 0.0
     for j in range(n):
         mean += W[j, j] / n

@@ -138,10 +138,15 @@ def controllers_transposed(flat, q, w, y, angles, kinematics, workspace, scratch
     """Add the derivatives of the virtual power `y . residual` by the commands of controllers, and of the states of
     controllers with their `costates`, with respect to the configuration and the velocities, and to `scratch.base`.
 
-    `control_slopes` must have been evaluated at this state.
+    `control_slopes` must have been evaluated at this state, and the derivatives by the inputs of elements be in
+    `scratch.pulled`.
     """
     for k in range(len(scratch.to_commands)):
         scratch.to_commands[k] = -inner(workspace.command_force[k], y, len(y))
+    for e in range(len(flat.element_row)):
+        after = 12 + flat.element_state[e + 1] - flat.element_state[e]
+        for j in range(flat.element_command[e, 1]):
+            scratch.to_commands[flat.element_command[e, 0] + j] += scratch.pulled[e, after + j]
     for c in range(len(flat.control_law) - 1, -1, -1):
         _control_transposed(flat, workspace.half[0], c, costates.states, costates.state_rates, scratch)
     _add_signals(flat, VALUE, angles, kinematics, scratch, to_q)

@@ -10,8 +10,9 @@ and let `Z` and `R` be the costates of the states and of their rates at the end 
     (1 - half df/dz)^T nu = Z + (df/dz)^T R - (dF/dz)^T p
 
 the derivative with respect to `base` is `nu`, and that with respect to `s` is
-`(df/ds)^T (half nu + R) - (dF/ds)^T p`. The derivatives of the law are central differences, of the law alone: the
-states are not determined anew, so that the accuracy of their iteration does not limit that of the derivatives.
+`(df/ds)^T (half nu + R) - (dF/ds)^T p`, as is that with respect to the inputs of the law. The derivatives of the law
+are central differences, of the law alone: the states are not determined anew, so that the accuracy of their iteration
+does not limit that of the derivatives.
 """
 
 import numpy as np
@@ -48,8 +49,8 @@ def scales_of_states(flat, states, half, rates, scale):
 
 @njit(cache=True)
 def element_slopes(flat, functions, kinematics, workspace, scratch):
-    """Set the derivatives `scratch.slopes` (ne, 6 + most, 12 + most) of wrenches, then of rates or new states, with
-    respect to the relative displacement, rotation, velocity and angular velocity, then to the states.
+    """Set the derivatives `scratch.slopes` (ne, 6 + most, 12 + most + inputs) of wrenches, then of rates or new states,
+    with respect to the relative displacement, rotation, velocity and angular velocity, to the states and to the inputs.
 
     The rows must have been evaluated in `workspace`.
     """
@@ -63,7 +64,7 @@ def element_slopes(flat, functions, kinematics, workspace, scratch):
         distance = NEAR * flat.scales[0] + np.sqrt(seen[0] ** 2 + seen[1] ** 2 + seen[2] ** 2)
         speed = NEAR * flat.scales[0] * flat.scales[1] + np.sqrt(seen[12] ** 2 + seen[13] ** 2 + seen[14] ** 2)
         turning = NEAR * flat.scales[1] + np.sqrt(seen[15] ** 2 + seen[16] ** 2 + seen[17] ** 2)
-        for j in range(12 + n):
+        for j in range(12 + n + flat.element_command[e, 1]):
             if 3 <= j < 6:
                 shift = 2.0 * SLOPE
                 turn(seen, j - 3, -SLOPE)
@@ -75,9 +76,12 @@ def element_slopes(flat, functions, kinematics, workspace, scratch):
                 if j < 12:
                     given, k = seen, j if j < 3 else j + 6
                     scale = distance if j < 3 else speed if j < 9 else turning
-                else:
+                elif j < 12 + n:
                     given, k = states, first + j - 12
                     scale = scratch.state_scale[k]
+                else:
+                    given, k = seen, 18 + j - 12 - n
+                    scale = max(abs(seen[k]), NEAR * flat.command_scale[flat.element_command[e, 0] + k - 18])
                 kept, size = given[k], SLOPE * scale
                 given[k] = kept - size
                 answer(flat, e, t, seen, states, low)
@@ -104,8 +108,8 @@ def transposed_tangents(flat, functions, kinematics, workspace, gamma):
 
 @njit(cache=True)
 def element_transposed(flat, half, e, powers, to_states, to_rates, scratch, out):
-    """Derivatives `out` (12 + n,) of the virtual power of element `e`, and of its states with their costates, with
-    respect to the relative motion of its frames and to the `base` of its states.
+    """Derivatives `out` (12 + n + inputs,) of the virtual power of element `e`, and of its states with their costates,
+    with respect to the relative motion of its frames, to the `base` of its states and to its inputs.
 
     `powers` (nr,): the virtual velocities `G y` of all rows; `to_states`, `to_rates` (nz,): the costates `Z` and `R`.
     """
@@ -123,7 +127,9 @@ def element_transposed(flat, half, e, powers, to_states, to_rates, scratch, out)
             for i in range(n):
                 J[j, i] = (1.0 if i == j else 0.0) - half * slopes[6 + i, 12 + j]
         solve_small(J, left)
-    for j in range(12):
+    for j in range(12 + n + flat.element_command[e, 1]):
+        if 12 <= j < 12 + n:
+            continue
         out[j] = 0.0
         for i in range(6):
             out[j] -= slopes[i, j] * powers[r + i]

@@ -105,8 +105,8 @@ class Scratch(NamedTuple):
     moved_forces: np.ndarray  # (nv,)
     change: np.ndarray  # (nv,)
     body: np.ndarray  # (6+mmax,)
-    slopes: np.ndarray  # (ne, 6+most, 12+most) derivatives of frame forces; see flexmb/kernels/derivatives/elements.py
-    pulled: np.ndarray  # (ne, 12+most) derivatives of their virtual power
+    slopes: np.ndarray  # (ne, 6+most, 12+most+inputs) derivatives of frame forces; see kernels/derivatives/elements.py
+    pulled: np.ndarray  # (ne, 12+most+inputs) derivatives of their virtual power
     settling: np.ndarray  # (most+1, most)
     states: np.ndarray  # (nz,)
     state_scale: np.ndarray  # (nz,)
@@ -122,7 +122,7 @@ def make_scratch(flat: CompiledModel) -> tuple[Scratch, MarkerKinematics]:
     """Work arrays of `transposed`, and marker kinematics for displaced configurations."""
     nt, nr, mmax, nv = len(flat.term_row), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     products, ne, nz = SECOND_ORDER * mmax, len(flat.element_row), int(flat.control_state[-1])
-    most = int(np.diff(flat.element_state).max(initial=0))
+    most, read = int(np.diff(flat.element_state).max(initial=0)), int(flat.element_command[:, 1].max(initial=0))
     ni, nu, nc = len(flat.signal_sort), int(flat.control_command[-1]), len(flat.control_law)
     own = int(np.diff(flat.control_state).max(initial=0))
     given = own + int(np.diff(flat.control_signal).max(initial=0))
@@ -132,8 +132,8 @@ def make_scratch(flat: CompiledModel) -> tuple[Scratch, MarkerKinematics]:
         "eta": mmax, "dJ": (6, mmax), "Mre": (6, mmax), "Mrr": (6, 6), "Lrr": (6, 6), "dJ_moved": (6, mmax),
         "Lrr_moved": (6, 6), "six": (12, 6), "q": int(flat.q_start[-1]), "G": (nt, 2, 6 + mmax), "values": nr,
         "efforts": nr, "rates": nr, "forces": nv, "moved_forces": nv, "change": nv, "body": 6 + mmax,
-        "slopes": (ne, 6 + most, 12 + most), "pulled": (ne, 12 + most), "settling": (most + 1, most), "states": nz,
-        "state_scale": nz, "base": nz, "row_G": (2, 6 + mmax),
+        "slopes": (ne, 6 + most, 12 + most + read), "pulled": (ne, 12 + most + read), "settling": (most + 1, most),
+        "states": nz, "state_scale": nz, "base": nz, "row_G": (2, 6 + mmax),
         "control_slopes": (nc, returned, given), "control_settling": (own + 1, own), "to_signals": ni,
         "to_commands": nu,
     }  # fmt: skip

@@ -1,6 +1,7 @@
 """Controllers: commands as functions of time, measured signals and own states.
 
-A controller reads signals and computes commands. A command is an effort of rows, or the factor of loads. Signals are
+A controller reads signals and computes commands. A command is an effort of rows, the factor of loads, or an input of a
+law between frames (flexmb/kernels/equations/elements.py). Signals are
 coordinates of pairs of markers and their rates, with the geometry of rows (flexmb/kernels/equations/rows.py), elastic
 displacements and coordinates, functions of time, and commands of controllers that come before.
 
@@ -9,6 +10,8 @@ The states of continuous controllers follow their rates as those of frame forces
 iteration that is nested in the evaluation. The last states of a sampled controller are its commands, which it holds
 between two samples (flexmb/simulation/sampling.py).
 """
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -26,6 +29,12 @@ SLOPE, NEAR = 1e-6, 1e-3
 signal, or to the largest state of the controller."""
 ATTEMPTS, SETTLED = 12, 1e-13
 """Newton iterations for the states of a controller, and their relative accuracy."""
+
+
+def pass_on(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates: Any) -> None:
+    """The law of a controller whose commands are its inputs; they are the inputs of a law between frames."""
+    for k in range(len(commands)):
+        commands[k] = inputs[k]
 
 
 @njit(cache=True)

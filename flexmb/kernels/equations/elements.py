@@ -5,6 +5,8 @@ Frame `b` is seen from frame `a`: position `d`, rotation `S = R_a^T R_b`, veloci
 `a`. Each element has six rows, whose rates are `v` and `omega` (flexmb/kernels/equations/rows.py), and its wrench is
 the efforts of these rows, so that all that is done with rows is done with elements.
 
+A law with inputs receives them after the relative motion: commands of controllers, which are evaluated before.
+
 States are local. Their value at the end of a step is `state_base + half * rate`, with the rate of the law at the end of
 the step, in which `state_base` holds the value and half of the rate at the beginning (trapezoidal rule, order 2). A law
 that returns new states computes them from `state_base`, the states at the beginning. With `half = 0` the states are
@@ -17,6 +19,7 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import matrix, relative
 from flexmb.kernels.base.call import call_frame_law
+from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import solve_small
 
 SLOPE, NEAR = 1e-6, 1e-3
@@ -79,7 +82,7 @@ def _settle(flat, workspace, e, t, seen, states, out):
 
 @njit(cache=True)
 def see(flat, kinematics, workspace, e, seen):
-    """The relative motion of the frames of element `e`: `d`, `S` row by row, `v` and `omega`."""
+    """The relative motion of the frames of element `e`: `d`, `S` row by row, `v` and `omega`; then its inputs."""
     r = flat.element_row[e]
     a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
     S = relative(matrix(kinematics.axes, a), matrix(kinematics.axes, b))
@@ -89,6 +92,8 @@ def see(flat, kinematics, workspace, e, seen):
         seen[15 + k] = workspace.rates[r + 3 + k]
     for k in range(9):
         seen[3 + k] = S[k]
+    for k in range(flat.element_command[e, 1]):
+        seen[18 + k] = workspace.commands[flat.element_command[e, 0] + k]
 
 
 @njit(cache=True)
@@ -162,6 +167,36 @@ def element_tangents(flat, functions, kinematics, workspace, gamma):
                 seen[j] = kept
             else:
                 turn(seen, j - 3, -shift)
+        for k in range(count):
+            workspace.states[first + k] = states[k]
+
+
+@njit(cache=True)
+def add_input_forces(flat, functions, kinematics, workspace, forces):
+    """Add the derivatives of the generalised forces of elements by their inputs, which are commands, to `forces`
+    (nu, nv), at the last evaluated state. States follow."""
+    t, seen = functions[len(functions) - 1, 0], workspace.seen
+    out, states = workspace.answer[1], workspace.answer[2]
+    for e in range(len(flat.element_row)):
+        if flat.element_command[e, 1] == 0:
+            continue
+        see(flat, kinematics, workspace, e, seen)
+        r, first, count = flat.element_row[e], flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e]
+        for k in range(count):
+            states[k] = workspace.states[first + k]
+        for j in range(flat.element_command[e, 1]):
+            command, kept = flat.element_command[e, 0] + j, seen[18 + j]
+            seen[18 + j] = kept + SLOPE * max(abs(kept), NEAR * flat.command_scale[command])
+            _settle(flat, workspace, e, t, seen, workspace.states, out)
+            for i in range(6):
+                change = (out[i] - workspace.efforts[r + i]) / (seen[18 + j] - kept)
+                for side in range(2):
+                    b = flat.marker_body[flat.row_markers[r + i, side]]
+                    if b != GROUND:
+                        start = flat.v_start[b]
+                        for k in range(flat.v_start[b + 1] - start):
+                            forces[command, start + k] += change * workspace.G[r + i, side, k]
+            seen[18 + j] = kept
         for k in range(count):
             workspace.states[first + k] = states[k]
 

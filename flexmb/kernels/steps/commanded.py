@@ -11,6 +11,7 @@ from numba import njit
 
 from flexmb.kernels.base.dense import copy, solve_small
 from flexmb.kernels.equations.controllers import command_forces, command_slopes, signal_change
+from flexmb.kernels.equations.elements import add_input_forces
 from flexmb.kernels.steps.solve import solve_again
 
 
@@ -20,6 +21,7 @@ def respond_to_commands(flat, functions, kinematics, workspace, null_rows, beta,
     `workspace.command_change` (nu, nr)."""
     command_slopes(flat, functions, workspace)
     command_forces(flat, kinematics, workspace)
+    add_input_forces(flat, functions, kinematics, workspace, workspace.command_force)
     workspace.previous_multipliers[:] = 0.0
     for k in range(len(workspace.commands)):
         copy(workspace.command_force[k], workspace.command_rhs)

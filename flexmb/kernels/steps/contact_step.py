@@ -51,6 +51,8 @@ from flexmb.kernels.steps.touching import (
     keep_touch,
     loosen,
     mode_of,
+    rates_of,
+    rubbing_power,
     touch,
     touch_rates,
     turning_of,
@@ -93,31 +95,27 @@ def _turning_changes(was, now, before, rate, quiet):
 @njit(cache=True)
 def _slip_changes(flat, workspace, states, w, quiet):
     """Whether a point that sticks in the modes of `states` slides at the end of the step, with less friction, or one
-    that slides sticks or slides backwards; `w` (nv,) are the velocities at the beginning of the step."""
+    that slides sticks or slides backwards; `w` (nv,) are the velocities at the beginning of the step, and the rates of
+    the points are those at its end."""
     count = workspace.touch_count[0]
     if count > LOCATED:
         return False
-    found = False
-    touch_rates(flat, workspace, w)
-    before = workspace.touch_rate[:count].copy()
-    touch_rates(flat, workspace, workspace.w)
     for j in range(count):
-        k = workspace.touch_point[j]
+        k, rate = workspace.touch_point[j], workspace.touch_rate[j]
         if workspace.touch_turns[j] == 1:
-            was = states[flat.turn_state[k]]
-            found = found or _turning_changes(
-                was, turning_of(flat, workspace, j, quiet), before[j], workspace.touch_rate[j], quiet
-            )
+            was, before = states[flat.turn_state[k]], rates_of(flat, workspace, j, w)
+            if _turning_changes(was, turning_of(flat, workspace, j, quiet), before, rate, quiet):
+                return True
             continue
         was, now = states[flat.contact_state + 4 * k], mode_of(workspace, j, quiet)
         sliding, sticking = flat.contact_friction[flat.point_contact[k]]
         if was == STICKS and now == SLIDES and sticking > sliding:
-            found = True
-        fast = math.hypot(before[j, 1], before[j, 2]) > quiet
-        back = before[j, 1] * workspace.touch_rate[j, 1] + before[j, 2] * workspace.touch_rate[j, 2] < 0.0
-        if was == SLIDES and fast and sliding > 0.0 and (now == STICKS or (now == SLIDES and back)):
-            found = True
-    return found
+            return True
+        if was == SLIDES and sliding > 0.0 and now != OPEN:
+            _, s, t = rates_of(flat, workspace, j, w)
+            if math.hypot(s, t) > quiet and (now == STICKS or s * rate[1] + t * rate[2] < 0.0):
+                return True
+    return False
 
 
 @njit(cache=True)
@@ -187,13 +185,14 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
             changes = changes or workspace.touch_count[2] > 0 or _overlaps(flat, workspace, motion.states)
             if changes or end == PROBE:
                 return CHANGES if changes else CONVERGED, step
-        close_gaps(flat, tree, kinematics, workspace, X, workspace.q, motion.next_pose)
+        if close_gaps(flat, tree, kinematics, workspace, X, workspace.q, motion.next_pose):
+            touch_rates(flat, workspace, workspace.w)
         before = last[RUBBING]
         if afresh:
             before = 0.0
             for j in range(len(slip)):
                 before -= inner(slip[j], workspace.touch_force[j], 3)
-        last[RUBBING] = touch_rates(flat, workspace, workspace.w)
+        last[RUBBING] = rubbing_power(workspace)
         if afresh:  # the reactions before a change are others
             motion.powers[0, DRIVER] = powers[DRIVER]
             last[BEFORE] = 0.0

@@ -237,9 +237,9 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
             if flat.contact_state > 0:  # the states at the motion after the last correction
                 all_rows(flat, q, functions, expected, kinematics, values, workspace.G)
                 row_rates(flat, workspace.G, w, workspace.rates)
-                act(flat, functions, kinematics, workspace)
                 if len(flat.control_law) > 0:
                     control(flat, q, w, functions, expected, kinematics, workspace)
+                act(flat, functions, kinematics, workspace)
             powers_of(flat, functions, multipliers, w, workspace, powers)
             return CONVERGED, iteration - 1, rate, later, X
         residual(flat, q, w, wdot, multipliers, functions, expected, kinematics, workspace, unbalanced, energies)

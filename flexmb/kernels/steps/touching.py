@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import cross, dot, load3, matrix, scale, sub, tangents, vector
+from flexmb.kernels.base.algebra import cross, dot, load3, matrix, scale, store, sub, tangents, vector
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER
 from flexmb.kernels.base.dense import copy, inner, row_inner
 from flexmb.kernels.contact.cone import solve_cones, stick_or_slip
@@ -131,6 +131,16 @@ def _body(flat, k, side):
     return flat.marker_body[flat.contact_markers[flat.point_contact[k], side]]
 
 
+@njit(cache=True, inline="always")
+def _lone(flat, k):
+    """Whether no row connects a body of point `k` with others: forces at the point move its own bodies only."""
+    for side in range(2):
+        b = _body(flat, k, side)
+        if b != GROUND and flat.body_group[b] >= 0:
+            return False
+    return True
+
+
 @njit(cache=True)
 def add_touch_forces(flat, workspace, factor, out):
     """`out += factor G^T f` (nv,) for the forces of the touching points."""
@@ -167,11 +177,12 @@ def _responses(flat, workspace, ends, j, c, X, rows, i, W):
     for p in range(i + 1):
         W[i, p] = 0.0
     for side in range(2):
-        b = _body(flat, workspace.touch_point[j], side)
+        b, group = _body(flat, workspace.touch_point[j], side), ends[j, side]
         if b != GROUND:
             s, more = flat.v_start[b], flat.modes[b]
             for p in range(i + 1):
-                if _meet(ends, j, rows[p] // 3):
+                k = rows[p] // 3
+                if ends[k, 0] == group or ends[k, 1] == group:
                     total = 0.0
                     for a in range(6):
                         total += workspace.touch_G[j, c, side, a] * X[rows[p], s + a]
@@ -181,12 +192,38 @@ def _responses(flat, workspace, ends, j, c, X, rows, i, W):
 
 
 @njit(cache=True)
+def _add_response(flat, k, X, row, factor, x):
+    """`x += factor X[row]` (nv,) for a response to a force at point `k`."""
+    if not _lone(flat, k):
+        for a in range(len(x)):
+            x[a] += factor * X[row, a]
+        return
+    for side in range(2):
+        b = _body(flat, k, side)
+        if b != GROUND:
+            for a in range(flat.v_start[b], flat.v_start[b + 1]):
+                x[a] += factor * X[row, a]
+
+
+@njit(cache=True)
+def rates_of(flat, workspace, j, w):
+    """The three rates of touching point `j` at velocities `w` (nv,)."""
+    return _rate(flat, workspace, j, 0, w), _rate(flat, workspace, j, 1, w), _rate(flat, workspace, j, 2, w)
+
+
+@njit(cache=True)
 def touch_rates(flat, workspace, w):
-    """Set the rates of the touching points at velocities `w` (nv,); returns the power that their friction takes."""
+    """Set the rates of the touching points at velocities `w` (nv,)."""
+    for j in range(workspace.touch_count[0]):
+        store(workspace.touch_rate[j], 0, rates_of(flat, workspace, j, w))
+
+
+@njit(cache=True)
+def rubbing_power(workspace):
+    """The power that the friction of the touching points takes, at their rates."""
     power = 0.0
     for j in range(workspace.touch_count[0]):
         for c in range(3):
-            workspace.touch_rate[j, c] = _rate(flat, workspace, j, c, w)
             power -= workspace.touch_rate[j, c] * workspace.touch_force[j, c]
     return power
 
@@ -217,7 +254,7 @@ def respond_at(flat, workspace, null_rows, beta, compliance, ends, G, sides, X, 
                 workspace.E[s + 6 : s + 6 + m],
                 workspace.chol[b],
                 workspace.chol0[b],
-                np.empty((3, 6)),
+                workspace.sixes[:sides],
                 X[:sides, s : s + 6 + m],
             )
     if not alone:
@@ -231,12 +268,18 @@ def respond_at(flat, workspace, null_rows, beta, compliance, ends, G, sides, X, 
 @njit(cache=True)
 def respond_to_touch(flat, workspace, null_rows, beta, compliance):
     """The responses (3 n, nv) and (3 n, nr) of displacements and multipliers to unit forces of the `n` touching points,
-    with the factors of the step."""
+    with the factors of the step. Those of a `_lone` point are set for the motions of its bodies only."""
     n, nv, nr = workspace.touch_count[0], flat.v_start[len(flat.modes)], len(flat.row_kind)
-    X, change = np.zeros((3 * n, nv)), np.zeros((3 * n, nr))
+    X, change = np.empty((3 * n, nv)), np.empty((3 * n, nr))
     for j in range(n):
         k, own = workspace.touch_point[j], 3 * j
         ends = (_body(flat, k, 0), _body(flat, k, 1))
+        if _lone(flat, k):
+            for b in ends:
+                if b != GROUND:
+                    X[own : own + 3, flat.v_start[b] : flat.v_start[b + 1]] = 0.0
+        else:
+            X[own : own + 3], change[own : own + 3] = 0.0, 0.0
         respond_at(
             flat,
             workspace,
@@ -267,7 +310,8 @@ def _ends(flat, workspace):
 
 @njit(cache=True)
 def _islands(ends, groups):
-    """The number of the island of each touching point: points act on each other only within their island."""
+    """The number of the island of each touching point, and the points of the largest one: points act on each other only
+    within their island."""
     root, island = np.arange(groups), np.empty(len(ends), np.int64)
     for k in range(2):
         for j in range(len(ends)):
@@ -281,14 +325,12 @@ def _islands(ends, groups):
                 while root[b] != b:
                     b = root[b]
                 root[max(a, b)] = min(a, b)
-    return island
-
-
-@njit(cache=True)
-def _meet(ends, j, k):
-    """Whether touching points `j` and `k` act on a common group of bodies."""
-    a, b = ends[j, 0], ends[j, 1]
-    return (a >= 0 and (a == ends[k, 0] or a == ends[k, 1])) or (b >= 0 and (b == ends[k, 0] or b == ends[k, 1]))
+    most = 0
+    root[:] = 0
+    for k in island:
+        root[k] += 1
+        most = max(most, root[k])
+    return island, most
 
 
 @njit(cache=True)
@@ -297,7 +339,7 @@ def solve_island(W, b, first, owner, mu, size, compliance, r):
 
     The forces of more sliding points than carry a body are not determined, or change without limit with its motion. A
     small `compliance` of all points, relative to their mean response, makes them unique; it is added to `W`. `size` is
-    the scale of the rates.
+    the scale of the rates. Entries of `W` outside its first `n` rows and columns are ignored.
     """
     n = len(b)
     if n <= 3 and len(mu) == 1 and (n == 1 or mu[0] > 0.0):
@@ -307,7 +349,9 @@ def solve_island(W, b, first, owner, mu, size, compliance, r):
             stick_or_slip(W, 0, n, b[0], b[1], b[2], mu[0], r)
         return np.isfinite(r[0])
     if compliance > 0.0:
-        mean = np.trace(W) / n
+        mean = 0.0
+        for i in range(n):
+            mean += W[i, i] / n
         for i in range(n):
             W[i, i] += compliance * mean
     low, high, target = np.zeros(len(mu)), np.full(len(mu), np.inf), CONES * size
@@ -330,20 +374,22 @@ def press(flat, workspace, X, changes, gamma, compliance, w, x, change):
     if n == 0:
         return True
     force, count, ends = workspace.touch_force, workspace.touch_count, _ends(flat, workspace)
-    island = _islands(ends, 2 * len(flat.modes))
-    done = np.zeros(n, np.bool_)
-    rows, point = np.empty(3 * n, np.int64), 0
+    island, most = _islands(ends, 2 * len(flat.modes))
+    done, rows, u, point = np.zeros(n, np.bool_), np.empty(3 * most, np.int64), np.empty(len(x)), 0
+    first, owner, mu = np.zeros(2 * most + 1, np.int64), np.empty(2 * most, np.int64), np.empty(2 * most)
+    W, b, old, r = np.empty((3 * most, 3 * most)), np.empty(3 * most), np.empty(3 * most), np.empty(3 * most)
+    for a in range(len(x)):
+        u[a] = w[a] + gamma * x[a]
     for j in range(n):
         if done[j]:
             continue
         size, height = 0, 0
-        first, owner, mu = np.zeros(2 * n + 1, np.int64), np.full(2 * n, -1), np.empty(2 * n)
         for k in range(j, n):
             if island[k] != island[j]:
                 continue
             done[k] = True
             if workspace.touch_turns[k] == 0:
-                mu[size] = workspace.touch_friction[k]
+                mu[size], owner[size] = workspace.touch_friction[k], -1
                 sides = 3 if mu[size] > 0.0 else 1
                 point = size
                 for c in range(sides):
@@ -362,11 +408,10 @@ def press(flat, workspace, X, changes, gamma, compliance, w, x, change):
                         mu[size], owner[size] = bound, point
                         size += 1
                     first[size] = height
-        W, b, old = np.empty((height, height)), np.empty(height), np.empty(height)
         for i in range(height):
             k, c = rows[i] // 3, rows[i] % 3
-            old[i] = force[k, c]
-            b[i] = _rate(flat, workspace, k, c, w) + gamma * _rate(flat, workspace, k, c, x)
+            old[i] = r[i] = force[k, c]
+            b[i] = _rate(flat, workspace, k, c, u)
             _responses(flat, workspace, ends, k, c, X, rows, i, W)
             for p in range(i + 1):
                 W[i, p] *= gamma
@@ -376,58 +421,82 @@ def press(flat, workspace, X, changes, gamma, compliance, w, x, change):
             own = row_inner(W, i, old, height)
             largest = max(largest, abs(b[i]), abs(own))
             b[i] -= own
-        r = old.copy()
-        if largest > 0.0 and not solve_island(W, b, first[: size + 1], owner[:size], mu[:size], largest, compliance, r):
+        if largest > 0.0 and not solve_island(
+            W, b[:height], first[: size + 1], owner[:size], mu[:size], largest, compliance, r[:height]
+        ):
             count[1] = workspace.touch_point[j]
             return False
         for i in range(height):
             k, c = rows[i] // 3, rows[i] % 3
-            moved = r[i] - old[i]
+            moved, at = r[i] - old[i], workspace.touch_point[k]
             force[k, c] = r[i]
             if moved != 0.0:
-                for a in range(len(x)):
-                    x[a] += moved * X[rows[i], a]
-                for a in range(len(change)):
-                    change[a] += moved * changes[rows[i], a]
+                _add_response(flat, at, X, rows[i], moved, x)
+                if not _lone(flat, at):
+                    for a in range(len(change)):
+                        change[a] += moved * changes[rows[i], a]
     return True
 
 
 @njit(cache=True)
 def close_gaps(flat, tree, kinematics, workspace, X, q, pose):
     """Move the configuration `q` (nq,) with the poses of its joints so that touching points that press have no gap, and
-    others no overlap; the kinematics at its end are set."""
+    others no overlap; the kinematics at its end are set. Returns whether it has moved."""
     n, limit = workspace.touch_count[0], SHUT * flat.scales[0]
-    rows = np.empty(n, np.int64)
-    for _ in range(CLOSURES):
-        count, worst = 0, 0.0
+    for closure in range(CLOSURES):
+        worst = 0.0
         for j in range(n):
-            gap = workspace.point_gap[workspace.touch_point[j]]
-            if workspace.touch_turns[j] == 1:
-                continue
-            if workspace.touch_force[j, 0] > 0.0 or gap < 0.0:
-                rows[count] = j
-                count += 1
-                worst = max(worst, abs(gap))
+            if _to_close(workspace, j):
+                worst = max(worst, abs(workspace.point_gap[workspace.touch_point[j]]))
         if not worst > limit or not worst < np.inf:
-            return
-        W, b, r = np.empty((count, count)), np.empty(count), np.zeros(count)
-        low, high = np.zeros(count), np.full(count, np.inf)
-        for i in range(count):
-            b[i] = workspace.point_gap[workspace.touch_point[rows[i]]]
-            if workspace.touch_force[rows[i], 0] > 0.0:
-                low[i] = -np.inf
-            for p in range(i + 1):
-                W[i, p] = W[p, i] = _rate(flat, workspace, rows[i], 0, X[3 * rows[p]])
-        solve_cones(W, b, np.arange(count + 1), np.full(count, -1), np.zeros(count), low, high, 1e-3 * worst, 0, r)
+            return closure > 0
+        ends = _ends(flat, workspace)
+        island, most = _islands(ends, 2 * len(flat.modes))
+        done, rows, W = np.zeros(n, np.bool_), np.empty(most, np.int64), np.empty((most, most))
+        first, owner, mu = np.arange(most + 1), np.full(most, -1), np.zeros(most)
+        b, r, low, high = np.empty(most), np.empty(most), np.empty(most), np.full(most, np.inf)
         U, moved = np.zeros(X.shape[1]), np.empty_like(q)
-        for i in range(count):
-            for a in range(len(U)):
-                U[a] += r[i] * X[3 * rows[i], a]
+        for j in range(n):
+            count = 0
+            for k in range(j, n):
+                if done[k] or island[k] != island[j]:
+                    continue
+                done[k] = True
+                if _to_close(workspace, k):
+                    rows[count], b[count], r[count] = 3 * k, workspace.point_gap[workspace.touch_point[k]], 0.0
+                    low[count] = -np.inf if workspace.touch_force[k, 0] > 0.0 else 0.0
+                    _responses(flat, workspace, ends, k, 0, X, rows, count, W)
+                    for p in range(count):
+                        W[p, count] = W[count, p]
+                    count += 1
+            if count > 0:
+                solve_cones(
+                    W,
+                    b[:count],
+                    first[: count + 1],
+                    owner[:count],
+                    mu[:count],
+                    low[:count],
+                    high[:count],
+                    1e-3 * worst,
+                    0,
+                    r[:count],
+                )
+            for i in range(count):
+                _add_response(flat, workspace.touch_point[rows[i] // 3], X, rows[i], r[i], U)
         displace(flat, q, U, moved)
         q[:] = moved
         place_markers(flat, q, kinematics)
         joint_poses(flat, tree, kinematics, q, pose)
         touch(flat, kinematics, workspace)
+    return True
+
+
+@njit(cache=True)
+def _to_close(workspace, j):
+    """Whether touching point `j` presses or overlaps."""
+    gap = workspace.point_gap[workspace.touch_point[j]]
+    return workspace.touch_turns[j] == 0 and (workspace.touch_force[j, 0] > 0.0 or gap < 0.0)
 
 
 @njit(cache=True)
@@ -473,7 +542,7 @@ def loosen(flat, workspace, quiet):
 def mode_of(workspace, j, quiet):
     """The mode of touching point `j` at the end of a step; `quiet` is a rate at rest."""
     normal, s, t = workspace.touch_force[j, 0], workspace.touch_force[j, 1], workspace.touch_force[j, 2]
-    slip = math.hypot(workspace.touch_rate[j, 1], workspace.touch_rate[j, 2])
+    slip = math.sqrt(workspace.touch_rate[j, 1] ** 2 + workspace.touch_rate[j, 2] ** 2)
     if normal <= 0.0:
         if workspace.touch_rate[j, 0] > quiet:
             return OPEN

@@ -50,6 +50,7 @@ class WithBodies:
         self._frictions: list[JointFriction] = []
         self._curves: list[Curve] = []
         self._contacts: dict[str, ExactContact] = {}
+        self._shape_markers: dict[tuple[object, ...], int] = {}
         self._surface_contacts: dict[str, SurfaceContact] = {}
 
     def add(

@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from flexmb.contact.group import ContactGroup, GroupCall
 from flexmb.contact.laws import NormalLaw, TurningFriction
 from flexmb.contact.local import LocalHertz
 from flexmb.contact.shape import Surface
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
-from flexmb.mechanism.attachments import FlexibleSurface
+from flexmb.mechanism.attachments import Attachment, FlexibleSurface
 from flexmb.mechanism.construction.elastic import WithElasticRelations
 from flexmb.mechanism.contacts.added import drawn_contact, drawn_exact_contact, drawn_surface_contact
 from flexmb.mechanism.contacts.exact import ImpactLaw
@@ -166,5 +168,16 @@ class WithContacts(WithElasticRelations):
         turning: TurningFriction | None,
     ) -> None:
         made, axes = drawn_exact_contact(name, (a, b), friction, restitution, impact, turning, self._frames)
-        pair = self._pair(name, a.place, b.place, None, *axes)
-        self._contacts[name] = replace(made, markers=pair)
+        self._require_free(name)
+        places = self._places(name, a.place, b.place, None)
+        ends = zip((f"{name}.a", f"{name}.b"), places, axes, strict=True)
+        first, second = (self._shape_marker(*end) for end in ends)
+        self._contacts[name] = replace(made, markers=(first, second))
+
+    def _shape_marker(self, name: str, place: Attachment, axes: np.ndarray) -> int:
+        """The marker of a shape of an exact contact: one for all of these contacts with the same place and axes, which
+        every step would evaluate for each."""
+        key = (place.body, place.interface, place.point.tobytes(), axes.tobytes())
+        if key not in self._shape_markers:
+            self._shape_markers[key] = self._marker(name, place, axes)
+        return self._shape_markers[key]

@@ -1,23 +1,65 @@
-"""Controllers of a mechanism under construction."""
+"""Laws that read measures of a mechanism under construction: laws between frames, and controllers."""
 
 from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
+from flexmb.errors import MechanismError
+from flexmb.mechanism.attachments import Attachment, BodyHandle, vector
 from flexmb.mechanism.construction.lines import WithLines
-from flexmb.mechanism.control.add import Added, added
-from flexmb.mechanism.control.law import BoundController, ControlLaw
+from flexmb.mechanism.control.add import INPUTS, Added, added
+from flexmb.mechanism.control.law import BoundController, ControlLaw, passing
 from flexmb.mechanism.control.signals import Source
+from flexmb.mechanism.frame_law import BoundLaw, FrameLaw
+from flexmb.spatial.lie import frame_with_axis
 
 
 class WithControllers(WithLines):
-    """Laws with states that compute commands from measures."""
+    """Laws between frames, and laws that compute commands; both may have states and read measures."""
 
     def __init__(
         self, gravity: ArrayLike = (0.0, 0.0, 0.0), name: str = "mechanism", *, units: str | None = None
     ) -> None:
         super().__init__(gravity, name, units=units)
         self._controllers: dict[str, Added] = {}
+
+    def force(
+        self,
+        name: str,
+        a: Attachment | BodyHandle,
+        b: Attachment | BodyHandle,
+        law: BoundLaw | FrameLaw,
+        *,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        at: ArrayLike | None = None,
+        inputs: Mapping[str, Source] | None = None,
+    ) -> None:
+        """Add a force element between two frames: a force and a moment from their relative motion, time and own states.
+
+        `law` is a law of `flexmb.forces` or of the decorator `flexmb.law`, with values of its parameters:
+        `law=strut(stiffness=1e5)`. The frames are at the two places, with z along `axis`, a world direction in the
+        initial configuration; the law sees `b` from `a` (`flexmb.Relative`), in axes of `a`.
+
+        `inputs`: for each input of the law, a measure ("coordinate:hinge", "position:arm.tip:y"), a function of time, a
+        number, or "command:CONTROLLER:COMMAND", as those of a continuous controller. They are in results as the
+        commands of the controller "NAME.inputs", which passes them on: `command:NAME.inputs:INPUT` is a measure.
+
+        Raises `LawError` when parameters have no values, `ControllerError` when an input does not exist or is not
+        connected, and `MechanismError` as all methods.
+        """
+        if isinstance(law, FrameLaw):
+            law = law()
+        if not isinstance(law, BoundLaw):
+            raise MechanismError(
+                f"Force {name!r}: law is a law of flexmb.forces or of the decorator flexmb.law; found "
+                f"{type(law).__name__}."
+            )
+        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Force {name!r}, axis")))
+        if law.law.inputs or inputs:
+            own, passed = f"{name}{INPUTS}", passing(law.law.inputs, law.law.constants)
+            targets = {key: f"input:{name}:{key}" for key in law.law.inputs}
+            self._controllers[own] = added(self, self._controllers, own, passed, inputs or {}, targets)
+        self._frame_force(name, pair, law)
 
     def controller(
         self,

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from inspect import signature
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, n
 from flexmb.mechanism.construction.bodies import COINCIDENT
 from flexmb.mechanism.construction.relations import WithRelations
 from flexmb.mechanism.force_law import ForceLaw
-from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, FrameLawCall
+from flexmb.mechanism.frame_law import BoundLaw, FrameLawCall
 from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import ALL, FrameForce, JointFriction, Load, Row, free_rows
 from flexmb.mechanism.time_functions import TimeFunction
@@ -25,7 +26,7 @@ Effort = Callable[[float, float, float], float]
 
 
 class WithForces(WithRelations):
-    """Springs, bushings, laws between frames, motors, friction and loads."""
+    """Springs, bushings, motors, friction and loads."""
 
     def spring_damper(
         self,
@@ -126,34 +127,6 @@ class WithForces(WithRelations):
             )
         return [0.0, 0.0, 0.0]
 
-    def force(
-        self,
-        name: str,
-        a: Attachment | BodyHandle,
-        b: Attachment | BodyHandle,
-        law: BoundLaw | FrameLaw,
-        *,
-        axis: ArrayLike = (0.0, 0.0, 1.0),
-        at: ArrayLike | None = None,
-    ) -> None:
-        """Add a force element between two frames: a force and a moment from their relative motion, time and own states.
-
-        `law` is a law of `flexmb.forces` or of the decorator `flexmb.law`, with values of its parameters:
-        `law=strut(stiffness=1e5)`. The frames are at the two places, with z along `axis`, a world direction in the
-        initial configuration; the law sees `b` from `a` (`flexmb.Relative`), in axes of `a`.
-
-        Raises `LawError` when parameters have no values, and `MechanismError` as all methods.
-        """
-        if isinstance(law, FrameLaw):
-            law = law()
-        if not isinstance(law, BoundLaw):
-            raise MechanismError(
-                f"Force {name!r}: law is a law of flexmb.forces or of the decorator flexmb.law; found "
-                f"{type(law).__name__}."
-            )
-        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Force {name!r}, axis")))
-        self._frame_force(name, pair, law)
-
     def _frame_force(self, name: str, pair: tuple[int, int], law: BoundLaw) -> None:
         self._forces[name] = [Row(kind, pair, (i, 0)) for kind in (TRANSLATION, SPIN) for i in range(3)]
         call = FrameLawCall(law.law, name)
@@ -236,6 +209,18 @@ class WithForces(WithRelations):
                 f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found "
                 f"{type(effort).__name__}."
             )
+        try:
+            takes = signature(effort)
+        except ValueError:
+            takes = None  # of a function that tells no arguments
+        if takes is not None:
+            try:
+                takes.bind(0.0, 0.0, 0.0)
+            except TypeError as error:
+                raise MechanismError(
+                    f"The law of {name!r} must take three arguments, effort(t, x, xdot): time, coordinate and its "
+                    f"rate; it takes {takes} ({error}). A function of time alone is one of flexmb.time_functions."
+                ) from None
         self._laws.append(ForceLaw(effort, name))
         return len(self._laws) - 1
 

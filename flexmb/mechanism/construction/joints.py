@@ -283,6 +283,11 @@ class WithJoints(WithBodies):
         """
         _, pair, dof = self._free_axis(joint, dof)
         row = driver_row(pair, dof, self._checked(f"driver of {joint!r}", motion))
+        if any((r.kind, r.axes, r.function >= 0) == (row.kind, row.axes, True) for r in self._joints[joint][2]):
+            raise JointError(
+                f"Joint {joint!r}: its {dof} has a driver already, and two motions of one coordinate contradict each "
+                "other. Give one function of time, their sum for instance."
+            )
         self._joints[joint][2].append(row)
 
     @renamed(along="dof")

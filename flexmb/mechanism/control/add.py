@@ -14,7 +14,7 @@ from flexmb.mechanism.control.controller import Controller
 from flexmb.mechanism.control.law import BoundController, ControlCall, ControlLaw
 from flexmb.mechanism.control.signals import Source, one_row, place_of, signal_of
 from flexmb.mechanism.joints import joint_dof
-from flexmb.mechanism.mechanism import Load, Row
+from flexmb.mechanism.mechanism import FrameForce, Load, Row
 
 if TYPE_CHECKING:
     from flexmb.mechanism.construction.forces import WithForces
@@ -24,6 +24,10 @@ TARGETS = (
     '"force:PLACE:AXIS", "moment:PLACE:AXIS" (PLACE "body.interface" or a body, AXIS x, y or z of the world) or '
     '"load:LOAD" (its factor)'
 )
+
+
+INPUTS = ".inputs"
+"""What the name of a controller that passes the inputs of a law on has beyond that of its element."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,8 @@ def _target(
     if not target:
         return "", ""
     kind, _, rest = str(target).partition(":")
+    if kind == "input" and rest == f"{controller.removesuffix(INPUTS)}:{command}":  # of System.force(..., inputs=...)
+        return "", ""
     if kind == "load":
         if rest not in system._loads:
             raise ControllerError(f"{what}: {unknown_name('load', rest, system._loads)}")
@@ -127,9 +133,10 @@ def _require_unused(others: Mapping[str, Added], what: str, name: str) -> None:
 
 
 def connected(
-    parts: Sequence[Added], forces: dict[str, list[Row]], loads: dict[str, Load]
-) -> tuple[tuple[Controller, ...], dict[str, list[Row]], dict[str, Load]]:
-    """The controllers in the order of their evaluation, and the rows and loads with the numbers of their commands.
+    parts: Sequence[Added], forces: dict[str, list[Row]], loads: dict[str, Load], frames: Sequence[FrameForce]
+) -> tuple[tuple[Controller, ...], dict[str, list[Row]], dict[str, Load], tuple[FrameForce, ...]]:
+    """The controllers in the order of their evaluation, and the rows, loads and force elements between frames with the
+    numbers of their commands.
 
     Sampled controllers come first, because they hold their commands. Raises `ControllerError` when a controller reads a
     command that does not exist, and when continuous controllers read each other.
@@ -156,7 +163,9 @@ def connected(
                 signal = replace(signal, index=numbers[name, command])
             signals.append(signal)
         made.append(replace(part.controller, signals=tuple(signals)))
-    return tuple(made), forces, loads
+    firsts = [(force, force.call.law.inputs[:1]) for force in frames]
+    with_inputs = [replace(f, command=numbers[f"{f.name}{INPUTS}", first[0]]) if first else f for f, first in firsts]
+    return tuple(made), forces, loads, tuple(with_inputs)
 
 
 def _sorted(parts: Sequence[Added]) -> list[Added]:

@@ -14,6 +14,7 @@ from flexmb.errors import LawError
 from flexmb.kernels.base.frame_call import ENTRY, SIZES, compiled_law, control_call
 from flexmb.kernels.base.law_call import LawCall, repeated_law
 from flexmb.kernels.base.library import law_key, library_call
+from flexmb.kernels.equations.controllers import pass_on
 from flexmb.mechanism.laws.binding import (
     given,
     home_of,
@@ -182,6 +183,11 @@ def control_law(
         )
 
     return keep if function is None else keep(function)
+
+
+def passing(inputs: tuple[str, ...], constants: Mapping[str, float]) -> ControlLaw:
+    """The law of a controller whose commands are its `inputs`; see `flexmb.law`."""
+    return ControlLaw(pass_on, "inputs", inputs, inputs, constants=constants)
 
 
 class ControlCall(LawCall):

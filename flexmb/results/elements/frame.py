@@ -5,6 +5,7 @@ from jaxtyping import Float
 
 from flexmb.errors import MechanismError
 from flexmb.mechanism.mechanism import FrameForce, Mechanism
+from flexmb.results.elements.control import command_over
 from flexmb.results.elements.motion import marker_motion
 from flexmb.results.motion import Motion
 
@@ -53,6 +54,9 @@ def frame_answers(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 7"
         raise MechanismError(
             f"The motion does not have the states of {force.name!r}; only simulated motions have them."
         )
+    if force.command >= 0:
+        read = range(force.command, force.command + len(force.call.law.inputs))
+        seen = np.column_stack([seen, *(command_over(motion, k) for k in read)])
     parameters, found = np.array(force.numbers), np.zeros((len(motion.t), 7 + count))
     force.call.forget()
     for k, t in enumerate(motion.t):

@@ -41,6 +41,7 @@ def require_alike(a: Mechanism, b: Mechanism) -> None:
         "element_state",
         "element_parameter",
         "element_updates",
+        "element_command",
         "control_signal",
         "control_command",
         "control_state",

@@ -91,6 +91,9 @@ def test_inspect_takes_materials_and_sections_of_a_deck(flexmb_command):
     deck = Path(__file__).parents[2] / "fem" / "nastran_decks" / "solid_bending.bdf"
     text = flexmb_command("inspect", str(deck), "--material", "file")
     assert float(re.search(r"mass (\S+),", text)[1]) == pytest.approx(6.0)
+    assert flexmb_command("inspect", str(deck)).endswith(text[text.index("mass ") :])  # without being asked for
+    other = flexmb_command("inspect", str(deck), "--material", "steel")
+    assert "not in this mass: MAT1, line" in other  # of the deck, whose density is another
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import pytest
 from model_files import model_of
 
 import flexmb
+from fem.errors import ConvergenceError
 from flexmb.contact import Box, Cylinder, Plane, Sphere, power_law
 from flexmb.contact.impacts import algebraic_impact, impact_at_point, impact_impulses
 from flexmb.errors import EventError, IntegratorError, MechanismError, ModelFileError, TunnellingWarning
@@ -159,6 +160,49 @@ def test_laws_of_impact_agree_without_friction_and_never_gain():
             assert np.linalg.norm(p[1:]) <= mu * p[0] * (1 + 1e-9)
         p = algebraic_impact(W, u, 0.0, e)
         assert np.allclose(p, newton, atol=1e-8 * np.abs(newton).max())
+
+
+def test_impacts_at_a_point_do_not_depend_on_units():
+    """An impact in which the point slips, sticks and expands, in units of mass and speed from 1e-18 to 1e12."""
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        A = rng.standard_normal((3, 3))
+        W, u = A @ A.T + 0.1 * np.eye(3), rng.standard_normal(3)
+        u[0] = -abs(u[0])
+        for law in ("poisson", "stronge"):
+            p = impact_at_point(W, u, 0.3, 0.6, law)
+            for mass, speed in ((1e-18, 1.0), (1e12, 1.0), (1.0, 1e-9), (1e-12, 1e-6)):
+                other = impact_at_point(W / mass, u * speed, 0.3, 0.6, law) / (mass * speed)
+                assert np.allclose(other, p, rtol=0, atol=1e-8 * np.abs(p).max())
+
+
+def test_drivers_work_in_impacts():
+    """A wall that a function of time moves hits a ball: it gives the ball twice its speed, and the energy for it."""
+    system = flexmb.System()
+    wall = system.add(flexmb.rigid_body("wall", mass=1.0, inertia=(0.1,) * 3))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), wall.at((0, 0, 0)), axis=(0, 0, 1))
+    system.drive("guide", flexmb.time_functions.constant_speed(0.7))
+    ball = system.add(
+        flexmb.rigid_body("ball", mass=2.0, inertia=(0.1,) * 3), position=(0, 0, 0.2), velocity=(0, 0, -1)
+    )
+    floor = Plane().on(wall.at((0, 0, 0)))
+    system.contact("hit", floor, Sphere(0.1).on(ball.at((0, 0, 0))), restitution=0.8)
+    result = flexmb.simulate(system, 0.2, step=1e-3)
+    assert result.velocity("ball")[-1, 2] == pytest.approx(0.7 + 0.8 * 1.7, rel=1e-10)
+    assert result.ledger.impacts[-1] == pytest.approx(0.5 * 2.0 * 1.7**2 * (1 - 0.8**2), rel=1e-10)
+    assert result.ledger.imbalance < 1e-10
+
+
+def test_driven_bodies_that_meet_are_named():
+    system, shapes = flexmb.System(), []
+    for k in range(2):
+        body = system.add(flexmb.rigid_body(f"ball {k}", mass=1.0, inertia=(0.1,) * 3), position=(0, 0, float(k)))
+        system.prismatic(f"guide {k}", system.ground.at((0, 0, k)), body.at((0, 0, 0)), axis=(0, 0, 1))
+        system.drive(f"guide {k}", flexmb.time_functions.constant_speed(0.5 - k))
+        shapes.append(Sphere(0.1).on(body.at((0, 0, 0))))
+    system.contact("pair", *shapes)
+    with pytest.raises(ConvergenceError, match=r"t = 0\.8 the bodies of the contact 'pair'.* meet with 1 \(speed\)"):
+        flexmb.simulate(system, 1.0, step=1e-2)
 
 
 def test_what_cannot_be_is_refused():

@@ -6,6 +6,7 @@ from model_files import model_of
 
 import flexmb
 from flexmb.contact import Bounded, Box, Coulomb, Plane, Sphere, Turning, TurningFriction, solve_contacts
+from flexmb.contact.impacts import impact_impulses
 from flexmb.errors import LawError, MechanismError, UnilateralError
 from flexmb.files import load_result, save_result
 
@@ -114,6 +115,51 @@ def test_it_goes_on_after_impacts_and_files_keep_it(tmp_path):
     loaded = load_result(save_result(whole, tmp_path / "ball.h5"))
     assert loaded.mechanism.contacts == whole.mechanism.contacts
     assert np.array_equal(loaded.contact("track").moment, whole.contact("track").moment)
+
+
+@pytest.mark.parametrize("impact", ["newton", "poisson", "stronge", "algebraic"])
+def test_impacts_transmit_moments_of_turning(impact):
+    """Without gravity, a ball bounces on its track: the moments are at their bounds, the lengths times the normal
+    impulse, while it turns, and stop it if they can."""
+    e, speed, spin = 0.5, 2.0, np.array([3.0, 4.0, 30.0])
+    push = (1 + e) * M * speed
+    for turned, bound in ((1.0, push), (0.01, 0.0)):
+        system = flexmb.System(gravity=(0, 0, 0))
+        body = flexmb.rigid_body("ball", mass=M, inertia=(I,) * 3)
+        body = system.add(body, position=(0, 0, R + 0.01), velocity=(0, 0, -speed), angular_velocity=turned * spin)
+        floor, own = Plane().on(system.ground.at((0, 0, 0))), Sphere(R).on(body.at((0, 0, 0)))
+        lengths = TurningFriction(ROLLING, SPINNING)
+        system.contact("track", floor, own, restitution=e, impact=impact, turning_friction=lengths)
+        result = flexmb.simulate(system, 0.02, step=1e-3)
+        after = result.angular_velocity("ball")[-1]
+        assert result.velocity("ball")[-1] == pytest.approx([0, 0, e * speed], abs=1e-10)
+        left = np.array([*(spin[:2] * (1 - ROLLING * bound / I / 5.0)), spin[2] - SPINNING * bound / I])
+        assert after == pytest.approx(left if bound else [0, 0, 0], abs=1e-10)
+        lost = 0.5 * M * speed**2 * (1 - e * e) + 0.5 * I * ((turned * spin) @ (turned * spin) - after @ after)
+        assert result.ledger.impacts[-1] == pytest.approx(lost, rel=1e-10)
+
+
+@pytest.mark.parametrize("law", ["newton", "poisson"])
+def test_random_impacts_with_turning_satisfy_their_laws(law):
+    """Two contacts, the first with friction of rolling and spinning, the second of spinning: bounds, moments against
+    the angular velocities after an impact of Newton's law, and no gain of energy by Poisson's."""
+    rng = np.random.default_rng(3)
+    mu, e, lengths = [0.3, 0.5], [0.4, 0.7], np.array([[0.2, 0.1], [0.0, 0.3]])
+    for _ in range(20):
+        H = rng.standard_normal((10, 12))
+        W, u = H @ H.T, H @ rng.standard_normal(12)
+        u[[0, 3]] = -np.abs(u[[0, 3]])
+        r = impact_impulses(W, u, mu, e, [law] * 2, turning=lengths)
+        after, tiny = u + W @ r, 1e-9 * np.abs(u).max()
+        for k, own, length in ((0, slice(6, 7), 0.1), (0, slice(7, 9), 0.2), (1, slice(9, 10), 0.3)):
+            bound = length * r[3 * k]
+            assert np.linalg.norm(r[own]) <= bound * (1 + 1e-9) + 1e-12
+            if law == "newton" and np.linalg.norm(after[own]) > 1e3 * tiny:
+                assert np.allclose(r[own], -bound * after[own] / np.linalg.norm(after[own]), atol=1e-6 * bound + 1e-12)
+        assert (r[[0, 3]] >= 0).all()
+        assert (after[[0, 3]] > -tiny).all()
+        if law == "poisson":
+            assert r @ (u + 0.5 * W @ r) <= 1e-9 * (u @ u)
 
 
 def test_a_box_does_not_roll_but_spins_down():

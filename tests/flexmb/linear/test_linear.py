@@ -186,3 +186,18 @@ def test_a_pendulum_on_a_vehicle_that_brakes_hangs_askew():
     tip = rest.result.position("rod.end")[0]
     np.testing.assert_allclose(tip, np.array([3.0, 0, -9.81]) / np.hypot(3.0, 9.81), atol=1e-9)
     assert rest.stable
+
+
+def test_an_equilibrium_has_energies_and_no_balance():
+    """A mass of 2 on a spring of 50 under gravity 10 sinks by 0.4: 4 in the spring, -8 in the field of gravity."""
+    system = flexmb.System(gravity=(0, 0, -10.0))
+    mass = system.add(flexmb.rigid_body("mass", mass=2.0, inertia=(1.0, 1.0, 1.0)))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), mass, axis=(0, 0, 1))
+    system.joint_spring("spring", "guide", stiffness=50.0)
+    result = equilibrium(system).result
+    ledger = result.ledger
+    np.testing.assert_allclose([ledger.springs[0], ledger.gravity[0], ledger.kinetic[0]], [4.0, -8.0, 0.0], atol=1e-9)
+    assert not ledger.balances
+    assert np.isnan(result.verdict.imbalance)
+    assert "nan" not in str(result)
+    assert "no simulation" in str(result)

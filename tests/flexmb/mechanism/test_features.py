@@ -59,10 +59,18 @@ def velocity_rows():
     return system
 
 
-def with_element(law):
+def with_element(law, **inputs):
     system, ball = ball_on_a_rail()
-    system.force("here", system.ground.at((0, 0, 0)), ball.at((0, 0, 0)), law)
+    system.force("here", system.ground.at((0, 0, 0)), ball.at((0, 0, 0)), law, inputs=inputs)
     return system
+
+
+def law_with_inputs():
+    @flexmb.law(inputs=("stretch",))
+    def follow(t, relative, inputs, states, parameters, wrench, rates):
+        wrench[2] = -inputs[0]
+
+    return with_element(follow, stretch="stretch:spring")
 
 
 def element_states():
@@ -144,6 +152,7 @@ MADE = {
     "velocity rows": velocity_rows,
     "element states": element_states,
     "new states": lambda: with_element(plastic_hinge(stiffness=1.0, limit=1.0)),
+    "inputs of laws": law_with_inputs,
     "controllers": lambda: with_controller(controllers.pid(1.0)),
     "controllers with states": lambda: with_controller(controllers.pid(1.0, 2.0)),
     "sampled controllers": lambda: with_controller(controllers.pid(1.0, sample_time=0.002)),

@@ -1,7 +1,10 @@
 """Tangents that laws between frames give: against differences, in Newton's method, linearisation and the adjoint."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from mechanisms import random_flexible_body
 from scipy.spatial.transform import Rotation
 
 import flexmb
@@ -86,7 +89,8 @@ def _undamped(t, relative, states, parameters, stiffness, damping):
 def _failing(t, relative, states, parameters, stiffness, damping):
     if t > 0.05:
         raise ValueError("no tangent")
-    _damped(t, relative, states, parameters, stiffness, damping)
+    for i in range(3):
+        stiffness[i, i], damping[i, i] = parameters[0], parameters[1]
 
 
 def spring(tangent):
@@ -110,3 +114,107 @@ def test_what_is_no_tangent_is_refused():
         flexmb.law(_spring, parameters=("k", "c"), tangent=3.0)
     with pytest.raises(LawError, match="Omit it: differences follow the states"):
         flexmb.law(_spring, parameters=("k", "c"), states=1, tangent=_damped)
+
+
+def _pressed(t, relative, states, parameters, wrench, rates):
+    depth = max(-relative.d[2], 0.0)
+    wrench[2] = parameters[0] * depth**1.5 - parameters[1] * depth * relative.v[2]
+
+
+def _pressing(t, relative, states, parameters, stiffness, damping):
+    depth = max(-relative.d[2], 0.0)
+    if depth > 0.0:
+        stiffness[2, 2] = 1.5 * parameters[0] * depth**0.5 - parameters[1] * relative.v[2]
+    damping[2, 2] = parameters[1] * depth
+
+
+def on_a_stiff_ball(law, weight=2.0, k=2e17):
+    """A block on a Hertzian contact that yields by a billionth of its size."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    block = system.add(flexmb.rigid_body("block", mass=weight, inertia=(0.1,) * 3), position=(0, 0, -1e-10))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), block, axis=(0, 0, 1))
+    system.force("ball", system.ground.at((0, 0, 0)), block.at((0, 0, 0)), law(k=k, c=1e3))
+    return system
+
+
+def test_equilibria_and_small_motions_of_steep_laws_are_exact():
+    """The contact is so hard that the differences of the usual size do not see its stiffness, known in closed form."""
+    law = flexmb.law(_pressed, parameters=("k", "c"), tangent=_pressing, name="hertz")
+    rest = flexmb.linear.equilibrium(on_a_stiff_ball(law))
+    depth = -rest.state.q[2]
+    assert depth == pytest.approx((2.0 * 9.81 / 2e17) ** (2 / 3), rel=0, abs=1e-11 * rest.mechanism.length)
+    stiffness = 1.5 * 2e17 * depth**0.5
+    assert rest.softest == pytest.approx(stiffness / 2.0, rel=1e-12)
+    assert rest.stable
+    linear = flexmb.linear.linearise(rest)
+    assert linear.reduced()[2][0, 0] == pytest.approx(stiffness, rel=1e-12)
+    assert linear.reduced()[1][0, 0] == pytest.approx(1e3 * depth, rel=1e-12)
+    assert linear.K_error.max() < 1e-9 * stiffness
+
+
+def counted(tangent):
+    """A nonlinear bushing in Python that counts how often it is evaluated."""
+    calls = [0]
+
+    def function(t, relative, states, parameters, wrench, rates):
+        calls[0] += 1
+        return nonlinear_bushing.function(t, relative, states, parameters, wrench, rates)
+
+    law = flexmb.law(function, parameters=nonlinear_bushing.parameters, tangent=tangent, name="counted")
+    return law, calls
+
+
+def require_same_matrices(linear, other):
+    for name in ("D", "K"):
+        apart = abs(getattr(linear, name) - getattr(other, name)).toarray()
+        bound = (getattr(linear, f"{name}_error") + getattr(other, f"{name}_error")).toarray()
+        assert (apart <= bound + 1e-12 * abs(getattr(other, name)).max()).all()
+
+
+def test_matrices_of_flexible_bodies_in_motion_are_those_of_differences():
+    """Elements between flexible bodies, and to the ground, with relative motions of every kind."""
+
+    def chain(law):
+        random, bodies = np.random.default_rng(7), []
+        system = flexmb.System(gravity=(0, 2.0, -9.81))
+        for k in range(2):
+            own = replace(random_flexible_body(random), name=f"body {k}")
+            given = {"position": 0.02, "orientation": 0.2, "velocity": 1.0, "angular_velocity": 1.0}
+            bodies.append(system.add(own, **{key: size * random.normal(size=3) for key, size in given.items()}))
+        system.force("foot", system.ground.at((0, 0, 0)), bodies[0]["start"], law(**NUMBERS))
+        system.force("link", bodies[0]["end"], bodies[1]["end"], law(**NUMBERS))
+        return system.build()
+
+    found = []
+    for law in (nonlinear_bushing, BY_DIFFERENCES):
+        mechanism = chain(law)
+        random, state = np.random.default_rng(8), mechanism.initial
+        q, w = state.q.copy(), state.w.copy()
+        for b in range(2):
+            modes = mechanism.bodies[b].modes
+            at, rate = (7 + modes) * b + 7, (6 + modes) * b + 6
+            q[at : at + modes], w[rate : rate + modes] = 0.01 * random.normal(size=(2, modes))
+        found.append(flexmb.linear.linearise(mechanism, replace(state, q=q, w=w)))
+    require_same_matrices(*found)
+
+
+def test_equilibria_and_small_motions_evaluate_the_law_less_often():
+    """The matrices are those of differences within their bounds; a law with a tangent is evaluated a few times only."""
+    found = []
+    for tangent in (nonlinear_bushing.tangent, None):
+        law, calls = counted(tangent)
+        flexmb.linear.linearise(hung(law))  # which compares the tangent with differences
+        calls[0] = 0
+        rest = flexmb.linear.equilibrium(hung(law))
+        linear = flexmb.linear.linearise(hung(law))
+        found.append((calls[0], rest, linear))
+    (few, rest, linear), (many, same, other) = found
+    assert rest.state.q == pytest.approx(same.state.q, abs=1e-10)
+    assert rest.softest == pytest.approx(same.softest, abs=rest.error + same.error)
+    require_same_matrices(linear, other)
+    assert 5 * few < many
+
+
+def test_a_tangent_that_fails_is_named_by_an_equilibrium():
+    with pytest.raises(LawError, match=r"tangent of the law of 'tie' failed with ValueError: no tangent, at t = 0.1"):
+        flexmb.linear.equilibrium(spring(_failing), t=0.1)

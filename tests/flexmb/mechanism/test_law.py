@@ -9,7 +9,7 @@ from mechanisms import double_pendulum
 
 import flexmb
 import flexmb.mechanism.force_law
-from flexmb.errors import LawError, MechanismError
+from flexmb.errors import JointError, LawError, MechanismError
 from flexmb.files.results.result_file import load_result, save_result
 from flexmb.kernels.base.call import call_law
 from flexmb.mechanism.force_law import ForceLaw
@@ -246,3 +246,22 @@ def test_formulas_of_one_text_share_their_compiled_function():
     assert called(other.address, 0.5, 0.0, 0.0) == 0.0
     assert other.failure is None
     assert "'law 0' returned nan at t = 0.5, x = 0, xdot = 0" in str(root.failure)
+
+
+def test_a_law_of_other_arguments_is_refused_where_it_is_given():
+    system = flexmb.System()
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod, axis=(0, 1, 0))
+    with pytest.raises(MechanismError, match=r"law of 'm' must take three arguments, effort\(t, x, xdot\)"):
+        system.motor("m", "hinge", lambda t: 1.0)
+    system.motor("m", "hinge", lambda t, x, xdot: -x)
+
+
+def test_a_second_driver_of_a_joint_is_refused_where_it_is_given():
+    system = flexmb.System()
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.cylindrical("guide", system.ground.at((0, 0, 0)), rod, axis=(0, 1, 0))
+    system.drive("guide", flexmb.time_functions.constant_speed(1.0), dof="rotation")
+    system.drive("guide", flexmb.time_functions.constant_speed(2.0), dof="translation")
+    with pytest.raises(JointError, match="its rotation has a driver already"):
+        system.drive("guide", flexmb.time_functions.constant_speed(1.0))

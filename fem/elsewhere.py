@@ -1,0 +1,96 @@
+"""Hints at what a user looks for under another name, or in another package: in the errors of missing attributes.
+
+`fem.renamed` knows the names of the past; these here are names of other programs, and of the wrong package.
+"""
+
+import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=type)
+
+WORDS = {
+    "solve": "fem.solve_static(part, load, supports) for a static load case, flexmb.simulate for a motion",
+    "static": "fem.solve_static(part, load, supports)",
+    "statics": "fem.solve_static(part, load, supports)",
+    "linear_static": "fem.solve_static(part, load, supports)",
+    "modes": "reduction.modal(part, modes) for those of a part, flexmb.linear.linearise(system).modes() for those of a "
+    "mechanism",
+    "eigenmodes": "reduction.modal(part, modes), whose frequencies are those of the free part",
+    "frequencies": "reduction.modal(part, modes), whose frequencies are those of the free part",
+    "natural_frequencies": "reduction.modal(part, modes), whose frequencies are those of the free part",
+    "read": "fem.read_mesh",
+    "load_mesh": "fem.read_mesh",
+    "part": "fem.Model",
+    "steel": "fem.Material.steel()",
+    "aluminium": "fem.Material.aluminium()",
+    "aluminum": "fem.Material.aluminium()",
+    "rectangle": "fem.Section.rectangle",
+    "circle": "fem.Section.circle",
+    "tube": "fem.Section.tube, or fem.structured_meshes.tube",
+    "mass": "fem.PointMass at an interface, fem.NodeMass at a node",
+    "force": "fem.interface_load or fem.point_force on a part, System.load in a mechanism",
+    "load": "fem.interface_load, fem.point_force, fem.pressure or fem.gravity on a part, System.load in a mechanism, "
+    "flexmb.files for files",
+    "moment": "fem.interface_load on a part, System.load in a mechanism",
+    "rbe2": "fem.RigidLink, or a rigid fem.Interface",
+    "rbe3": "fem.MeanLink, or an average fem.Interface",
+    "mpc": "fem.Equation",
+    "constraint": "fem.Equation, fem.RigidLink or fem.MeanLink",
+    "boundary_condition": "the supports of fem.solve_static, or the joints of flexmb.System",
+    "support": "the supports of fem.solve_static, or the joints of flexmb.System",
+    "von_mises": "StaticResult.von_mises of fem.solve_static, or flexmb.results.stress.largest_stress",
+    "run": "flexmb.simulate",
+    "integrate": "flexmb.simulate",
+    "linearize": "flexmb.linear.linearise",
+    "plot": "flexmb.plots.pictures and flexmb.plots.result_plots",
+    "draw": "flexmb.plots.pictures",
+    "picture": "flexmb.plots.pictures",
+    "animate": "flexmb.plots.pictures.animate",
+    "save": "flexmb.files.save_body or flexmb.files.save_result",
+    "joint": "a method of flexmb.System, such as System.revolute",
+    "revolute": "System.revolute",
+    "spring": "fem.Spring in a part, System.spring_damper in a mechanism",
+}
+"""Names that other programs have -> what they are here."""
+ROOMS = ("fem", "reduction", "flexmb", "flexmb.files", "flexmb.linear")
+
+
+def hint(module: str, name: str) -> str | None:
+    """What to say of a name that a module does not have; None where nothing is like it."""
+    if name.startswith("_"):
+        return None
+    for room in ROOMS:  # those that are there: fem knows nothing of the others
+        there = {_plain(public): public for public in getattr(sys.modules.get(room), "__all__", ())}
+        if _plain(name) in there:
+            return f"{module} has no {name!r}; it is {room}.{there[_plain(name)]}."
+    for word, answer in WORDS.items():
+        if _plain(word) == _plain(name):
+            return f"{module} has no {name!r}; see {answer}."
+    close = get_close_matches(name, getattr(sys.modules.get(module), "__all__", ()), n=1, cutoff=0.75)
+    return f"{module} has no {name!r}; did you mean {module}.{close[0]}?" if close else None
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def hinted(names: Mapping[str, str]) -> Any:
+    """Class decorator: an attribute that does not exist raises AttributeError with what `names` says instead of it, or
+    with the method of nearest name."""
+
+    def mark(cls: C) -> C:
+        def missing(self: Any, name: str) -> Any:
+            answer = names.get(name)
+            if answer is None and not name.startswith("_"):
+                close = get_close_matches(name, [key for key in dir(cls) if not key.startswith("_")], n=1)
+                answer = f"{cls.__name__}.{close[0]}" if close else None
+            if answer is None:
+                return object.__getattribute__(self, name)  # raises what it raised before
+            raise AttributeError(f"{cls.__name__} has no {name!r}; see {answer}.", name=name, obj=self)
+
+        cls.__getattr__ = missing  # type: ignore[attr-defined]
+        return cls
+
+    return mark

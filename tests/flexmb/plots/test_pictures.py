@@ -1,0 +1,58 @@
+"""Pictures of meshes and modes show everything, whole."""
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+import fem
+import flexmb
+import reduction
+from fem.mesh.structured_meshes import block, sheet
+from flexmb.plots.pictures import picture_mesh, picture_modes
+
+STEEL = fem.Material.steel()
+
+
+def corner():
+    """Two sheets at a right angle, which fill the box around them."""
+    base, wall = sheet("quad", (0.08, 0.06), (4, 3)), sheet("quad", (0.08, 0.06), (4, 3))
+    points = np.vstack([base.points, wall.points[:, [0, 2, 1]]])
+    cells = np.vstack([base.cells[0].connectivity, wall.cells[0].connectivity + len(base.points)])
+    mesh = fem.merge_nodes(fem.Mesh(points, (fem.CellBlock("quad", cells),)))
+    return fem.Model(mesh, fem.Shell(STEEL, 0.002))
+
+
+def test_modes_are_drawn_whole(tmp_path):
+    part = corner().with_interfaces(root=fem.on_plane((0, 0, 0), (1, 0, 0)))
+    body = flexmb.flexible_body(part, reduction.craig_bampton(part, 3), name="corner")
+    pixels = matplotlib.image.imread(picture_modes(body, tmp_path / "modes.png", count=3))[:, :, :3]
+    for panel in np.split(pixels, 3, axis=1):
+        drawn = np.argwhere((panel < 0.98).any(axis=2))
+        below = drawn[drawn[:, 0] > 0.08 * len(panel)]  # the caption
+        assert below.min() > 3
+        assert (below.max(axis=0) < np.array(panel.shape[:2]) - 3).all()
+        assert np.ptp(below[:, 0]) > 0.7 * len(panel)
+
+
+def has(pixels, red, green, blue):
+    """Whether a hue is in a picture, whatever the light."""
+    size = np.linalg.norm(pixels, axis=2)
+    hue = pixels / np.maximum(size, 1e-9)[:, :, None]
+    wanted = np.array([red, green, blue]) / np.linalg.norm([red, green, blue])
+    return ((np.abs(hue - wanted).max(axis=2) < 0.05) & (size > 0.1)).sum() > 1000
+
+
+@pytest.mark.parametrize("solid", [True, False])
+def test_shells_are_drawn_with_their_sets_also_beside_solids(solid, tmp_path):
+    cube, plate = block("hexahedron", (0.2, 0.2, 0.2), (2, 2, 2)), sheet("quad8", (0.5, 0.2), (5, 2))
+    n = len(cube.points)
+    blocks = (*cube.cells, fem.CellBlock("quad8", plate.cells[0].connectivity + n))
+    first = 8 if solid else 0
+    mesh = fem.Mesh(
+        np.vstack([cube.points, plate.points + np.array([0.2, 0, 0.1])]),
+        blocks if solid else blocks[1:],
+        cell_sets={"left": np.arange(first, first + 5)},
+    )
+    mesh = mesh if solid else fem.drop_unused_nodes(mesh)
+    pixels = matplotlib.image.imread(picture_mesh(mesh, tmp_path / "mesh.png"))[:, :, :3]
+    assert has(pixels, 0xE0, 0x74, 0x1D)

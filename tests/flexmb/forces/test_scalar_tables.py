@@ -178,6 +178,7 @@ def test_a_map_from_a_file(tmp_path):
     [
         lambda: table([0, 1e-200, 2e-200], [0, 1e200, 0]),
         lambda: table([0, 1e-300, 1], [-1e300, 1e300, 1e300]),
+        lambda: table([0, 1e-5, 2e-5], [0, 1e300, 0]),  # with slopes that are finite
         lambda: force_map([0, 1e-200, 2e-200], [0, 1, 2], [[0, 0, 0], [1e200, 0, 0], [0, 0, 0]]),
         lambda: force_map([0, 1, 2], [0, 1e-200, 2e-200], [[0, 1e200, 0], [0, 0, 0], [0, 0, 0]]),
         lambda: flexmb.controllers.curve([0, 1e-200, 2e-200], [0, 1e200, 0]),

@@ -148,8 +148,10 @@ def _numbers(found: dict[str, Any], name: str, path: Path, columns: int | None =
     numbers = np.asarray(value.data if sp.issparse(value) else value)
     if not np.isfinite(numbers).all():
         raise MatrixError(f"{path}: {name} holds NaN or infinite values.")
+    if not whole:
+        return value
     wrong = np.flatnonzero((numbers != np.rint(numbers)) | (np.abs(numbers) > LARGEST))
-    if whole and len(wrong):
+    if len(wrong):
         found_there = numbers.ravel()[wrong[0]]
         raise MatrixError(f"{path}: {name} should hold whole numbers below {LARGEST}; found {found_there:g}.")
-    return value.astype(np.int64) if whole else value
+    return value.astype(np.int64)

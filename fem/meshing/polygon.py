@@ -44,7 +44,10 @@ def mesh_of_polygon(shape: Any, holes: Sequence[Any], size: float | None) -> Mes
     except MeshError:
         raise
     except Exception as error:
-        raise MeshError(f"Gmsh cannot mesh the section: {error}. Its polygons must not cross each other.") from None
+        raise MeshError(
+            f"Gmsh cannot mesh the section ({str(error) or 'it gives no reason'}). Its polygons must not cross each "
+            "other, and triangles must not be far larger or smaller than its walls."
+        ) from None
     row = np.zeros(int(tags.max()) + 1, dtype=np.int64)
     row[tags.astype(np.int64)] = np.arange(len(tags))
     cells = row[nodes.astype(np.int64)].reshape(-1, 6)

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 BIBLIOGRAPHY = (ROOT / "docs" / "references.bib").read_text(encoding="utf-8")
 YEAR = re.compile(r"\b(?:189\d|19\d\d|20[0-2]\d)\b")
 SOURCE = re.compile(r"\bSources?(?: of [\w ]+)?:(.*)")
-NO_PUBLICATION = ("RBE3", "Programmer's Guide", "users' guide", "Developer Reference")
+NO_PUBLICATION = ("RBE3", "Programmer's Guide", "users' guide", "Developer Reference", "MAT-File Format")
 """What else a "Source:" may be: elements and manuals of programs."""
 
 

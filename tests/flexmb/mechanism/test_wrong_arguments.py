@@ -17,9 +17,9 @@ LINE = [(0.25 * k, 0, 0) for k in range(5)]
 LAW = contact.power_law(1e4, 1.5)
 
 
-@flexmb.law(parameters=("k",))
-def centred(t, relative, states, parameters, wrench, rates):
-    wrench[0] = -parameters[0] * relative.d[0]
+@flexmb.law(inputs=("pull",), parameters=("k",))
+def centred(t, relative, inputs, states, parameters, wrench, rates):
+    wrench[0] = inputs[0] - parameters[0] * relative.d[0]
 
 
 def model():
@@ -72,7 +72,7 @@ def calls(system, a, b):
             "law": lambda t, x, v: -x,
         },
         "fixed": pair,
-        "force": pair | z | {"law": centred(k=1.0)},
+        "force": pair | z | {"law": centred(k=1.0), "inputs": {"pull": 1.0}},
         "friction": {
             "name": "new",
             "joint": "hinge",

@@ -184,6 +184,11 @@ def test_the_gallery_has_pictures_enough():
     assert len(list((DOCS / "examples").glob("*/plot_*.py"))) >= 20
 
 
+def test_every_benchmark_is_described():
+    described = (DOCS.parent / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert [name for name in REGISTRY if f"`{name}`" not in described] == []
+
+
 def test_charts_show_the_figures_that_were_measured():
     """Every number of a chart stands in the text of the benchmarks, and its command exists."""
     said = (DOCS.parent / "benchmarks" / "README.md").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from fem.axes.cylindrical import turn_about
 from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Statement
+from fem.files.abaqus.instance import is_turned, moved, turned
 from fem.files.abaqus.lines import fields, member, number
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.ties import TOLERANCE, closest_points
@@ -109,6 +110,9 @@ class Constraints:
     def _take(self, s: Statement) -> None:
         to = self.supports if s.keyword == "BOUNDARY" else self.stated
         try:
+            if s.keyword in ("TIE", "MPC", "EQUATION") and not s.rows:
+                raise MeshError("no data line follows it")
+            self.require_own_axes(s)
             made = [replace(c, source=s.source.label) for c in _READERS[s.keyword](self, s)]
         except (MeshError, ValueError, KeyError) as error:
             reason = f"{s.source.text} (not obeyed: {error})"
@@ -116,17 +120,24 @@ class Constraints:
             return
         to += [Stated(c, s.source) for c in made]
 
+    def require_own_axes(self, s: Statement) -> None:
+        """Raise `MeshError` for dofs of a part whose instance is turned: programs differ in the axes they are in."""
+        if s.keyword not in ("TIE", "MPC", "RIGIDBODY") and s.of_part and is_turned(self.numbers.deck.move):
+            raise MeshError(
+                "it names dofs of a part whose instance is turned; write it in the assembly, or turn nothing"
+            )
+
     # names of the deck
 
     def nodes(self, text: str) -> list[int]:
-        """Rows of a node or of a set of nodes."""
+        """Rows of a node or of a set of nodes, in the order of their numbers or, of an unsorted set, of the deck."""
         who = member(text)
         if isinstance(who, int) or _in_instance(text):
             return [self._node(text)]
         for level in ("assembly", "part"):
             if who in getattr(self.numbers.deck, level).nodes:
-                found = self.numbers.flat(who, level, "nodes")
-                return sorted(self.numbers.node_of[n] for n in found if n in self.numbers.node_of)
+                found = self.numbers.ordered(who, level)
+                return [self.numbers.node_of[n] for n in found if n in self.numbers.node_of]
         raise MeshError(f"the deck has no set of nodes {text!r}")
 
     def _node(self, text: str) -> int:
@@ -215,7 +226,7 @@ class Constraints:
         found: dict[int, Axes] = {}
         for s in self.numbers.deck.statements:
             if s.keyword == "TRANSFORM":
-                axes = _axes(s, s.options.get("TYPE", "R"))
+                axes = self._axes(s, s.options.get("TYPE", "R"))
                 found |= dict.fromkeys(self.nodes(s.options["NSET"]), axes)
         return found
 
@@ -225,7 +236,7 @@ class Constraints:
             return None
         for s in self.numbers.deck.statements:
             if s.keyword == "ORIENTATION" and s.options.get("NAME", "").upper() == name.upper():
-                axes = _axes(s, s.options.get("SYSTEM", "R"))
+                axes = self._axes(s, s.options.get("SYSTEM", "R"))
                 turned = fields(s.rows[1][1]) if len(s.rows) > 1 else []
                 if len(turned) < 2 or not turned[1]:
                     return axes
@@ -234,14 +245,23 @@ class Constraints:
                 return replace(axes, turn=number(turned[1]), turned_about=int(turned[0]) - 1)
         raise MeshError(f"the deck has no orientation {name!r}")
 
-
-def _axes(s: Statement, kind: str) -> Axes:
-    values = [number(f) for f in fields(s.rows[0][1])[:6] if f]
-    if len(values) != 6 or kind[:1].upper() not in "RC":
-        raise MeshError(
-            f"*{s.keyword} of type {kind!r} with {len(values)} numbers; rectangular and cylindrical axes of 6"
-        )
-    return Axes(kind[:1].upper() == "C", np.array(values[:3]), np.array(values[3:]))
+    def _axes(self, s: Statement, kind: str) -> Axes:
+        """Axes by two points, and those of rectangular orientations by an origin that both are seen from; those of a
+        part turn with its instance."""
+        values = [number(f) for f in fields(s.rows[0][1]) if f] if s.rows else []
+        cylindrical = kind[:1].upper() == "C"
+        counts = (6, 9) if s.keyword == "ORIENTATION" and not cylindrical else (6,)
+        if len(values) not in counts or kind[:1].upper() not in "RC":
+            raise MeshError(
+                f"*{s.keyword} of type {kind!r} with {len(values)} numbers; rectangular and cylindrical axes of 6 are "
+                "read, and rectangular orientations of 9"
+            )
+        points = np.array(values).reshape(-1, 3)
+        if len(points) == 3:
+            points = points[:2] - points[2]
+        if s.of_part:
+            points = (moved if cylindrical else turned)(points, self.numbers.deck.move)
+        return Axes(cylindrical, points[0], points[1])
 
 
 def _in_instance(text: str) -> bool:
@@ -326,11 +346,13 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
     nodes = np.array([n for n in c._surface_nodes(s.options["SURFACE"]) if n != reference])
     if s.options.get("INFLUENCERADIUS"):
         raise MeshError("its option INFLUENCE RADIUS is not supported")
+    _require_usual(s)
     dofs: set[int] = set()
     for _, row in s.rows:
         dofs |= set(_dofs([f for f in fields(row)[:2] if f]))
     components = tuple(sorted(d - 1 for d in dofs)) or (0, 1, 2, 3, 4, 5)
-    whole = {0, 1, 2} <= set(components)
+    turns = set(components) & {3, 4, 5}
+    whole = {0, 1, 2} <= set(components) and (axes is None or len(turns) in (0, 3))
     if s.kind == "DISTRIBUTING":
         if axes is not None and not whole:
             raise MeshError("some dofs of a distributing coupling in the axes of an orientation")
@@ -343,6 +365,17 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
             for k in components:
                 if k < 3:
                     yield _follows(n, reference, local[k], c.points[n] - c.points[reference])
+                elif n in c.turning:
+                    yield _weighted(n, [reference], np.ones(1), local[k - 3], 3)
+
+
+def _require_usual(s: Statement) -> None:
+    """Raise `MeshError` for options of a coupling that are not read."""
+    usual = {"WEIGHTINGMETHOD": "UNIFORM", "COUPLING": "CONTINUUM"} if s.kind == "DISTRIBUTING" else {}
+    others = [f"{k}={v}" for k, v in s.details.items() if v.upper() != usual.get(k)]
+    others += sorted(set(s.options) - {"CONSTRAINTNAME", "REFNODE", "SURFACE", "ORIENTATION"})
+    if others:
+        raise MeshError(f"its options {', '.join(others)} are not supported")
 
 
 def _follows(node: int, reference: int, e: np.ndarray, d: np.ndarray) -> Equation:
@@ -415,13 +448,13 @@ def _mean_rotation(nodes: list[int], x: np.ndarray, angle: int, direction: np.nd
     return Equation(n.astype(np.int64), components.astype(np.int64), factors)
 
 
-def _weighted(node: int, others: list[int], weights: np.ndarray, e: np.ndarray) -> Equation:
-    """`e . (u - sum w_k u_k) = 0`, its largest component first."""
+def _weighted(node: int, others: list[int], weights: np.ndarray, e: np.ndarray, of: int = 0) -> Equation:
+    """`e . (u - sum w_k u_k) = 0`, its largest component first; of rotations where these begin (`of` = 3)."""
     order = np.argsort(-np.abs(e))
     order = order[np.abs(e[order]) > 0]
     nodes = np.concatenate([np.full(len(order), node), *(np.full(len(order), n) for n in others)])
     return Equation(
-        nodes, np.tile(order, 1 + len(others)), np.concatenate([e[order], *(-w * e[order] for w in weights)])
+        nodes, of + np.tile(order, 1 + len(others)), np.concatenate([e[order], *(-w * e[order] for w in weights)])
     )
 
 
@@ -468,6 +501,10 @@ def _supports(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*BOUNDARY`: dofs that are held at zero."""
     if set(s.options) - {"OP"} or s.step > 1:
         raise MeshError(f"options {', '.join(s.options) or 'none'} in step {s.step}")
+    if s.options.get("OP", "MOD").upper() == "NEW":
+        if not s.step:
+            raise MeshError("OP=NEW outside of a step; it is read in steps")
+        c.supports[:] = [held for held in c.supports if held.source.group == "STEP"]
     for node, dof, value in c.held(s):
         if value:
             raise MeshError(f"a dof is held at {value:g}, not at zero")

@@ -39,6 +39,8 @@ LUMPED = {"MASS": 1, **dict.fromkeys(("SPRING1", "DASHPOT1"), 1), "DCOUP3D": 1} 
 """Elements without extent and their number of nodes, which `fem.files.abaqus.lumped` reads."""
 LUMPED_VALUES = ("MASS", "SPRING", "DASHPOT", "DISTRIBUTINGCOUPLING")
 """Keywords that say what these are."""
+SET_OPTIONS = {"NSET", "ELSET", "GENERATE", "UNSORTED", "INTERNAL", "INSTANCE", "INPUT"}
+"""Options of sets that are read."""
 MOST_GENERATED = 10_000_000
 """Largest number of members that the GENERATE of a deck may add to its sets."""
 PLANE = ("CPS", "CPE", "CAX")
@@ -62,7 +64,8 @@ class Sets:
 class Statement:
     """A keyword that connects, holds or loads nodes, with its data lines.
 
-    `kind`: the keyword that completes a coupling; `step`: number of the analysis step, 0 before the first.
+    `kind` and `details`: the keyword that completes a coupling, and its options; `step`: number of the analysis step, 0
+    before the first; `of_part`: whether it is in a part or an instance, whose axes turn with the instance.
     """
 
     keyword: str
@@ -71,6 +74,8 @@ class Statement:
     rows: Rows
     step: int = 0
     kind: str = ""
+    details: dict[str, str] = field(default_factory=dict)
+    of_part: bool = False
 
 
 @dataclass
@@ -109,6 +114,7 @@ class Deck:
     assembly: Sets = field(default_factory=Sets)
     spelling: dict[str, str] = field(default_factory=dict)
     internal: set[str] = field(default_factory=set)
+    unsorted: set[str] = field(default_factory=set)  # sets of nodes that keep the order of the deck
     otherwise: dict[str, str] = field(default_factory=dict)  # types that are integrated otherwise -> how
     not_solid: Counter[str] = field(default_factory=Counter)
     unread: list[Unread] = field(default_factory=list)
@@ -143,6 +149,11 @@ class Deck:
         self.copies += 1
         self.nodes[COPIES + self.copies] = tuple(x)
         return COPIES + self.copies
+
+    @property
+    def in_part(self) -> bool:
+        """Whether the reading is inside a part or an instance."""
+        return self.level in ("PART", "INSTANCE")
 
     @property
     def sets(self) -> Sets:
@@ -204,7 +215,7 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
     elif keyword == "ELEMENT":
         _take_elements(deck, place, line, options, rows)
     elif keyword in ("NSET", "ELSET"):
-        _take_set(deck, place, keyword, options, rows)
+        _take_set(deck, place, line, options, rows)
     elif keyword == "SURFACE":
         name = deck.named(required(place, options, "NAME"))
         if options.get("TYPE", "ELEMENT").upper() == "NODE":
@@ -237,7 +248,8 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
     elif keyword == "PRE-TENSIONSECTION":
         deck.pretension.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in LUMPED_VALUES:
-        deck.lumped_values.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
+        source = deck.not_obeyed(place, line, _spelt(line))
+        deck.lumped_values.append(Statement(keyword, source, options, rows, of_part=deck.in_part))
     elif keyword == "CONTACTPAIR":
         source = deck.not_obeyed(place, line, _spelt(line))
         pairs = " and of ".join(" with ".join(repr(name) for name in fields(row)[:2]) for _, row in rows)
@@ -245,29 +257,48 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         deck.unread.append(replace(source, text=told))
     elif keyword in STATEMENTS:
         source = deck.not_obeyed(place, line, _spelt(line))
-        deck.statements.append(Statement(keyword, source, options, rows, deck.steps))
+        deck.statements.append(Statement(keyword, source, options, rows, deck.steps, of_part=deck.in_part))
     elif keyword in ("KINEMATIC", "DISTRIBUTING") and deck.statements and deck.statements[-1].keyword == "COUPLING":
-        deck.statements[-1].kind, deck.statements[-1].rows = keyword, rows
+        deck.statements[-1] = replace(deck.statements[-1], kind=keyword, rows=rows, details=options)
     elif keyword == "MATERIAL":
-        deck.materials.begin(deck.named(required(place, options, "NAME")), deck.not_obeyed(place, line, "MATERIAL"))
-    elif not take_material(deck.materials, deck.not_obeyed(place, line, _spelt(line)), keyword, options, rows) and (
-        keyword not in HARMLESS
-    ):
-        deck.unread.append(deck.not_obeyed(place, line, _spelt(line)))
+        source = deck.not_obeyed(place, line, "MATERIAL")
+        name = deck.named(required(place, options, "NAME"))
+        if name in deck.materials.records:
+            other = deck.materials.records[name].source.label
+            told = f"{line} (the deck defines this material twice, first by {other}; the last one counts: keep one)"
+            deck.unread.append(replace(source, text=told))
+        deck.materials.begin(name, source)
+    else:
+        _take_material(deck, deck.not_obeyed(place, line, _spelt(line)), keyword, options, rows)
+
+
+def _take_material(deck: Deck, source: Unread, keyword: str, options: dict[str, str], rows: Rows) -> None:
+    try:
+        if not take_material(deck.materials, source, keyword, options, rows) and keyword not in HARMLESS:
+            deck.unread.append(source)
+    except MeshError as error:
+        deck.unread.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
 
 
 def _spelt(line: str) -> str:
     return " ".join(line[1:].split(",")[0].upper().split())
 
 
-def _take_set(deck: Deck, place: Place, keyword: str, options: dict[str, str], rows: Rows) -> None:
+def _take_set(deck: Deck, place: Place, line: str, options: dict[str, str], rows: Rows) -> None:
+    keyword = canonical(line.split(",")[0])
     name = deck.named(required(place, options, keyword))
     if "INTERNAL" in options:
         deck.internal.add(name)
+    if "UNSORTED" in options and keyword == "NSET":
+        deck.unsorted.add(name)
+    unknown = sorted(set(options) - SET_OPTIONS)
+    if unknown:
+        told = f"{line} (unknown options {', '.join(unknown)}; known are {', '.join(sorted(SET_OPTIONS))})"
+        deck.unread.append(deck.not_obeyed(place, told, keyword))
     members = (deck.sets.nodes if keyword == "NSET" else deck.sets.elements).setdefault(name, [])
     found: list[str | int] = []
-    for row_place, line in rows:
-        found += _generated(deck, row_place, line) if "GENERATE" in options else [member(f) for f in fields(line) if f]
+    for row_place, row in rows:
+        found += _generated(deck, row_place, row) if "GENERATE" in options else [member(f) for f in fields(row) if f]
     if deck.level == "ASSEMBLY" and "INSTANCE" not in options:  # numbers of reference points
         nodes = keyword == "NSET"
         found = [m + ASSEMBLY_NODES if isinstance(m, int) else m for m in found if nodes or isinstance(m, str)]
@@ -387,14 +418,23 @@ def _is_new(deck: Deck, place: Place, kind: str, row: list[int]) -> bool:
 
 
 def _element_rows(place: Place, given: str, width: int, rows: Rows) -> list[list[int]]:
-    """Number and nodes of each element, which may go on in further lines; surplus numbers in a line mean nothing."""
+    """Number and nodes of each element, which may go on in further lines; surplus numbers in a line mean nothing.
+
+    Raises `MeshError` where an element that goes on leaves some: the line before is short."""
     table: list[list[int]] = []
     values: list[int] = []
+    first = place
     for row_place, line in rows:
+        first, goes_on = (first, True) if values else (row_place, False)
         try:
             values += [int(f) for f in fields(line) if f]
         except ValueError:
             raise MeshError(f"{row_place}: element data must be integers; found {line!r}.") from None
+        if goes_on and len(values) > width:
+            raise MeshError(
+                f"{first}: *ELEMENT of type {given} needs {width - 1} nodes an element; the line of element "
+                f"{values[0]} has fewer, and with the next line it has {len(values) - 1}. Complete the line."
+            )
         if len(values) >= width:
             table.append(values[:width])
             values = []

@@ -44,10 +44,11 @@ def beside(path: Path, place: Place, name: str, deck: Path) -> Path:
 
 
 def options_of(line: str) -> dict[str, str]:
-    options = {}
+    options: dict[str, str] = {}
     for part in line.split(",")[1:]:
         key, _, value = part.partition("=")
         options["".join(key.upper().split())] = value.strip().strip('"')
+    options.pop("", None)  # of a comma at the end
     return options
 
 

@@ -70,6 +70,8 @@ def _spring(c: Constraints, s: Statement, lump: Lumped) -> Iterator[NodeSpring]:
     if set(s.options) != {"ELSET"} or len(rows) != 1 or len([f for f in rows[0] if f]) != 1:
         raise MeshError(f"{what}s that are linear, with one value for all frequencies and temperatures, are read")
     nodes = [c.numbers.node_of[n] for n in lump.nodes]
+    if not axial:
+        c.require_own_axes(s)
     if axial:
         e = c.points[nodes[1]] - c.points[nodes[0]]
         if not np.linalg.norm(e) > 0:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fem.beam import Section
-from fem.errors import MaterialError
+from fem.errors import MaterialError, MeshError
 from fem.files.abaqus.lines import Rows, fields, member, number
 from fem.material import Material
 from fem.mesh.steps import Table
@@ -21,6 +21,18 @@ _ORTHOTROPIC = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2), (3, 3), (5, 5), 
 _VOIGT = (0, 1, 2, 3, 5, 4)
 """Place of 11, 22, 33, 12, 13, 23."""
 _BEAM_NORMAL = (0.0, 0.0, -1.0)
+_KINDS = {"ISOTROPIC": 2, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISOTROPIC": 21}
+"""Types of elasticity, of which decks write the beginning, and their numbers of constants."""
+_OPTIONS = {
+    "SOLIDSECTION": {"CONTROLS", "ORIENTATION"},
+    "SHELLSECTION": {
+        *("COMPOSITE", "CONTROLS", "LAYUP", "OFFSET", "ORIENTATION", "POISSON", "SECTIONINTEGRATION"),
+        *("SYMMETRIC", "TEMPERATURE"),
+    },
+    "BEAMSECTION": {"SECTION"},
+    "BEAMGENERALSECTION": {"SECTION"},
+}
+"""Options of sections beside ELSET and MATERIAL that are obeyed, or change no small motion of a linear part."""
 
 
 @dataclass
@@ -49,7 +61,8 @@ class DeckSection:
     """A section: its element set and material, and what it says of shells and beams.
 
     `plane`: the thickness of plane elements or area of trusses, and whether the deck gives it (`sized`); `shape`: name
-    and sizes of the section of beams in the deck, which some beams here do not have; `layers` of a shell, from the
+    and sizes of the section of beams in the deck, which some beams here do not have, round ones with their radius;
+    `y_axis` of beams as the deck gives it, None for the default; `layers` of a shell, from the
     bottom: thickness, material, and angle in degrees from the first axis of the orientation, or an orientation.
     """
 
@@ -66,13 +79,19 @@ class DeckSection:
     sized: bool = False
     layers: tuple[tuple[float, str, float | str], ...] = ()
 
+    @property
+    def direction(self) -> tuple[float, float, float]:
+        """The first axis of the section of beams."""
+        return _BEAM_NORMAL if self.y_axis is None else self.y_axis
+
 
 @dataclass
 class Materials:
     """Materials by name in capitals, sections, and the material whose constants are being read.
 
     `expand`: whether shells and beams become solids, which may have sections that shells and beams here do not have;
-    `warm`: whether constants may depend on temperature, as they may in steps.
+    `warm`: whether constants may depend on temperature, as they may in steps; `round`: the first section with a radius
+    that CalculiX takes as a diameter.
     """
 
     records: dict[str, DeckMaterial] = field(default_factory=dict)
@@ -80,6 +99,7 @@ class Materials:
     current: DeckMaterial | None = None
     expand: bool = False
     warm: bool = False
+    round: Unread | None = None
 
     def begin(self, name: str, source: Unread) -> None:
         """From now on constants are those of this material."""
@@ -91,18 +111,20 @@ def take_material(known: Materials, source: Unread, keyword: str, options: dict[
     values = [fields(row) for _, row in rows]
     material = known.current
     if keyword in ("SOLIDSECTION", "SHELLSECTION", "BEAMSECTION", "BEAMGENERALSECTION"):
-        section = _section(source, keyword, options, values, known.expand)
+        section = _section(known, source, keyword, options, values)
         known.sections += [section] if section is not None else []
         return section is not None
     if material is None:
         return False
     if keyword == "ELASTIC":
-        return _take_elasticity(material, options.get("TYPE", "ISO").upper(), values, known.warm)
+        if not _kind(options):
+            raise MeshError(f"its type {options['TYPE']!r} is none of ISO, ORTHO, ENGINEERING CONSTANTS, ANISO")
+        return _take_elasticity(material, _kind(options), values, known.warm)
     if keyword == "DENSITY" and len({row[0] for row in values}) == 1:
         material.density = number(values[0][0])
         return True
     if keyword == "EXPANSION":
-        material.expands, material.expansion = True, _expansion(options.get("TYPE", "ISO").upper(), values)
+        material.expands, material.expansion = True, _expansion(_kind(options), values)
         material.zero = number(options.get("ZERO") or "0")
         return True
     return False
@@ -125,6 +147,12 @@ def _table(values: list[list[str]], count: int) -> Table | None:
     return Table(found[:, -1], found[:, :-1]) if (np.diff(found[:, -1]) > 0).all() else None
 
 
+def _kind(options: dict[str, str]) -> str:
+    """The type of constants in full; nothing for an unknown one."""
+    given = "".join(options.get("TYPE", "ISO").upper().split())
+    return next((kind for kind in _KINDS if given and kind.startswith(given)), "")
+
+
 def _expansion(kind: str, values: list[list[str]]) -> Table | None:
     """Strains (k, 6) per temperature; None where they are not understood."""
     count = {"I": 1, "O": 3, "A": 6}.get(kind[:1], 0)
@@ -140,8 +168,7 @@ def _expansion(kind: str, values: list[list[str]]) -> Table | None:
 
 def _take_elasticity(material: DeckMaterial, kind: str, values: list[list[str]], warm: bool) -> bool:
     """Whether the constants are read: those of one temperature, or of several where they may be `warm`."""
-    count = {"I": 2, "O": 9, "E": 9, "A": 21}.get(kind[:1], 0)
-    given = _table(values, count) if count else None
+    given = _table(values, _KINDS[kind])
     if given is None or (len(given.values) > 1 and not warm):
         return False
     try:
@@ -177,9 +204,15 @@ def _elasticity(kind: str, c: list[float]) -> np.ndarray:
 
 
 def _section(
-    source: Unread, keyword: str, options: dict[str, str], values: list[list[str]], expand: bool
+    known: Materials, source: Unread, keyword: str, options: dict[str, str], values: list[list[str]]
 ) -> DeckSection | None:
-    """A section that is read in full; None for others."""
+    """A section that is read in full; None for others, or a `MeshError` with the reason."""
+    expand = known.expand
+    unknown = sorted(set(options) - {"ELSET", "MATERIAL", "NODALTHICKNESS"} - _OPTIONS[keyword])
+    if "BEAM" in keyword and not options.get("DENSITY"):
+        unknown = [k for k in unknown if k != "DENSITY"]
+    if unknown:
+        raise MeshError(f"its options {', '.join(unknown)} are not read")
     if keyword == "SHELLSECTION" and "COMPOSITE" in options and options.get("ELSET") and not expand:
         return _layered(source, options, values)
     if not options.get("MATERIAL") or not options.get("ELSET") or "COMPOSITE" in options:
@@ -195,20 +228,36 @@ def _section(
         thickness, axes = number(values[0][0]), options.get("ORIENTATION", "").upper()
         return DeckSection(*where, orientation=axes, thickness=thickness, offset=_shift(options) * thickness)
     kind, size = options.get("SECTION", "").upper(), [number(f) for f in values[0] if f] if values else []
+    if kind == "CIRC" and len(size) == 1 and (expand or known.warm):  # solids and steps are those of CalculiX
+        size = [size[0] / 2]
+    elif kind == "CIRC":
+        known.round = known.round or source
     beam = _beam(kind, size)
-    known = {"ELSET", "MATERIAL", "SECTION"} | ({"DENSITY"} & {k for k in options if not options[k]})
     box = expand and kind == "BOX" and len(size) == 6
-    if (beam is None and not box) or set(options) - known:
+    if (beam is None and not box) or "NODALTHICKNESS" in options:
         return None
-    normal = [number(f) for f in values[1] if f] if len(values) > 1 else []
-    y_axis = (normal[0], normal[1], normal[2]) if len(normal) == 3 else _BEAM_NORMAL
-    return DeckSection(*where, beam=beam, y_axis=y_axis, shape=(kind, tuple(size)))
+    return DeckSection(*where, beam=beam, y_axis=_normal(values[1:]), shape=(kind, tuple(size)))
+
+
+def _normal(values: list[list[str]]) -> tuple[float, float, float] | None:
+    """The first axis of the section of a beam, in which blanks are zeros; None where the deck gives none."""
+    given = [number(f or "0") for f in values[0]] if values else []
+    if not values or not any(values[0]):
+        return None
+    if len(given) > 3 or not any(given):
+        raise MeshError(f"its first axis needs three numbers, not all zero; found {', '.join(values[0])}")
+    x, y, z = [*given, 0.0, 0.0][:3]
+    return x, y, z
 
 
 def _shift(options: dict[str, str]) -> float:
     """Height of the middle of a shell above its nodes, in thicknesses."""
-    named = {"SPOS": 0.5, "SNEG": -0.5}.get(options.get("OFFSET", "0").upper())
-    return 0.0 - (number(options["OFFSET"]) if named is None and options.get("OFFSET") else named or 0.0)
+    given = options.get("OFFSET", "0").upper()
+    if given in ("SPOS", "SNEG"):
+        return 0.5 if given == "SPOS" else -0.5
+    if not _is_number(given):
+        raise MeshError(f"its OFFSET needs a number, SPOS or SNEG; found {given!r}")
+    return 0.0 - number(given)
 
 
 def _layered(source: Unread, options: dict[str, str], values: list[list[str]]) -> DeckSection | None:
@@ -223,6 +272,8 @@ def _layered(source: Unread, options: dict[str, str], values: list[list[str]]) -
         layers.append((number(row[0]), row[2].strip('"').upper(), way))
     if not layers or "NODALTHICKNESS" in options:
         return None
+    if "SYMMETRIC" in options:  # the deck gives the lower half
+        layers += layers[::-1]
     total = sum(layer[0] for layer in layers)
     where = (str(member(options["ELSET"])), layers[0][1], source)
     axes = options.get("ORIENTATION", "").upper()

@@ -46,6 +46,21 @@ class Numbers:
         self._flat[name, level, kind] = frozenset(found)
         return self._flat[name, level, kind]
 
+    def ordered(self, name: str, level: str) -> list[int]:
+        """Numbers of the nodes in a set: increasing, or in the order of the deck where the set is unsorted."""
+        flat = self.flat(name, level, "nodes")
+        if name not in self.deck.unsorted:
+            return sorted(flat)
+        found: list[int] = []
+        for m in getattr(self.deck, level).nodes[name]:
+            if isinstance(m, int):
+                found.append(m)
+            elif m.startswith("elset:"):
+                found += sorted(self._numbers_of_elements(m.removeprefix("elset:"), level))
+            elif m != name:
+                found += self.ordered(m, self._level(m, name, level, "nodes"))
+        return [n for n in dict.fromkeys(found) if n in flat]
+
     def _level(self, name: str, owner: str, level: str, kind: str) -> str:
         """The level on which a set named inside set `owner` is found: an assembly also sees the sets of its part."""
         for other in (level, "part"):

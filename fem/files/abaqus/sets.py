@@ -15,6 +15,7 @@ from fem.files.abaqus.expanded.links import links, replaced, touched
 from fem.files.abaqus.expanded.plane import expand_plane, layer_constraints
 from fem.files.abaqus.expanded.pretension import cut_constraints, take_cuts
 from fem.files.abaqus.expanded.solids import expand_thin
+from fem.files.abaqus.instance import is_turned, moved, turned
 from fem.files.abaqus.lumped import lumped_elements
 from fem.files.abaqus.materials import DeckMaterial, DeckSection
 from fem.files.abaqus.numbers import Numbers
@@ -57,7 +58,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         blocks.append((kind, np.searchsorted(ids, rows)))
     points = np.array([deck.nodes[int(n)] for n in ids]).reshape(-1, 3)
     of_part = ids < ASSEMBLY_NODES
-    points[of_part] = _moved(points[of_part], deck.move)
+    points[of_part] = moved(points[of_part], deck.move)
     numbers = Numbers(deck, blocks, node_of)
     twins = {node_of[a]: node_of[b] for cut in cuts for a, b in cut.twins.items() if len(cut.alike)}
     acted = touched(expansions, numbers, points)
@@ -87,6 +88,11 @@ def raw_mesh(deck: Deck) -> RawMesh:
             faces[_free(deck, name, faces)] = numbers.surface(name, level)
     warnings = [f"{deck.passed_over} elements of the assembly were left out"] if deck.passed_over else []
     warnings += [f"elements of type {kind} are {how}" for kind, how in deck.otherwise.items()]
+    if deck.materials.round is not None:
+        warnings.append(
+            f"{deck.materials.round.label}: the size of SECTION=CIRC is the radius, as in Abaqus; CalculiX takes it as "
+            "the diameter: for a deck of CalculiX give half of it, or use expand=True or fem.read_steps"
+        )
     unsupported = [
         f"{n} elements of type {kind}, which are no solids"
         for kind, n in deck.not_solid.items()
@@ -166,6 +172,7 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
             continue
         try:
             axes = constraints.orientation(section.orientation)
+            _require_directions(deck, section, C)
             if axes is not None and C is not None:
                 (C, about), name = _turned(C, axes), f"{name}, orientation {section.orientation}"
         except MeshError as error:
@@ -175,7 +182,7 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
                 f"{source.label}: the constants of {name} depend on temperature; the mesh has those of "
                 f"{material.warm.temperatures[0]:g}, steps have those of their temperatures."
             )
-        beam = None if section.beam is None else (section.beam, section.y_axis)
+        beam = None if section.beam is None else (section.beam, _turned_axis(deck, section))
         rods = np.array([numbers.blocks[block][0] == TRUSS for block, _ in cells.tolist()], dtype=bool)
         if rods.any():
             yield Declared(name, C, material.density, source, cells[rods], wrong=wrong, area=section.plane)
@@ -187,6 +194,30 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
         else:
             common = (name, C, material.density, source, cells, section.thickness, section.offset, beam, wrong)
             yield Declared(*common, axes=about)
+
+
+UNDIRECTED = (
+    "the instance is turned, and the section has directions that it does not give; give it an orientation or a normal"
+)
+
+
+def _require_directions(deck: Deck, section: DeckSection, C: np.ndarray | None) -> None:
+    """Raise `MeshError` where the section of a turned instance depends on axes that programs choose."""
+    if not is_turned(deck.move):
+        return
+    undirected = section.y_axis is None and section.shape is not None and section.shape[0] not in ("CIRC", "PIPE")
+    if C is not None and not section.orientation:
+        c = elasticity_tensor(C)
+        R = turned(np.eye(3), deck.move)
+        undirected |= bool(np.abs(turned_elasticity(c, R) - c).max() > 1e-9 * np.abs(c).max())
+    if undirected:
+        raise MeshError(UNDIRECTED)
+
+
+def _turned_axis(deck: Deck, section: DeckSection) -> tuple[float, float, float]:
+    """The first axis of the section of a beam, in the axes of the assembly."""
+    a, b, c = turned(np.array([section.direction]), deck.move)[0].tolist()
+    return a, b, c
 
 
 NORMAL = 1e-3
@@ -201,6 +232,8 @@ def _oriented_shell(
     try:
         layers = section.layers or ((section.thickness or 0.0, section.material, 0.0),)
         base = section.orientation or next((turn for _, _, turn in layers if isinstance(turn, str)), "")
+        if section.layers and not base and is_turned(deck.move):
+            raise MeshError(UNDIRECTED)
         axes = constraints.orientation(base)
         x_axis = None if axes is None else _in_plane(axes, cells, constraints)
         plies = []
@@ -271,16 +304,3 @@ def _free(deck: Deck, name: str, taken: dict) -> str:
     """The name as the deck spells it; a set of the part with the name of one of the assembly is called "part.NAME"."""
     spelt = deck.spelling[name]
     return f"part.{spelt}" if spelt in taken else spelt
-
-
-def _moved(points: np.ndarray, move: list[list[float]]) -> np.ndarray:
-    """Points of the instance: shifted, then turned about the line through two points by an angle in degrees."""
-    if move:
-        points = points + np.array(move[0])
-    if len(move) == 2:
-        a, b, angle = np.array(move[1][:3]), np.array(move[1][3:6]), np.radians(move[1][6])
-        axis = (b - a) / np.linalg.norm(b - a)
-        r = points - a
-        along = np.outer(r @ axis, axis)
-        points = a + along + np.cos(angle) * (r - along) + np.sin(angle) * np.cross(axis, r)
-    return points

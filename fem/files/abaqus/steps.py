@@ -52,6 +52,7 @@ class _State:
     first: dict[int, float] = field(default_factory=dict)  # initial temperatures
     initial: list[InitialState] = field(default_factory=list)
     changed: dict[str, str] = field(default_factory=dict)  # element set -> its material now
+    renewed: set[tuple[str, int]] = field(default_factory=set)  # keywords and steps where OP=NEW has acted
 
 
 def read_steps(c: Constraints) -> tuple[Step, ...]:
@@ -153,10 +154,14 @@ def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> St
     )
 
 
-def _is_new(s: Statement, *known: str) -> bool:
-    """Whether a keyword replaces all of its kind before it. Raises `MeshError` for options that are not `known`."""
+def _is_new(s: Statement, state: _State, *known: str) -> bool:
+    """Whether a keyword replaces all of its kind before it: the first of its step with OP=NEW. Raises `MeshError` for
+    options that are not `known`."""
     _require_options(s, "OP", *known)
-    return s.options.get("OP", "MOD").upper() == "NEW"
+    own = "DLOAD" if s.keyword == "DSLOAD" else s.keyword, s.step
+    first = s.options.get("OP", "MOD").upper() == "NEW" and own not in state.renewed
+    state.renewed |= {own} if first else set()
+    return first
 
 
 def _require_options(s: Statement, *known: str) -> None:
@@ -166,7 +171,7 @@ def _require_options(s: Statement, *known: str) -> None:
 
 
 def _boundary(c: Constraints, s: Statement, state: _State) -> None:
-    if _is_new(s, "FIXED"):
+    if _is_new(s, state, "FIXED"):
         state.held.clear()
     for node, dof, value in c.held(s):
         terms = c.terms(node, dof, 1.0)
@@ -175,7 +180,7 @@ def _boundary(c: Constraints, s: Statement, state: _State) -> None:
 
 
 def _point_loads(c: Constraints, s: Statement, state: _State) -> None:
-    if _is_new(s):
+    if _is_new(s, state):
         state.forces.clear()
     deck = c.numbers.deck
     round_about = any(deck.plane[k].family == "CAX" for k in deck.expanded)
@@ -195,7 +200,7 @@ def _add(loads: dict, key: tuple, step: int, made: list) -> None:
 
 
 def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
-    if _is_new(s):
+    if _is_new(s, state):
         state.spread.clear()
         state.fluid.clear()
     for _, row in s.rows:
@@ -283,7 +288,7 @@ def _temperatures(c: Constraints, s: Statement) -> dict[int, float]:
 
 
 def _heat(c: Constraints, s: Statement, state: _State) -> None:
-    state.temperature = {**(state.first if _is_new(s) else state.temperature), **_temperatures(c, s)}
+    state.temperature = {**(state.first if _is_new(s, state) else state.temperature), **_temperatures(c, s)}
 
 
 def _of_nodes(c: Constraints, state: _State, values: dict[int, float]) -> np.ndarray:

@@ -174,7 +174,7 @@ def _axes(thin: Thin, section: DeckSection, x: np.ndarray, k: int) -> tuple[np.n
     else:
         xi = -1.0 if k == 0 else 1.0 if k == len(x) - 1 else 0.0
         axis = x[-1] - x[0] if len(x) == 2 else np.array([xi - 0.5, -2 * xi, xi + 0.5]) @ x
-        normal = np.cross(axis, np.array(section.y_axis))
+        normal = np.cross(axis, np.array(section.direction))
     for v in (axis, normal):
         if not np.linalg.norm(v) > 0:
             raise MeshError(

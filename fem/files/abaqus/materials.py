@@ -24,7 +24,7 @@ _BEAM_NORMAL = (0.0, 0.0, -1.0)
 _KINDS = {"ISOTROPIC": 2, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISOTROPIC": 21}
 """Types of elasticity, of which decks write the beginning, and their numbers of constants."""
 _OPTIONS = {
-    "SOLIDSECTION": {"CONTROLS", "ORIENTATION"},
+    "SOLIDSECTION": {"CONTROLS", "OFFSET", "ORIENTATION"},
     "SHELLSECTION": {
         *("COMPOSITE", "CONTROLS", "LAYUP", "OFFSET", "ORIENTATION", "POISSON", "SECTIONINTEGRATION"),
         *("SYMMETRIC", "TEMPERATURE"),
@@ -254,7 +254,7 @@ def _shift(options: dict[str, str]) -> float:
     """Height of the middle of a shell above its nodes, in thicknesses."""
     given = options.get("OFFSET", "0").upper()
     if given in ("SPOS", "SNEG"):
-        return 0.5 if given == "SPOS" else -0.5
+        return -0.5 if given == "SPOS" else 0.5
     if not _is_number(given):
         raise MeshError(f"its OFFSET needs a number, SPOS or SNEG; found {given!r}")
     return 0.0 - number(given)

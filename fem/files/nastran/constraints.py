@@ -90,7 +90,9 @@ class Connections:
         """Nodes, components (0 to 5) and coefficients of a component 1 to 6 of a node, in basic axes, the largest
         first."""
         if not 1 <= component <= 6:
-            raise MeshError(f"there is no component {component} of a node")
+            raise MeshError(
+                f"there is no component {component} of a node; 1 to 6 are read, and a blank one counts as 0"
+            )
         if component > 3 and row not in self.turning:
             raise MeshError(f"a rotation of node {self._label(row)}, which has none")
         axes, k = self.axes.get(row), component - 1

@@ -44,7 +44,7 @@ class Deck:
         if (known.name, known.meaning) != (card.name, card.meaning):
             raise MeshError(
                 f"{card.place}: {what} is given twice, here as {card.text!r} and in line {known.line} of {known.file} "
-                f"as {known.text!r}. Keep one of them."
+                f"as {known.text!r}. Keep one of them, or give one a number of its own."
             )
 
     def number(self, kind: str, card: Card) -> None:

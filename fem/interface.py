@@ -25,6 +25,9 @@ from fem.shown import shown
 KINDS = ("rigid", "average")
 COLLINEAR = 1e-6
 """A set whose second principal extent is below this fraction of its first counts as a line."""
+THIN = 0.05
+"""Extent across an axis, relative to the largest, up to which displacements do not define the rotation of a set about
+it where its nodes have rotations: a nearly straight edge turns about itself as its nodes do."""
 
 
 @runtime_checkable
@@ -142,28 +145,31 @@ class Interface:
         return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.dof_map.size_of_all, 6))
 
     def _rows_with_rotations(self, model: HasPoints, w: np.ndarray) -> sp.csr_matrix:
-        """B of a set with nodes of beams or shells: their rotations count as those of an area of the extent of the set.
+        """B of a set with nodes of beams or shells: displacements define its rotation, and rotations of nodes count,
+        as those of an area of the extent of the set, about the axes about which displacements do not.
 
-        Rotations about the normal of a shell, which has almost no stiffness against them, count only where the
-        displacements of the set do not define this rotation.
+        Of these, rotations about the normal of a shell, which has almost no stiffness against them, come last.
         """
-        x = model.points[self.nodes]
-        extent = np.ptp(x, axis=0).max()
-        size = (extent if extent > 0 else 1.0) ** 2 / len(w)
         turning = self.nodes[model.dof_map.has_rotations(self.nodes)]
-        counted = np.tile(size * np.eye(3), (len(turning), 1, 1))
-        if self.kind == "average" and model.mesh is not None:
-            n = model.mesh.free_normals[turning]
-            stiff = counted - size * n[:, :, None] * n[:, None, :]
-            d = x - w @ x
+        counted = np.tile(np.eye(3), (len(turning), 1, 1))
+        if self.kind == "average":
+            d = model.points[self.nodes] - w @ model.points[self.nodes]
             spread = (d.T * w) @ d
-            J = np.eye(3) * np.trace(spread) - spread + stiff.sum(axis=0)
-            if np.linalg.eigvalsh(J)[0] > COLLINEAR * np.trace(J):
-                counted = stiff
+            about, axes = np.linalg.eigh(np.eye(3) * np.trace(spread) - spread)
+            open_axes = axes[:, about <= THIN**2 * about[2]]
+            projection = open_axes @ open_axes.T
+            counted = np.tile(projection, (len(turning), 1, 1))
+            if model.mesh is not None:
+                n = model.mesh.free_normals[turning] @ projection
+                stiff = counted - n[:, :, None] * n[:, None, :]
+                kept = np.linalg.eigvalsh(open_axes.T @ stiff.sum(axis=0) @ open_axes)
+                counted = stiff if (kept > COLLINEAR * len(turning)).all() else counted
+        extent = np.ptp(model.points[self.nodes], axis=0).max()
+        counted *= (extent if extent > 0 else 1.0) ** 2 / len(w)
         L = self.rigid_body_modes(model)
         WL = np.concatenate([np.repeat(w, 3), np.ones(len(self.rotation_dofs)), np.zeros(len(self.warping_dofs))])
         WL = WL[:, None] * L
-        turns = slice(3 * len(x), 3 * len(x) + len(self.rotation_dofs))
+        turns = slice(3 * len(w), 3 * len(w) + len(self.rotation_dofs))
         WL[turns] = (counted @ L[turns].reshape(-1, 3, 6)).reshape(-1, 6)
         rows = WL @ np.linalg.inv(L.T @ WL)
         dof, direction = np.repeat(self.dofs, 6), np.tile(np.arange(6), len(rows))

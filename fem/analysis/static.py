@@ -1,7 +1,7 @@
 """Displacements, stresses and reactions of a part that supports hold, under one static load."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,8 +33,8 @@ class StaticResult:
     """A part at rest under a load. Units: consistent; axes: those of the mesh.
 
     - `model`, `load` (ndof,): what was solved; `q` (ndof,): displacements of its independent dofs;
-    - `reactions`: for each support the force and the moment (6,) that it exerts on the part, the moment about the point
-      of an interface, or the mean of the nodes.
+    - `reactions`: for each support that was given (not those of a deck) the force and the moment (6,) that it exerts on
+      the part, the moment about the point of an interface, or the mean of the nodes.
     """
 
     model: Model
@@ -108,9 +108,7 @@ def interface_load(
     return np.asarray(_interface(model, interface).interface_matrix(model) @ wrench)
 
 
-def solve_static(
-    model: Model, load: Float[np.ndarray, " ndof"], supports: str | Sequence[Any] | Mapping[Any, Sequence[int]] = ()
-) -> StaticResult:
+def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any = ()) -> StaticResult:
     """The part at rest under a `load` (ndof,), the sum of `fem.gravity`, `fem.pressure`, `fem.point_force` and
     `fem.interface_load`: one load case of the full model, linear.
 
@@ -185,11 +183,11 @@ class _Support:
 def _supports(model: Model, given: Any) -> list[_Support]:
     found = []
     for place, components in _places(given).items():
-        wanted = range(6) if components is None else [int(c) for c in components]
-        if not set(wanted) <= {*range(6)} or not len(wanted):
+        wanted = range(6) if components is None else _components(components)
+        if not wanted:
             raise MatrixError(
                 f"Support {place!r} of {model.name!r}: components are numbers from 0 to 5, displacements and then "
-                f"rotations; found {components}."
+                f"rotations, each once, such as (0, 1, 2), not a mask; found {components!r}."
             )
         if isinstance(place, str) and place in model.interfaces:
             interface = model.interfaces[place]
@@ -207,14 +205,33 @@ def _supports(model: Model, given: Any) -> list[_Support]:
         E = sp.csr_matrix((np.ones(len(every)), (np.arange(len(every)), every)), shape=(len(every), dofs.size_of_all))
         rows = E if dofs.T is None else sp.csr_matrix(E @ dofs.T)
         name = place if isinstance(place, str) else str(place) if _selects(place) else f"nodes {nodes[:3].tolist()}"
+        if not len(every):
+            raise MatrixError(
+                f"Support {name!r} of {model.name!r} holds nothing: nodes of solids have displacements, components 0 "
+                f"to 2, and no rotations; found {components}."
+            )
         found.append(_Support(name, rows, model.points[nodes].mean(axis=0)))
     return found
+
+
+def _components(given: Any) -> list[int]:
+    """Components in ascending order; none where they are not what they should be."""
+    whole = not isinstance(given, str) and np.ndim(given) == 1
+    whole = whole and all(isinstance(c, int | np.integer) and not isinstance(c, bool) and 0 <= c < 6 for c in given)
+    return sorted(map(int, given)) if whole and len({*given}) == len(given) else []
 
 
 def _places(given: Any) -> Mapping[Any, Any]:
     """Places, and the components that each holds, None for all."""
     if isinstance(given, Mapping):
         return given
+    if given is None or (np.ndim(given) == 0 and not isinstance(given, str) and not _selects(given)):
+        raise MatrixError(
+            "supports are names of interfaces or sets, selections, or lists of node numbers, or a dictionary of these "
+            f"with components; found {given!r}."
+        )
+    if any(isinstance(k, bool | np.bool_) for k in np.ravel(np.array(given, dtype=object))):
+        raise MatrixError(f"supports are node numbers, not a mask of nodes; found {given!r}.")
     alone = isinstance(given, str) or _selects(given)
     if not alone and len(given) and all(isinstance(k, int | np.integer) for k in given):
         alone, given = True, tuple(int(k) for k in given)

@@ -552,3 +552,116 @@ def test_beams_without_torsion_constant_do_not_resist_twist(card, tmp_path):
     fem.Model(mesh, own).require_obeyed()
     with pytest.raises(MeshError, match="not the beam of the model"):
         fem.Model(mesh, fem.Beam(STEEL, fem.Section(0.09, 2e-4, 1e-3, 5e-4))).require_obeyed()
+
+
+def test_the_factor_of_masses_may_stand_in_case_control(tmp_path):
+    """PARAM,WTMASS before BEGIN BULK; another value in the bulk data is refused."""
+    bare = fem.Model(plate(tmp_path)).mass
+    body = "BEGIN BULK\n" + (tmp_path / "part.bdf").read_text()
+    for control in ("  PARAM,WTMASS,2.+0\n", "param*  wtmass          2.0\n"):
+        heavy = read(tmp_path, "SOL 103\nCEND\n" + control + body + "PARAM,WTMASS,2.\n")
+        assert fem.Model(heavy).mass == pytest.approx(2 * bare, rel=1e-12)
+        with pytest.raises(MeshError, match=r"WTMASS is given twice.*in line 3"):
+            read(tmp_path, "SOL 103\nCEND\n" + control + body + "PARAM,WTMASS,3.\n")
+    assert "PARAM G" in {u.keyword for u in read(tmp_path, "CEND\nPARAM,G,.02\n" + body, loud=False).unread}
+
+
+def test_the_factor_of_masses_scales_what_beams_that_vary_carry(tmp_path):
+    """The mean of the masses per length of both ends, and that of the material."""
+    taper = "PBEAM,5,1,.08,1.-3,2.-4,,7.-4,2.-9\n,,,,,,,,\n,NO,1.,.04,1.-3,2.-4,,7.-4,4.-9\n"
+    shaped = "PBEAML,5,1,,BAR\n,.2,.4,2.-9,NO,1.,.2,.2,4.-9\n"
+    for section in (taper, shaped):
+        mesh = bar(tmp_path, "PARAM,WTMASS,.01\n", section, "CBEAM,{},5,{},{},0.,1.,0.\n")
+        assert fem.Model(mesh).mass == pytest.approx(10 * 0.01 * (0.06 * 7.85e-9 + 3e-9), rel=1e-9)
+
+
+def test_elements_name_their_property_or_have_its_number(tmp_path):
+    """A blank PID is the number of the element; a shell without its property is not obeyed, and is named."""
+    bare = fem.Model(plate(tmp_path)).mass
+    text = (tmp_path / "part.bdf").read_text()
+    blank = text.replace("CQUAD4,12,5", "CQUAD4,12,")
+    mesh = read(tmp_path, blank + "PSHELL,12,1,.05,1,,1\n")
+    assert fem.Model(mesh).mass == pytest.approx(bare, rel=1e-12)
+    assert len(mesh.cell_sets["property 12"]) == 1
+    for wrong in (blank, text.replace("CQUAD4,12,5", "CQUAD4,12,77")):
+        lost = read(tmp_path, wrong, loud=False)
+        number = 77 if "77" in wrong else 12
+        assert [u.keyword for u in lost.unread] == ["CQUAD4"]
+        assert f"property {number} is no PSHELL" in lost.unread[0].text
+        with pytest.raises(MeshError, match="CQUAD4, line 32"):
+            fem.Model(lost).require_obeyed()
+    assert "property 12" not in read(tmp_path, blank, loud=False).cell_sets
+    beams = bar(tmp_path, card="CBAR,{},,{},{},0.,1.,0.\n", section="".join(SECTIONS["PBAR"][1].replace("PBAR,5", f"PBAR,{k}") for k in range(1, 5)))  # fmt: skip
+    assert fem.Model(beams).mass == pytest.approx(10 * 0.08 * 7.85e-9, rel=1e-9)
+
+
+@pytest.mark.parametrize(("dofs", "read_"), [("123", True), ("123456", True), ("12346", False), ("1235", False)])
+def test_rigid_elements_with_some_rotations_of_turned_nodes_are_refused(dofs, read_, tmp_path):
+    text = f"CORD2R,3,,0.,0.,0.,1.,0.,0.,+\n+,0.,1.,0.\nGRID,90,,1.2,.3,.1,3\nRBE2,80,5,{dofs},90\n"
+    mesh = plate(tmp_path, text + "CONM2,81,90,,1.-4\n", loud=False)
+    assert [u.keyword for u in mesh.unread if "turned" in u.text] == ([] if read_ else ["RBE2"])
+    assert len(mesh.constraints) == read_
+
+
+@pytest.mark.parametrize(
+    ("card", "words"),
+    [
+        ("CELAS2,60,5.+3,1,3,900\nSPOINT,900\n", "scalar point 900"),
+        ("CDAMP2,60,5.+3,900,,1,3\nSPOINT,900\n", "scalar point 900"),
+        ("CELAS2,60,5.+3,1,3,2\n", "no component 0 of a node"), ("CELAS2,60,5.+3,1,3,900,1\n", "no node 900"),
+        ("MPC,3,1,,1.,2,1,-1.\n", "no component 0 of a node"),
+    ],
+)  # fmt: skip
+def test_ends_of_springs_are_not_grounded_in_silence(card, words, tmp_path):
+    mesh = plate(tmp_path, card, loud=False)
+    assert mesh.springs == ()
+    assert mesh.constraints == ()
+    assert words in mesh.unread[0].text
+    assert len(plate(tmp_path, "CELAS2,60,5.+3,1,3\n").springs[0].nodes) == 1  # to the ground
+
+
+def test_sets_act_where_case_control_selects_them(tmp_path):
+    """Case control without SPC and MPC selects none, and a note says so; bulk data alone act."""
+    plate(tmp_path)
+    body = (tmp_path / "part.bdf").read_text() + "MPC,3,1,1,1.,2,1,-1.\nSPC1,4,3,16\n"
+    assert len(read(tmp_path, body, supports="keep").constraints) == 2
+    for control, count, notes in (
+        ("METHOD = 1\n", 0, ["selects no SPC, and the sets [4] (SPC1, line 40", "selects no MPC, and the sets [3]"]),
+        ("MPC = 3\n", 1, ["selects no SPC"]),
+        ("SPC 4\nMPC=7\n", 1, ["selects MPC [7], and the sets [3] (MPC, line 40 of part.bdf"]),
+        ("SPC = 4\nMPC = 3\n", 2, []),
+    ):
+        mesh = read(tmp_path, "SOL 103\nCEND\n" + control + "BEGIN BULK\n" + body, supports="keep")
+        assert len(mesh.constraints) == count
+        found = [note for note in mesh.warnings if "case control" in note]
+        assert len(found) == len(notes)
+        assert all(words in note for words, note in zip(notes, found, strict=True))
+
+
+TWICE = {
+    "property 5": "PSHELL,5,1,.06,1,,1\n", "material 1": "MAT1,1,2.1+5,,.3,1.-9\n", "PARAM,WTMASS": "PARAM,WTMASS,.1\nPARAM,WTMASS,.2\n",
+    "coordinate system 3": "CORD2R,3,,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.\nCORD2R,3,,0.,0.,0.,0.,1.,0.,+\n+,1.,0.,0.\n",
+    "PELAS 8": "PELAS,8,7.+2,,,9,1.\nPELAS,8,7.+3\n", "PBUSH 9": "PBUSH,9,K,3.+3\nPBUSH,9,K,4.+3\n", "SPCADD 9": "SPCADD,9,1,2\nSPCADD,9,1,3\n",
+    "element 3": "CTRIA3,3,5,1,2,3\n", "CONM2 7": "CONM2,7,1,,1.-4\nCONM2,7,1,,1.-4\n", "element 12": "CONROD,12,1,2,1,.1\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TWICE)
+def test_cards_that_are_given_twice_are_refused(what, tmp_path):
+    with pytest.raises(MeshError, match=rf"part.bdf, line \d+: {what} is given twice"):
+        plate(tmp_path, TWICE[what])
+
+
+def test_cards_may_be_repeated(tmp_path):
+    mesh = plate(tmp_path, "PSHELL,5,1,0.05,1,,1,,\n" + MAT + "PELAS,8,7.+2,,,9,1.\nPELAS,8,700.\n")
+    assert mesh.unread == ()
+
+
+def test_fabrics_have_the_axes_of_their_elements(tmp_path):
+    """Moduli that are equal leave the shear of a MAT8 on its own: at 45 degrees its fibres carry it."""
+    fabric = "MAT8,2,7.+4,7.+4,.05,4.+3,3.+3,3.+3,1.6-9\n"
+    made = fem.Material.orthotropic((7e4, 7e4, 7e4), (0.05, 0, 0), (4e3, 3e3, 3e3), 1.6e-9)
+    for angle, x in (("0.", (1, 0, 0)), ("45.", (1, 1, 0))):
+        model = fem.Model(plate(tmp_path, fabric, "PSHELL,5,2,.05,2,,2\n", f",{angle}"))
+        same = fem.Model(PLATE, fem.Shell(made, 0.05, x_axis=x))
+        np.testing.assert_allclose(values(model)[6:12], values(same)[6:12], rtol=1e-6)

@@ -25,6 +25,14 @@ class Card:
     def place(self) -> str:
         return f"{self.file}, line {self.line}"
 
+    @property
+    def meaning(self) -> list[str | float]:
+        """The fields in capitals, numbers as numbers, without blank ones at the end."""
+        found = [float(f"{n[1]}e{n[2] or 0}") if (n := _REAL.fullmatch(text)) else text.upper() for text in self.fields]
+        while found and found[-1] == "":
+            found.pop()
+        return found
+
     def text_at(self, number: int) -> str:
         """Field `number`, counted from 1 after the name; empty where the card ends earlier."""
         return self.fields[number - 1] if number <= len(self.fields) else ""
@@ -50,7 +58,8 @@ class Card:
 
 
 def cards(path: Path, included: IncludedFiles) -> Iterator[Card]:
-    """The cards of the bulk data, whole: from BEGIN BULK (or the start, where there is none) to ENDDATA."""
+    """The cards of the bulk data, whole: from BEGIN BULK (or the start, where there is none) to ENDDATA; and the
+    parameters of case control."""
     current: Card | None = None
     expected = ""
     for file, number, line in _bulk(path, included):
@@ -95,12 +104,17 @@ def _split(line: str, place: str) -> tuple[str, list[str], str]:
 
 
 def _bulk(path: Path, included: IncludedFiles) -> Iterator[tuple[str, int, str]]:
-    """File, number and text of the lines of the bulk data, without comments, included files spliced in."""
+    """File, number and text of the lines of the bulk data, and of PARAM in case control, without comments, included
+    files spliced in."""
     lines = list(_lines(path, included))
     begins = any(re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE) for _, _, line in lines)
+    control = False
     for file, number, line in lines:
         if begins:
             begins = not re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE)
+            control = control or _ends_executive(line)
+            if control and re.match(r"\s*PARAM\b", line, re.IGNORECASE):
+                yield file, number, line.lstrip()
         elif re.match(r"\s*ENDDATA", line, re.IGNORECASE):
             return
         elif not re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE):
@@ -126,13 +140,20 @@ def _lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) -
         yield from _lines(other, included, chain)
 
 
+def _ends_executive(line: str) -> bool:
+    return bool(re.match(r"\s*CEND\b", line, re.IGNORECASE))
+
+
 def selections(path: Path) -> dict[str, set[int]]:
-    """The numbers of sets that the case control of a deck selects, by command (SPC, MPC)."""
+    """The numbers of sets that the case control of a deck selects, by command (SPC, MPC). A deck with case control
+    selects no other; without it, the commands are absent."""
     found: dict[str, set[int]] = {}
     for _, _, line in _lines(path, IncludedFiles(path, MeshError)):
+        if _ends_executive(line):
+            found = {"SPC": set(), "MPC": set()}
         if re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE):
             return found
-        command = re.match(r"\s*(SPC|MPC)\s*=\s*(\d+)", line, re.IGNORECASE)
+        command = re.match(r"\s*(SPC|MPC)(?:\s*=\s*|\s+)(\d+)", line, re.IGNORECASE)
         if command:
             found.setdefault(command[1].upper(), set()).add(int(command[2]))
     return {}

@@ -43,6 +43,7 @@ class Connections:
     masses: list[tuple[NodeMass, Unread]] = field(default_factory=list)
     springs: list[tuple[NodeSpring, Unread]] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def take(self, card: Card, keyword: str = "") -> None:
         """Add what a card says, or the card to those that are not obeyed."""
@@ -89,7 +90,9 @@ class Connections:
         """Nodes, components (0 to 5) and coefficients of a component 1 to 6 of a node, in basic axes, the largest
         first."""
         if not 1 <= component <= 6:
-            raise MeshError(f"there is no component {component} of a node")
+            raise MeshError(
+                f"there is no component {component} of a node; 1 to 6 are read, and a blank one counts as 0"
+            )
         if component > 3 and row not in self.turning:
             raise MeshError(f"a rotation of node {self._label(row)}, which has none")
         axes, k = self.axes.get(row), component - 1
@@ -142,7 +145,7 @@ def _rbe2(c: Connections, card: Card) -> Iterator[Made]:
     nodes = [c.node(n) for n in c.named(words)]
     if reference in nodes:
         raise MeshError(f"its independent node {card.whole(2)} is among the dependent ones")
-    if not {1, 2, 3} <= set(dofs) and any(n in c.axes for n in nodes):
+    if dofs not in ([1, 2, 3], [1, 2, 3, 4, 5, 6]) and any(n in c.axes for n in nodes):
         raise MeshError("some components in the axes of nodes that are turned")
     yield RigidLink(np.array(nodes), reference, tuple(d - 1 for d in dofs))
 
@@ -183,7 +186,7 @@ def _mpc(c: Connections, card: Card) -> Iterator[Made]:
             continue
         term = Card(card.name, words[k : k + 3], card.file, card.line, card.text)
         row, component = c.node(term.whole(1)), term.whole(2, 0)
-        n, d, v = c.terms(row, component or 1, term.real(3))
+        n, d, v = c.terms(row, component, term.real(3))
         nodes, dofs, values = nodes + n, dofs + d, values + v
     yield Equation(np.array(nodes), np.array(dofs), np.array(values))
 
@@ -257,8 +260,11 @@ def _between(c: Connections, card: Card, stiffness: float = 0.0, damping: float 
     dofs: list[int] = []
     values: list[float] = []
     for k, sign in ((3, 1.0), (5, -1.0)):
-        if card.text_at(k) not in ("", "0") and card.text_at(k + 1) not in ("", "0"):
-            n, d, v = c.terms(c.node(card.whole(k)), card.whole(k + 1), sign)
+        if card.text_at(k) not in ("", "0"):
+            number, component = card.whole(k), card.whole(k + 1, 0)
+            if not component and number not in c.row:
+                raise MeshError(f"an end at scalar point {number}; ends at components of nodes are read")
+            n, d, v = c.terms(c.node(number), component, sign)
             nodes, dofs, values = nodes + n, dofs + d, values + v
     return NodeSpring(np.array(nodes, int), np.array(dofs, int), np.array(values), stiffness, damping=damping)
 

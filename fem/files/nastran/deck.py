@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from fem.errors import MeshError
 from fem.files.nastran.cards import Card
 from fem.files.nastran.sections import Constants, constants
 from fem.files.nastran.shells import orthotropic
@@ -32,9 +33,27 @@ class Deck:
     connecting: list[Card] = field(default_factory=list)
     together: dict[tuple[str, int], set[int]] = field(default_factory=dict)  # SPCADD, MPCADD
     defaults: Card | None = None  # GRDSET
-    numbers: set[int] = field(default_factory=set)  # of solid elements
+    numbers: set[tuple[str, int]] = field(default_factory=set)  # of elements, by kind
+    given: dict[str, Card] = field(default_factory=dict)  # what a deck may give once
     unread: list[Unread] = field(default_factory=list)
     mass_factor: float = 1.0
+
+    def once(self, what: str, card: Card) -> None:
+        """Raise `MeshError` where the deck gives `what` twice and differently: Nastran stops there."""
+        known = self.given.setdefault(what, card)
+        if (known.name, known.meaning) != (card.name, card.meaning):
+            raise MeshError(
+                f"{card.place}: {what} is given twice, here as {card.text!r} and in line {known.line} of {known.file} "
+                f"as {known.text!r}. Keep one of them, or give one a number of its own."
+            )
+
+    def number(self, kind: str, card: Card) -> None:
+        """Raise `MeshError` where two elements have one number."""
+        if (kind, card.whole(1)) in self.numbers:
+            raise MeshError(
+                f"{card.place}: {kind} {card.whole(1)} is given twice. Every element needs a number of its own."
+            )
+        self.numbers.add((kind, card.whole(1)))
 
     def add(self, kind: str, nodes: list[int], card: Card, group: int) -> None:
         rows, groups, sources = self.cells.setdefault(kind, ([], [], []))

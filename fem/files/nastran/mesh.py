@@ -82,21 +82,27 @@ def _take(deck: Deck, card: Card) -> None:
         if not all(card.text_at(k).isdigit() for k in range(3, 3 + count)):
             deck.unread.append(not_obeyed(card, reason="nodes on its sides are left out"))
             return
-        deck.add(kind, [card.whole(k) for k in range(3, 3 + count)], card, card.whole(2, 0))
+        deck.number("element", card)
+        deck.add(kind, [card.whole(k) for k in range(3, 3 + count)], card, card.whole(2, card.whole(1)))
     elif card.name in (*lines.BEAMS, "CROD", "CTUBE"):
-        deck.add(LINE, [card.whole(3), card.whole(4)], card, card.whole(2, 0))
+        deck.number("element", card)
+        deck.add(LINE, [card.whole(3), card.whole(4)], card, card.whole(2, card.whole(1)))
     elif card.name == "CONROD":
+        deck.number("element", card)
         deck.add(TRUSS, [card.whole(2), card.whole(3)], card, 0)
     elif card.name == "GRDSET":
         deck.defaults = card
     elif card.name in ("SPCADD", "MPCADD"):
+        deck.once(f"{card.name} {card.whole(1)}", card)
         sets = {card.whole(k) for k in range(2, len(card.fields) + 1) if card.text_at(k)}
         deck.together[card.name[:3], card.whole(1)] = sets
     elif card.name in ("PSOLID", "PROD", "PTUBE", *SHELL_PROPERTIES, *BEAM_PROPERTIES):
+        deck.once(f"property {card.whole(1)}", card)
         deck.properties[card.whole(1)] = card
         if card.name == "PSOLID":
             deck.used_systems.add(_system(card, 3))
     elif card.name == "MAT1":
+        deck.once(f"material {card.whole(1)}", card)
         deck.materials[card.whole(1)] = card
         _require_numbers(card, range(2, 12))
         if card.real(8, 0.0):
@@ -108,26 +114,34 @@ def _take(deck: Deck, card: Card) -> None:
             reason = f"G is {G:g}, {E / G:.2g} times smaller than E; Poisson's ratio belongs into field 4"
             deck.unread.append(not_obeyed(card, "MAT1 G", reason))
     elif card.name == "MAT8":
+        deck.once(f"material {card.whole(1)}", card)
         deck.materials[card.whole(1)] = card
         _require_numbers(card, range(2, 19))
         if card.real(17, 0.0):
             deck.unread.append(not_obeyed(card, "MAT8 GE"))
     elif card.name in KINDS:
-        deck.systems[card.whole(1)] = card
-        if card.name.startswith("CORD1") and card.text_at(5):
-            deck.systems[card.whole(5)] = card
+        for k in (1, 5) if card.name.startswith("CORD1") and card.text_at(5) else (1,):
+            deck.once(f"coordinate system {card.whole(k)}", card)
+            deck.systems[card.whole(k)] = card
     elif card.name == "PBUSH":
+        deck.once(f"PBUSH {card.whole(1)}", card)
         deck.bushes[card.whole(1)] = card
     elif card.name in LUMPED_PROPERTIES:
-        for first in range(1, len(card.fields) + 1, LUMPED_PROPERTIES[card.name]):
+        width = LUMPED_PROPERTIES[card.name]
+        for first in range(1, len(card.fields) + 1, width):
             if card.text_at(first):
-                deck.lumped[card.name, card.whole(first)] = replace(card, fields=card.fields[first - 1 :])
+                own = replace(card, fields=card.fields[first - 1 : first - 1 + width])
+                deck.once(f"{card.name} {card.whole(first)}", own)
+                deck.lumped[card.name, card.whole(first)] = own
     elif card.name == "PARAM" and card.text_at(1).upper() == "WTMASS":
+        deck.once("PARAM,WTMASS", card)
         deck.mass_factor = card.real(2)
     elif card.name == "PARAM" and card.text_at(1).upper() in _NEUTRAL:
         if card.real(2) != _NEUTRAL[card.text_at(1).upper()]:
             deck.unread.append(not_obeyed(card, f"PARAM {card.text_at(1).upper()}"))
     elif card.name in CONNECTING or card.name in SELECTED:
+        if card.name in CONNECTING:
+            deck.number(card.name, card)
         deck.connecting.append(card)
     elif card.name not in HARMLESS:
         deck.unread.append(not_obeyed(card))
@@ -157,11 +171,7 @@ def _take_cell(deck: Deck, card: Card) -> None:
         )
     shape = counts[len(found)]
     nodes = [card.whole(k + 3) for k in range(len(found))]
-    if card.whole(1) in deck.numbers:
-        raise MeshError(
-            f"{card.place}: element {card.whole(1)} is given twice. Every element needs a number of its own."
-        )
-    deck.numbers.add(card.whole(1))
+    deck.number("element", card)
     group = card.whole(2, card.whole(1))
     deck.add(shape.kind, [nodes[k] for k in shape.nastran_order or range(shape.nodes)], card, group)
 
@@ -205,7 +215,7 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
     ids = sorted(points)
     row = {number: k for k, number in enumerate(ids)}
     blocks, groups = [], []
-    for kind, (rows, properties, _) in deck.cells.items():
+    for kind, (rows, properties, sources) in deck.cells.items():
         missing = sorted({n for nodes in rows for n in nodes} - set(row))
         if missing:
             raise MeshError(
@@ -213,7 +223,12 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
                 f"{missing[0]})."
             )
         blocks.append((kind, np.array([[row[n] for n in nodes] for nodes in rows], dtype=np.int64)))
-        groups.append(np.array(properties, dtype=np.int64))
+        known = [
+            n if card.text_at(2) or n in deck.properties else 0 for n, card in zip(properties, sources, strict=True)
+        ]
+        groups.append(
+            np.array(known, dtype=np.int64)
+        )  # an element that names no property, and has none, is in no group
     every = sorted({int(p) for values in groups for p in np.unique(values)} - {0})
     named = {f"property {p}": [np.flatnonzero(values == p) for values in groups] for p in every}
     declared = [*_solids(deck, named), *sections]
@@ -235,7 +250,7 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
         np.concatenate([np.array(ids, dtype=np.int64), new]),
         tuple(blocks),
         named,
-        warnings=notes,
+        warnings=(*notes, *connections.notes),
         beams=True,
         unread=(*deck.unread, *connections.unread),
         unread_lines=tuple(unread_lines),
@@ -277,10 +292,25 @@ def _connections(
             found.unread.append(not_obeyed(card, reason=reason))
         elif not kind or card.whole(1) in active:
             found.take(card)
+    found.notes += _passed_over(deck, chosen)
     for card in deck.nodes.values():
         if card.text_at(7) not in ("", "0"):
             found.take(card, "GRID PS")
     return found
+
+
+def _passed_over(deck: Deck, chosen: dict[str, set[int]]) -> Iterator[str]:
+    """Notes on the sets that case control does not select."""
+    for kind, selected in chosen.items():
+        idle = [c for c in deck.connecting if SELECTED.get(c.name) == kind]
+        idle = [c for c in idle if c.whole(1) not in _together(deck, kind, selected)]
+        if idle:
+            sets = sorted({c.whole(1) for c in idle})
+            which = f"selects {kind} {sorted(selected)}" if selected else f"selects no {kind}"
+            yield (
+                f"case control {which}, and the sets {sets} ({idle[0].name}, line {idle[0].line} of {idle[0].file}) "
+                "have no effect, as in Nastran"
+            )
 
 
 def _together(deck: Deck, kind: str, selected: set[int]) -> set[int]:

@@ -136,7 +136,9 @@ def varies(card: Card) -> bool:
     return card.name == "PBEAM" and any(row[1:] != stations(card)[0][0][1:] for row in stations(card)[0])
 
 
-def tapered(card: Card, known: Constants, a: np.ndarray, b: np.ndarray, y: tuple[float, float, float]) -> BeamTable:
+def tapered(
+    card: Card, known: Constants, mass_factor: float, a: np.ndarray, b: np.ndarray, y: tuple[float, float, float]
+) -> BeamTable:
     """The section matrices of a beam from `a` to `b` whose PBEAM or PBEAML varies, linear between its stations; its
     mass per length is in them. Raises `MeshError` for what is not read."""
     if card.name == "PBEAML":
@@ -159,7 +161,7 @@ def tapered(card: Card, known: Constants, a: np.ndarray, b: np.ndarray, y: tuple
     S, M = [], []
     for (_, area, I1, I2, _, J, mass), (K1, K2) in zip(found, K, strict=True):
         S.append(beam_stiffness(E * area, (K1 * G * area, K2 * G * area), G * J, (E * I2, E * I1)))
-        M.append(beam_mass(density * area + mass, (density * I2, density * I1)))
+        M.append(beam_mass(density * area + mass * mass_factor, (density * I2, density * I1)))
     area, I1, I2, _, J = np.mean([row[1:6] for row in found], axis=0).tolist()
     places = a @ along + np.array([row[0] for row in found]) * np.linalg.norm(b - a)
     try:

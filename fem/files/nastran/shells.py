@@ -120,8 +120,9 @@ def _homogeneous(
         other = material(of_shear, materials, mass_factor)
         shears = shear * np.diag(other.elasticity)[[5, 4]] / np.diag(made.elasticity)[[5, 4]]
     both = (1.0, 1.0) if np.abs(shears - 1).max() < 1e-3 else (float(shears[0]), float(shears[1]))
-    C = made.elasticity
-    same = max(abs(C[0, 0] - C[1, 1]), abs(C[4, 4] * both[1] - C[5, 5] * both[0])) < 1e-9 * C[0, 0]
+    C, Q = made.elasticity, Ply(made, 1.0).own[0]
+    differences = Q[0, 0] - Q[1, 1], Q[2, 2] - (Q[0, 0] - Q[0, 1]) / 2, C[4, 4] * both[1] - C[5, 5] * both[0]
+    same = np.abs(differences).max() < 1e-9 * C[0, 0]
     return number, Shell(
         made,
         thickness,

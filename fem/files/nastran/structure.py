@@ -108,6 +108,7 @@ def sectioned(deck: Deck, beams: Beams, unread_lines: list[Unread]) -> Iterator[
     made_of: dict[tuple, Declared] = {}
     shells: dict[tuple, tuple[int, Shell]] = {}
     systems = Systems(deck.systems, beams.points)
+    has_shells = any(card.name in SHELL_PROPERTIES for card in deck.properties.values())
     for block, (kind, (rows, numbers, sources)) in enumerate(deck.cells.items()):
         for place, (nodes, number, card) in enumerate(zip(rows, numbers, sources, strict=True)):
             owner = card if card.name == "CONROD" else deck.properties.get(number)
@@ -120,8 +121,10 @@ def sectioned(deck: Deck, beams: Beams, unread_lines: list[Unread]) -> Iterator[
                     key = _rod_key(deck, beams, owner, card, nodes, made_of)
                 elif card.name in SURFACES and owner is not None and owner.name in SHELL_PROPERTIES:
                     key = _shell_key(deck, owner, card, systems, shells, made_of)
+                elif card.name in SURFACES and has_shells:
+                    raise MeshError(f"its property {number} is no PSHELL, PCOMP or PCOMPG of the deck")
                 else:
-                    continue  # it marks a place, or is a solid
+                    continue  # it is a solid, or marks a place in a deck without shells
             except (MeshError, MaterialError) as error:
                 bare = kind == LINE and (owner is None or owner.name not in BEAM_PROPERTIES)
                 (unread_lines if bare else deck.unread).append(not_obeyed(card, reason=str(error)))
@@ -176,7 +179,7 @@ def _tapered_key(
     key = (owner.whole(1), ends.y, tuple(ends.a.tolist()), tuple(ends.b.tolist()))
     if key not in made_of:
         name, known, source = material_of(deck, owner.whole(2), owner, beam=True)
-        table = tapered(owner, known, ends.a, ends.b, ends.y)
+        table = tapered(owner, known, deck.mass_factor, ends.a, ends.b, ends.y)
         common = (
             f"{name}, {table.name} of {card.name} {card.whole(1)}",
             known.elasticity,

@@ -110,7 +110,7 @@ class Constraints:
     def _take(self, s: Statement) -> None:
         to = self.supports if s.keyword == "BOUNDARY" else self.stated
         try:
-            if s.keyword in ("TIE", "MPC", "EQUATION") and not s.rows:
+            if not s.rows and (s.keyword in ("TIE", "MPC") or (s.keyword == "EQUATION" and not s.options)):
                 raise MeshError("no data line follows it")
             self.require_own_axes(s)
             made = [replace(c, source=s.source.label) for c in _READERS[s.keyword](self, s)]

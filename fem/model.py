@@ -248,7 +248,7 @@ class Model:
     def from_matrices(
         M: Any,
         K: Any,
-        points: Float[np.ndarray, "n 3"],
+        points: Float[np.ndarray, "n 3"] | None,
         name: str = "imported",
         *,
         dofs: Any = None,
@@ -267,6 +267,11 @@ class Model:
         or coordinates that do not belong to it), and damping that supplies energy. `fem.read_matrices` and its
         neighbours read matrices of other programs.
         """
+        if points is None:
+            raise MatrixError(
+                f"Model {name!r}: matrices need the coordinates of their nodes, and these are not with them. Give "
+                "points (n, 3), such as those of a mesh of the part."
+            )
         points = np.array(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise MatrixError(f"Model {name!r}: points must be finite with shape (n, 3); found shape {points.shape}.")

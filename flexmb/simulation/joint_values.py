@@ -16,6 +16,8 @@ from flexmb.results.result import Result, result_of_states
 
 LARGEST_TURN = 0.25
 """Largest step of a joint, in radians or lengths of the mechanism, with which the mechanism stays on its branch."""
+MOST_STEPS = 20_000
+"""Largest number of such steps, about a millisecond each."""
 
 Advice = Callable[[Mechanism, State, Mechanism], str]
 """What to say of joints that cannot be moved: of the mechanism that holds them, the state, and the mechanism itself."""
@@ -65,6 +67,14 @@ def moved(
     chosen = [joint_and_dof(mechanism, name) for name in names]
     turns = [joint_dof(joint, mechanism.joint(joint).kind, dof) == "rotation" for joint, dof in chosen]
     far = np.abs(end - begin) / np.where(turns, 1.0, mechanism.length)
+    if not far.max() <= MOST_STEPS * LARGEST_TURN:
+        k = int(np.argmax(far))
+        most = MOST_STEPS * LARGEST_TURN * (1.0 if turns[k] else mechanism.length)
+        raise KinematicsError(
+            f"The value {end[k]:.6g} of joint {names[k]!r} is farther than {most:.6g} from {begin[k]:.6g}, where it "
+            "is: the mechanism is moved there in small steps, and these are too many. Give a nearer value, without "
+            "turns that have no effect."
+        )
     steps = max(1, int(np.ceil(far.max() / LARGEST_TURN)))
     for k in range(1, steps + 1):
         now = begin + (end - begin) * (k / steps)

@@ -156,3 +156,9 @@ def test_damping_of_the_model(own):
     )
     assert abs(given.D - D).max() < 1e-12 * abs(D).max()
     assert own.D is None
+
+
+def test_matrices_without_the_places_of_their_nodes_are_refused():
+    model = plate()
+    with pytest.raises(MatrixError, match="need the coordinates of their nodes"):
+        fem.Model.from_matrices(model.M, model.K, None)

@@ -16,6 +16,8 @@ from flexmb.kernels.contact.forces import DEEPEST, STIFFNESS
 from flexmb.mechanism.contacts.added import drawn_shape
 from flexmb.mechanism.contacts.element import DEEP, PARAMETERS, law_numbers, require_apart
 
+FAR = 1e100
+"""Distance whose square is not finite any more, with room."""
 ROOM = 64
 """Pairs within reach for which there is room, on average for each shape."""
 LARGE = 4.0
@@ -50,7 +52,7 @@ def group_parameters(
         )
     require_kinds([(surface.shape, surface.place.body) for surface in surfaces], name)
     parameters = law_numbers(name, normal, *friction, DEEP)
-    for i, j in _near(surfaces, drawn):
+    for i, j in _near(surfaces, drawn, name):
         (x, A), (y, B) = drawn[i], drawn[j]
         a, b = surfaces[i].shape, surfaces[j].shape
         own = ((float(s.code), *s.dimensions) for s in (a, b))
@@ -79,10 +81,17 @@ def _kinds_that_meet(shapes: Sequence[tuple[ContactShape, int]]) -> Iterator[tup
             yield next(iter(one.values())), next(iter(other.values()))
 
 
-def _near(surfaces: Sequence[Surface], drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> Iterator[tuple[int, int]]:
+def _near(
+    surfaces: Sequence[Surface], drawn: Sequence[tuple[np.ndarray, np.ndarray]], name: str
+) -> Iterator[tuple[int, int]]:
     """The pairs of shapes on different bodies whose spheres touch as drawn."""
     reach = np.array([surface.shape.reach for surface in surfaces])
     points = np.array([x for x, _ in drawn])
+    if not np.abs(points).max(initial=0.0) < FAR or not reach[np.isfinite(reach)].max(initial=0.0) < FAR:
+        raise MechanismError(
+            f"The group {name!r} has a shape whose size or distance from the origin is more than {FAR:g}: distances "
+            "cannot be computed. Correct its numbers, or choose other units."
+        )
     large = np.flatnonzero(reach > LARGE * np.median(reach))
     small = np.setdiff1d(np.arange(len(reach)), large)
     found = [(int(i), int(j)) for i in large for j in range(len(reach)) if j not in large or j > i]

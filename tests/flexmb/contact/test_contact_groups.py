@@ -216,3 +216,11 @@ def test_a_pile_of_two_hundred_balls_comes_to_rest():
     upwards = sum(pair.force[2] for pair in pairs if "plane" in pair.a or "plane" in pair.b)
     rising = sum(result.acceleration(f"b{k}")[-1, 2] for k in range(200))
     assert upwards == pytest.approx(200 * 9.81 + rising, rel=1e-9)
+
+
+def test_shapes_beyond_all_distances_are_refused():
+    system = flexmb.System()
+    far = system.add(flexmb.rigid_body("far", mass=1.0, inertia=(1, 1, 1)), position=(1e110, 0, 0))
+    near = system.add(flexmb.rigid_body("near", mass=1.0, inertia=(1, 1, 1)))
+    with pytest.raises(MechanismError, match="distances cannot be computed"):
+        system.contact_group("all", [Sphere(0.1).on(body.at((0, 0, 0))) for body in (far, near)], law=LAW)

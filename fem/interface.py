@@ -5,7 +5,7 @@ of the set, which stays deformable. The motion of an interface is `[t; theta] = 
 the translation of its reference point and a small rotation vector, both in the axes of the mesh.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Protocol, runtime_checkable
@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from fem.dofs.dof_map import DofMap
 from fem.errors import InterfaceError, MeshError, unknown_name
 from fem.mesh.face_area import lumped_area
-from fem.mesh.mesh import Mesh
+from fem.mesh.mesh import Mesh, is_selection
 from fem.mesh.selection import Points
 from fem.renamed import renamed
 from fem.shown import shown
@@ -179,6 +179,21 @@ class Interface:
         return f"{self.kind} interface {self.name!r}: {np.size(self.nodes)} nodes, point {self.point}"
 
 
+def rigid_interface_map(model: HasPoints, interfaces: Iterable[Interface]) -> sp.csr_matrix:
+    """T (ndof, m), sparse: the independent dofs of the model for those that no rigid one of `interfaces` holds, and six
+    motions of each rigid one."""
+    rigid, n = [i for i in interfaces if i.kind == "rigid"], model.dof_map.size
+    held = [i.free_dofs(model) for i in rigid]
+    free = np.setdiff1d(np.arange(n), np.concatenate([np.zeros(0, dtype=np.int64), *held]))
+    T = [sp.csr_matrix((np.ones(len(free)), (free, np.arange(len(free)))), shape=(n, len(free)))]
+    for dofs, interface in zip(held, rigid, strict=True):
+        places = np.repeat(dofs, 6), np.tile(np.arange(6), len(dofs))
+        T.append(sp.csr_matrix((interface.rigid_body_modes(model).ravel(), places), shape=(n, 6)))
+    found = sp.hstack(T, format="csr")
+    found.eliminate_zeros()
+    return found
+
+
 def rigid_motion(points: Float[np.ndarray, "n 3"], about: Float[np.ndarray, "3"]) -> Float[np.ndarray, "d 6"]:
     """Displacements (3 n, 6) of `points` for unit translations x, y, z and unit rotations x, y, z `about` a point."""
     d = points - about
@@ -258,7 +273,7 @@ def require_disjoint(interfaces: Mapping[str, Interface]) -> None:
 def _nodes(model: HasPoints, name: str, spec: Interface) -> tuple[np.ndarray, np.ndarray | None]:
     """Sorted node numbers, and the given weights in the same order."""
     given = spec.nodes
-    by_number = not isinstance(given, str) and not callable(getattr(given, "nodes", None))
+    by_number = not isinstance(given, str) and not is_selection(given)
     if by_number:
         nodes = _numbers(given, name, len(model.points))
     elif model.mesh is None and isinstance(given, str):

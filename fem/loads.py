@@ -9,7 +9,7 @@ from fem.elements import SHELLS, Element, element
 from fem.elements.quadrature import triangle
 from fem.errors import MatrixError, MeshError, unknown_name
 from fem.matrices import assembly
-from fem.mesh.mesh import Mesh
+from fem.mesh.mesh import Mesh, is_selection
 from fem.model import Model
 
 Force = Float[np.ndarray, " ndof"]
@@ -75,7 +75,7 @@ def point_force(model: Model, nodes: Any, force: Any) -> Force:
 
     Raises `MatrixError` when nodes do not exist, or the force has not their shape.
     """
-    by_name = isinstance(nodes, str) or callable(getattr(nodes, "nodes", None))
+    by_name = isinstance(nodes, str) or is_selection(nodes)
     numbers = _mesh_of(model, f"a force on {nodes!r}").nodes(nodes) if by_name else np.atleast_1d(np.asarray(nodes))
     count = len(model.points)
     if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":

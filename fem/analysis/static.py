@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from fem.errors import FactorisationError, MatrixError, MeshError, unknown_name
-from fem.interface import Interface
+from fem.interface import Interface, rigid_interface_map
 from fem.linear_algebra.factor import factor
 from fem.matrices.stress import von_mises
+from fem.mesh.mesh import is_selection, triple
 from fem.mesh.selection import Points
 from fem.model import Model
 from fem.shown import shown
@@ -79,18 +80,14 @@ class StaticResult:
         if self.model.has_elements:
             lines.append(f"  {_at('von Mises stress', self.von_mises, self.stresses[1])}")
         lines += [
-            f"  reaction of {key!r}: force {_three(r[:3])}, moment {_three(r[3:])}" for key, r in self.reactions.items()
+            f"  reaction of {key!r}: force {triple(r[:3])}, moment {triple(r[3:])}" for key, r in self.reactions.items()
         ]
         return "\n".join([*lines, f"  strain energy {self.strain_energy:.6g}"])
 
 
-def _three(x: np.ndarray) -> str:
-    return "(" + ", ".join(f"{v:.6g}" for v in x) + ")"
-
-
 def _at(what: str, values: np.ndarray, places: np.ndarray) -> str:
     worst = int(np.argmax(values))
-    return f"largest {what} {values[worst]:.6g} at {_three(places[worst])}"
+    return f"largest {what} {values[worst]:.6g} at {triple(places[worst])}"
 
 
 def interface_load(
@@ -134,7 +131,7 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
             f"Model {model.name!r}: a load has {model.ndof} finite numbers, one for each dof; found shape {f.shape}. "
             "fem.gravity, fem.pressure, fem.point_force and fem.interface_load make loads, which may be added."
         )
-    T = _rigid_interfaces(model)
+    T = rigid_interface_map(model, model.interfaces.values())
     held = _supports(model, supports)
     C = sp.vstack([sp.csr_matrix((0, model.ndof)), *(support.rows for support in held)], format="csr")
     _require_held(model, C)
@@ -204,7 +201,7 @@ def _supports(model: Model, given: Any) -> list[_Support]:
         every = np.concatenate(places).astype(np.int64)
         E = sp.csr_matrix((np.ones(len(every)), (np.arange(len(every)), every)), shape=(len(every), dofs.size_of_all))
         rows = E if dofs.T is None else sp.csr_matrix(E @ dofs.T)
-        name = place if isinstance(place, str) else str(place) if _selects(place) else f"nodes {nodes[:3].tolist()}"
+        name = place if isinstance(place, str) else str(place) if is_selection(place) else f"nodes {nodes[:3].tolist()}"
         if not len(every):
             raise MatrixError(
                 f"Support {name!r} of {model.name!r} holds nothing: nodes of solids have displacements, components 0 "
@@ -225,27 +222,23 @@ def _places(given: Any) -> Mapping[Any, Any]:
     """Places, and the components that each holds, None for all."""
     if isinstance(given, Mapping):
         return given
-    if given is None or (np.ndim(given) == 0 and not isinstance(given, str) and not _selects(given)):
+    if given is None or (np.ndim(given) == 0 and not isinstance(given, str) and not is_selection(given)):
         raise MatrixError(
             "supports are names of interfaces or sets, selections, or lists of node numbers, or a dictionary of these "
             f"with components; found {given!r}."
         )
     if any(isinstance(k, bool | np.bool_) for k in np.ravel(np.array(given, dtype=object))):
         raise MatrixError(f"supports are node numbers, not a mask of nodes; found {given!r}.")
-    alone = isinstance(given, str) or _selects(given)
+    alone = isinstance(given, str) or is_selection(given)
     if not alone and len(given) and all(isinstance(k, int | np.integer) for k in given):
         alone, given = True, tuple(int(k) for k in given)
     places = [given] if alone else given
-    return {p if isinstance(p, str) or _selects(p) else tuple(np.ravel(p).tolist()): None for p in places}
-
-
-def _selects(place: Any) -> bool:
-    return callable(getattr(place, "nodes", None))
+    return {p if isinstance(p, str) or is_selection(p) else tuple(np.ravel(p).tolist()): None for p in places}
 
 
 def _nodes(model: Model, place: Any) -> np.ndarray:
     if model.mesh is None and not isinstance(place, str):
-        found = place.nodes(Points(model.points, model.name)) if _selects(place) else np.unique(place)
+        found = place.nodes(Points(model.points, model.name)) if is_selection(place) else np.unique(place)
         return np.asarray(found)
     there = ", ".join(map(repr, model.interfaces)) or "none"
     if model.mesh is None:
@@ -260,19 +253,6 @@ def _interface(model: Model, name: str) -> Interface:
     if name not in model.interfaces:
         raise MatrixError(f"Model {model.name!r}: " + unknown_name("interface", name, model.interfaces))
     return model.interfaces[name]
-
-
-def _rigid_interfaces(model: Model) -> sp.csr_matrix:
-    """T (ndof, m): the dofs for those of nodes that no rigid interface has, and six motions of each."""
-    rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
-    taken = np.concatenate([np.zeros(0, dtype=np.int64), *(i.free_dofs(model) for i in rigid)])
-    free = np.setdiff1d(np.arange(model.ndof), taken)
-    T = [sp.csr_matrix((np.ones(len(free)), (free, np.arange(len(free)))), shape=(model.ndof, len(free)))]
-    for interface in rigid:
-        columns = sp.lil_matrix((model.ndof, 6))
-        columns[interface.free_dofs(model)] = interface.rigid_body_modes(model)
-        T.append(columns.tocsr())
-    return sp.csr_matrix(sp.hstack(T))
 
 
 def _lengths(rows: sp.csr_matrix) -> np.ndarray:
@@ -313,8 +293,8 @@ def _require_held(model: Model, C: sp.csr_matrix) -> None:
         v = V[5] / V[5][np.abs(V[5]).argmax()]
         v[np.abs(v) < FREE] = 0.0
         raise FactorisationError(
-            f"Model {model.name!r}: its supports leave it free to move rigidly, by the translation {_three(v[:3])} "
-            f"with the rotation {_three(v[3:])} (relative). Hold it in all six directions, solve_static(..., "
+            f"Model {model.name!r}: its supports leave it free to move rigidly, by the translation {triple(v[:3])} "
+            f"with the rotation {triple(v[3:])} (relative). Hold it in all six directions, solve_static(..., "
             'supports=["NAME"]); a free part in motion is a flexmb.flexible_body.'
         )
 
@@ -332,7 +312,7 @@ def _loose(model: Model, T: sp.csr_matrix, free: np.ndarray, error: Factorisatio
         node = dof // 3 if dof < 3 * dofs.nodes else int(dofs.rotation_nodes[dof // 3 - dofs.nodes])
     label = str(node) if model.mesh is None else model.mesh.node_label(node)
     return (
-        f"it is loose near node {label} at {_three(model.points[node])}, and has no static solution. A part of it "
+        f"it is loose near node {label} at {triple(model.points[node])}, and has no static solution. A part of it "
         "hangs on a hinge (shells and beams that end at nodes of solids turn there; fem.RigidLink holds them), is not "
         "connected to the rest (fem.merge_nodes), or has no stiffness."
     )

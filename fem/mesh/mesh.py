@@ -221,7 +221,7 @@ class Mesh:
         """
         if isinstance(selection, str):
             return self._nodes_of_set(selection)
-        if callable(getattr(selection, "nodes", None)):
+        if is_selection(selection):
             return selection.nodes(self)
         given = np.asarray(selection)
         if given.dtype == bool:
@@ -373,7 +373,7 @@ class Mesh:
     def __str__(self) -> str:
         cells = ", ".join(f"{n} {kind}" for kind, n in self.kinds.items())
         low, high = self.points.min(axis=0), self.points.max(axis=0)
-        lines = [f"mesh {self.name!r}: {len(self.points)} nodes, {cells}", f"  box {_triple(low)} to {_triple(high)}"]
+        lines = [f"mesh {self.name!r}: {len(self.points)} nodes, {cells}", f"  box {triple(low)} to {triple(high)}"]
         for title, sets in (("node", self.node_sets), ("face", self.face_sets), ("cell", self.cell_sets)):
             lines += [f"  {title} set {key!r}: {len(value)} {title}s" for key, value in sets.items()]
         lines += [f"  note: {note}" for note in self.warnings]
@@ -395,7 +395,13 @@ def _together(sources: list[str]) -> list[str]:
     ]
 
 
-def _triple(x: np.ndarray) -> str:
+def is_selection(where: Any) -> bool:
+    """Whether nodes are given by a record of `fem.mesh.selection`, and not by a name or numbers."""
+    return callable(getattr(where, "nodes", None))
+
+
+def triple(x: np.ndarray) -> str:
+    """Coordinates as messages tell them."""
     return "(" + ", ".join(f"{v:.6g}" for v in x) + ")"
 
 

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from fem.elements import Element, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.face_area import face_shares
-from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.mesh import CellBlock, Mesh, is_selection
 from fem.mesh.skin import FACE_TRIANGLES, SHARP
 from fem.shown import shown
 
@@ -169,7 +169,7 @@ def _faces(mesh: Mesh, where: Any, what: str) -> np.ndarray:
         if where not in mesh.node_sets:
             known = [*mesh.face_sets, *mesh.node_sets, *mesh.cell_sets]
             raise MeshError(f"{what}: " + unknown_name("set", where, known))
-    elif not callable(getattr(where, "nodes", None)) and np.ndim(where) == 2:
+    elif not is_selection(where) and np.ndim(where) == 2:
         return _on_skin(mesh, np.asarray(where), what)
     member = np.zeros(len(mesh.points), dtype=bool)
     member[mesh.nodes(where)] = True
@@ -200,7 +200,7 @@ def _on_skin(mesh: Mesh, faces: np.ndarray, what: str) -> np.ndarray:
 def _told(where: Any) -> str:
     if isinstance(where, str):
         return f"set {where!r}"
-    return f"selection ({where})" if callable(getattr(where, "nodes", None)) else "given nodes"
+    return f"selection ({where})" if is_selection(where) else "given nodes"
 
 
 def _face_normals(

@@ -153,10 +153,8 @@ def _given(
     wrenches = np.zeros((rows.size, 3))
     wrenches[:, 0] = e.workspace.efforts[rows.ravel()]
     values, kept = fields_of(flat), np.append(~own, True)
-    for name in ("element_row", "element_law", "element_record", "element_tangent", "element_updates"):
-        values[name] = values[name][~own]
-    for name in ("element_contact", "element_last", "element_command"):
-        values[name] = values[name][~own]
+    for name in ("row", "law", "record", "tangent", "updates", "contact", "last", "command"):
+        values[f"element_{name}"] = values[f"element_{name}"][~own]
     for name in ("element_state", "element_parameter"):  # without states, the others keep the places of theirs
         values[name] = values[name][kept]
     values["row_function"] = flat.row_function.copy()

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
+from fem.interface import rigid_interface_map
 from fem.linear_algebra.factor import Factor, factor
 from reduction.solutions.statics import Statics, inertia_relief_solution
 
@@ -51,13 +52,5 @@ class Condensed:
 def condense(body: Statics) -> Condensed:
     """Matrices of the body in the motions of its rigid interfaces and the displacements of all other nodes."""
     model = body.model
-    rigid = [i for i in model.interfaces.values() if i.kind == "rigid"]
-    n, held = model.ndof, np.concatenate([i.free_dofs(model) for i in rigid]) if rigid else np.zeros(0, dtype=np.int64)
-    free = np.setdiff1d(np.arange(n), held)
-    T = sp.csr_matrix((np.ones(len(free)), (free, np.arange(len(free)))), shape=(n, len(free)))
-    if rigid:
-        columns = np.zeros((n, 6 * len(rigid)))
-        for k, interface in enumerate(rigid):
-            columns[interface.free_dofs(model), 6 * k : 6 * k + 6] = interface.rigid_body_modes(model)
-        T = sp.hstack([T, sp.csr_matrix(columns)], format="csr")
+    T = rigid_interface_map(model, model.interfaces.values())
     return Condensed(body, T, (T.T @ model.K @ T).tocsr(), (T.T @ model.M @ T).tocsr())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from fem.mesh.mesh import LARGEST
 from flexmb.contact.group import ContactGroup
 from flexmb.contact.laws import NormalLaw, TurningFriction
 from flexmb.contact.shape import ContactShape, Surface
@@ -16,8 +17,6 @@ from flexmb.kernels.contact.forces import DEEPEST, STIFFNESS
 from flexmb.mechanism.contacts.added import drawn_shape
 from flexmb.mechanism.contacts.element import DEEP, PARAMETERS, law_numbers, require_apart
 
-FAR = 1e100
-"""Distance whose square is not finite any more, with room."""
 ROOM = 64
 """Pairs within reach for which there is room, on average for each shape."""
 LARGE = 4.0
@@ -87,10 +86,10 @@ def _near(
     """The pairs of shapes on different bodies whose spheres touch as drawn."""
     reach = np.array([surface.shape.reach for surface in surfaces])
     points = np.array([x for x, _ in drawn])
-    if not np.abs(points).max(initial=0.0) < FAR or not reach[np.isfinite(reach)].max(initial=0.0) < FAR:
+    if not np.abs(points).max(initial=0.0) < LARGEST or not reach[np.isfinite(reach)].max(initial=0.0) < LARGEST:
         raise MechanismError(
-            f"The group {name!r} has a shape whose size or distance from the origin is more than {FAR:g}: distances "
-            "cannot be computed. Correct its numbers, or choose other units."
+            f"The group {name!r} has a shape whose size or distance from the origin is more than {LARGEST:g}: "
+            "distances cannot be computed. Correct its numbers, or choose other units."
         )
     large = np.flatnonzero(reach > LARGE * np.median(reach))
     small = np.setdiff1d(np.arange(len(reach)), large)

@@ -1,5 +1,6 @@
 """Compilation of a mechanism: the arrays that the kernels use."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,20 @@ def _pack_quadratic(body: Body) -> np.ndarray:
     return np.ascontiguousarray(np.stack(slices).transpose(2, 0, 1)).ravel()
 
 
+def _packed(pack: Callable[[Body], np.ndarray], bodies: tuple[Body, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Where the numbers of each body start (nb,) in one array, and the array.
+
+    Bodies with one record of invariants, such as links of a chain, share their numbers: a step then reads them from the
+    cache of the processor.
+    """
+    alike = {id(body.invariants): body for body in bodies}
+    parts = {key: pack(body) for key, body in alike.items()}
+    ends = np.cumsum([0, *map(len, parts.values())])
+    place = dict(zip(parts, ends.tolist(), strict=False))
+    starts = [place[id(body.invariants)] for body in bodies]
+    return np.array(starts, dtype=np.int64), np.concatenate([*parts.values(), np.zeros(0)])
+
+
 def _padded(rows: np.ndarray, width: int) -> np.ndarray:
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
 
@@ -87,19 +102,23 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
     modes = np.array([b.modes for b in bodies], dtype=np.int64)
     qs, vs = starts_of(modes)
     mmax = int(modes.max(initial=0))
-    linear = [_pack_linear(b) for b in bodies]
-    quadratic = [_pack_quadratic(b) for b in bodies]
+    linear_start, linear = _packed(_pack_linear, bodies)
+    quadratic_start, quadratic = _packed(_pack_quadratic, bodies)
     marker_rows = np.zeros((len(mechanism.markers), 6, mmax))
     second_of = np.full(len(mechanism.markers), -1)
     second: list[np.ndarray] = []
+    place: dict[tuple[int, int], int] = {}
     for k, marker in enumerate(mechanism.markers):
         if marker.body != GROUND and marker.interface is not None:
             interface = bodies[marker.body].interface(marker.interface)
             m = interface.rows.shape[1]
             marker_rows[k, :, :m] = interface.rows
             if interface.second is not None and interface.second.any():
-                second_of[k] = len(second)
-                second.append(np.pad(interface.second, ((0, 0), (0, mmax - m), (0, mmax - m))))
+                alike = id(bodies[marker.body].invariants), id(interface.second)
+                if alike not in place:
+                    place[alike] = len(second)
+                    second.append(np.pad(interface.second, ((0, 0), (0, mmax - m), (0, mmax - m))))
+                second_of[k] = place[alike]
     length = mechanism.length
     weight = np.concatenate(
         [np.concatenate([np.full(3, 1 / length), np.ones(3), _deflection(b) / length]) for b in bodies]
@@ -129,10 +148,10 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             ),
             rest_moments=np.array([inverse_moments(b.invariants) for b in bodies]).reshape(-1, 3, 3),
             rest_chol=_with_inverse_diagonal(np.linalg.cholesky(rest)),
-            linear_start=np.concatenate([[0], np.cumsum([len(x) for x in linear])])[:-1].astype(np.int64),
-            linear=np.concatenate(linear) if linear else np.zeros(0),
-            quadratic_start=np.concatenate([[0], np.cumsum([len(x) for x in quadratic])])[:-1].astype(np.int64),
-            quadratic=np.concatenate(quadratic) if quadratic else np.zeros(0),
+            linear_start=linear_start,
+            linear=linear,
+            quadratic_start=quadratic_start,
+            quadratic=quadratic,
             slices=np.array(
                 [SECOND_ORDER if b.invariants.second_order else FIRST_ORDER for b in bodies], dtype=np.int64
             ),

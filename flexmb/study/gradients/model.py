@@ -1,6 +1,7 @@
 """The mechanism that a model function builds from parameters."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,11 +15,18 @@ Model = Callable[..., System | Mechanism]
 
 
 def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
-    """The mechanism for parameter values. Raises `StudyError` when the model returns something else."""
+    """The mechanism for parameter values. Its bodies share no numbers: a parameter may change one of several alike.
+
+    Raises `StudyError` when the model returns something else.
+    """
     made = model(**values)
     if not isinstance(made, System | Mechanism):
         raise StudyError(f"The model function must return a System or a Mechanism; found {type(made).__name__}.")
-    return made.build() if isinstance(made, System) else made
+    mechanism = made.build() if isinstance(made, System) else made
+    if len({id(body.invariants) for body in mechanism.bodies}) == len(mechanism.bodies):
+        return mechanism
+    bodies = tuple(replace(body, invariants=replace(body.invariants)) for body in mechanism.bodies)
+    return replace(mechanism, bodies=bodies)
 
 
 def refuse_without_derivatives(mechanism: Mechanism) -> None:

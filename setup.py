@@ -48,7 +48,8 @@ setup(
         Extension(
             "_flexmb_kernels", sources=[str(KERNELS / "library.c")], py_limited_api=True, optional=True,
             libraries=[] if sys.platform == "win32" else ["m"],
-            extra_compile_args=[] if sys.platform == "win32" else ["-fvisibility=hidden"],
+            extra_compile_args=[] if sys.platform == "win32" else ["-fvisibility=hidden", "-pthread"],
+            extra_link_args=[] if sys.platform == "win32" else ["-pthread"],
             depends=[str(path) for path in sorted(KERNELS.rglob("*.py"))],
         )
     ],

@@ -12,6 +12,7 @@ REGISTRY = {
     "reduction-1700k": "benchmarks.reduction_size:out_of_core",
     "reduction-methods-100k": "benchmarks.reduction_methods:run",
     "threads": "benchmarks.threads:run",
+    "many-bodies": "benchmarks.many_bodies:run",
     "shell-assembly": "benchmarks.shell_assembly:run",
     "whole-road": "benchmarks.whole_road:run",
     "step-exudyn": "benchmarks.step_exudyn:run",

@@ -23,9 +23,8 @@ ALONE = 1 / 1.5
 
 def run() -> list[Row]:
     """Medians of ratios of pairs that alternate."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     rows = []
-    for what, programs, goal in (("beside busy programs", cores - 1, BESIDE), ("alone", 0, ALONE)):
+    for what, programs, goal in (("beside busy programs", free_cores() - 1, BESIDE), ("alone", 0, ALONE)):
         with busy(programs):
             pairs = [[in_own_process(__name__, threads=count) for count in (None, 1)] for _ in range(PAIRS)]
         for quantity in ("wall", "cpu"):
@@ -43,6 +42,11 @@ def run() -> list[Row]:
                 )
             )
     return rows
+
+
+def free_cores() -> int:
+    """The number of cores on which this process may run."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

@@ -7,7 +7,9 @@ by spinning: if another program uses its core, all of them lose what it takes. T
 - OpenBLAS works in the calling thread (`one_openblas_thread`): products here are slim, limited by memory and not by
   arithmetic;
 - MKL, which factorises, takes the cores that nobody else uses (`threads_for`), and its idle threads sleep;
-- all else, compiled steps included, works in the calling thread.
+- steps of mechanisms with many flexible bodies share their loops over bodies with threads that nobody else uses
+  (`threads_for_loops`), and wait for none that has not begun;
+- all else works in the calling thread.
 """
 
 import os
@@ -101,4 +103,14 @@ def threads_for(equations: int, most: int) -> int:
         return most
     if equations < LARGE:
         return 1
+    return max(1, min(most, int(len(own_cores()) - _others.look() + 0.5)))
+
+
+def threads_for_loops(most: int) -> int:
+    """The number of threads for loops that last long: what the environment decides for MKL or OpenMP, otherwise one for
+    each core that nobody else uses; at most `most`."""
+    decided = [os.environ[name] for name in DECIDED if name in os.environ]
+    numbers = [int(text) for text in decided if text.isdigit()]
+    if decided:
+        return max(1, min(most, *numbers)) if numbers else 1
     return max(1, min(most, int(len(own_cores()) - _others.look() + 0.5)))

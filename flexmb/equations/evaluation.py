@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.errors import ConvergenceError, FlexmbError
+from fem.linear_algebra.threads import threads_for_loops
 from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread, velocity_rows
 from flexmb.equations.snapshot import Snapshot
 from flexmb.errors import CurveError, MassRatioWarning, MechanismError, TiltError
@@ -24,6 +25,8 @@ from flexmb.kernels.base.data import (
     make_workspace,
 )
 from flexmb.kernels.base.law_call import require_sound
+from flexmb.kernels.base.library import share_loops
+from flexmb.kernels.base.sharing import LOOPS, THREADS
 from flexmb.kernels.calls import (
     accelerate,
     add_turns,
@@ -56,6 +59,10 @@ COLLAPSED = 1e-9
 """Size of a step, relative to the time since the beginning, below which variable steps have become too small."""
 FOLLOWED = 1e-6
 """Error of states, relative to them or to their change in a step, up to which they follow their rates."""
+
+MOTION, WORTHWHILE = 30, 300_000
+"""Products of numbers for each velocity of a body, beside those of its quadratic inertia, and number of products in an
+evaluation from which on several threads take less time than one."""
 
 
 @dataclass
@@ -98,6 +105,19 @@ class Equations:
         self.q, self.states = q, np.array(states if len(states) else self.mechanism.initial_states)
         self.angles = angles_near(self.mechanism, q, angles)
         self.expected = self.angles.copy()
+
+    def share_loops(self) -> None:
+        """Let the cores that nobody else uses share the loops over the bodies, if these are many and elastic.
+
+        Numbers do not depend on the number of threads.
+        """
+        modes = self.flat.modes
+        work = np.sum(self.flat.slices * modes**2 + MOTION * (6 + modes))
+        if len(modes) < 2 * THREADS or work < WORTHWHILE:
+            return
+        threads = threads_for_loops(THREADS)
+        if threads > 1:
+            share_loops(self.workspace, LOOPS, threads)
 
     def _require_tangents(self) -> None:
         """Raise `LawError` when a tangent that a law between frames gives is wrong, near the initial motion."""

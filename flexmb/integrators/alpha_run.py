@@ -90,6 +90,7 @@ class GeneralisedAlphaRun(Run):
         state = begin.state
         self.equations = Equations(mechanism, state.q, state.angles, state.element_states)
         self.flat, self.scheme, self.project = self.equations.flat, scheme, project
+        self.equations.share_loops()
         self.step, self.tolerance, self.t = step, tolerance, state.t
         self._at_end = mechanism.function_values(self.t)
         self.tree = integrated_tree(mechanism, coordinates)

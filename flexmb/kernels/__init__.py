@@ -7,5 +7,5 @@ the loop of generalised-alpha. The readable reference is `flexmb.bodies.dynamics
 A kernel is compiled together with all functions that it calls, so that every level of calls repeats the work of those
 below. Large functions with one or two callers, and the smallest functions, are `inline="always"`, which shortens the
 first compilation by a quarter (`python -m benchmarks start-up`). Functions with `fastmath` are not inlined, because
-they would lose it, nor is `factor_bodies`, because `solve_rows` would be slower by a tenth.
+they would lose it, nor is `factor_bodies`, because its callers would be slower by a tenth.
 """

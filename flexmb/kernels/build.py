@@ -407,6 +407,7 @@ def header(
         lines += [f"    (void)m; return call(&row_{k}, a, n);", "}"]
         function = f"(PyCFunction)(void (*)(void))python_{k}"
         methods += [f"    {{{quoted(name)}, {function}, METH_FASTCALL, {quoted('Arguments: ' + text)}}},"]
+    lines += [f"static const Row *const ROWS[] = {{{', '.join(f'&row_{k}' for k in range(len(rows)))}}};"]
     return "\n".join([*lines, "static PyMethodDef METHODS[] = {", *methods, "    {NULL, NULL, 0, NULL}};", ""])
 
 

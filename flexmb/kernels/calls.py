@@ -128,11 +128,12 @@ _record(
     d2="wrenches sliding_x sliding_change sliding_slopes answer settling control_answer control_settling "
     "command_slopes command_force command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
     "sixes point_at touch_force touch_rate near near_S skin_bare skin_bent skin_at skin_seen skin_before skin_force "
-    "skin_normal skin_place skin_soft",
-    d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change skin_turn",
+    "skin_normal skin_place skin_soft lane_bias lane_scratch body_energies",
+    d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change skin_turn lane_Lrr lane_six lane_sixes",
     d4="touch_G skin_G",
     i1="touch_count touch_point touch_turns point_feature skin_near skin_known skin_list skin_marked skin_found "
-    "stencil_count stencil_node",
+    "stencil_count stencil_node pool unsound Z_start product_start",
+    i2="shared",
 )
 _record(tree.Tree, d2="pivot", i1="order parent child start axis_start axes carrier", b1="pivoted")
 _record(
@@ -207,6 +208,16 @@ residual = _entry(equations.residual, "CompiledModel d1 d1 d1 d1 d2 d1 MarkerKin
 balance_rows = _entry(equations.balance_rows, "CompiledModel d1 d1 d1 d2 d1 MarkerKinematics Workspace d1 d1")
 powers_of = _entry(equations.powers_of, "CompiledModel d2 d1 d1 Workspace d1")
 solve_joints = _entry(solve.solve_joints, "CompiledModel Workspace d1 d1 d1 d1 d1")
+
+# loops that threads share (flexmb/kernels/base/sharing.py)
+_PART = "i i i"
+place_used = _entry(rows.place_used, f"CompiledModel d1 MarkerKinematics {_PART}")
+rows_of = _entry(rows.rows_of, f"CompiledModel d2 d1 MarkerKinematics Workspace {_PART}")
+forces_of = _entry(rows.forces_of, f"CompiledModel Workspace d1 {_PART}")
+balance_bodies = _entry(equations.balance_bodies, f"CompiledModel d1 d1 d1 MarkerKinematics Workspace d1 {_PART}")
+respond_bodies = _entry(solve.respond_bodies, f"CompiledModel Workspace d1 d1 d1 {_PART}")
+respond_again = _entry(solve.respond_again, f"CompiledModel Workspace d1 d1 {_PART}")
+move_bodies = _entry(solve.move_bodies, f"CompiledModel Workspace d1 {_PART}")
 
 # trees
 place_bodies = _entry(tree.place_bodies, "CompiledModel Tree d2 d1 d1 d1 d1 d1 d2 d1 d1 d1")

@@ -12,6 +12,13 @@ arguments and results. Forms:
 
 Stable ABI of Python 3.11; the library needs the C library and libm. Calls keep the lock of the interpreter, except those
 of functions that work for long (`unlocked`): the caller holds the records, and the views hold the arrays. */
+#if !defined(_WIN32)
+#define _GNU_SOURCE /* for threads and signals */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#endif
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
@@ -77,6 +84,129 @@ OWN int numba_attempt_nocopy_reshape(intptr_t nd, const intptr_t *dims, const in
     }
     return 1;
 }
+
+/* Loops that threads share: flexmb/kernels/base/sharing.py. Each thread takes the next turns that nobody has taken, so
+that the caller waits only for turns that a thread has begun: a thread whose core is busy takes none. */
+#if defined(_WIN32)
+#define SHARE 0
+#else
+#define SHARE (int64_t)(intptr_t)share
+#define MOST_THREADS 8
+#define PARTS 4 /* parts of a loop for each thread */
+#define PATIENCE 400 /* looks for another loop before a thread sleeps: some ten microseconds */
+
+typedef struct {
+    Entry entry;
+    const int64_t *row;
+    int64_t count, part;
+} Loop;
+
+static struct {
+    pthread_mutex_t lock; /* of all but the atomic numbers */
+    pthread_cond_t wake;
+    int workers, asleep, lanes, joined;
+    int open; /* whether workers may still join the present loop */
+    Loop loop;
+    atomic_long number; /* of loops so far */
+    atomic_llong next;  /* the first turn that nobody has taken */
+    atomic_int working, failed;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+static atomic_flag taken = ATOMIC_FLAG_INIT; /* another thread of Python shares a loop */
+
+static void pause_briefly(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int turns(const Loop *loop, int64_t first, int64_t end, int64_t lane) {
+    int64_t in[MOST], out[MOST];
+    int numbers = (int)loop->row[1];
+    memcpy(in, loop->row + 2, (size_t)numbers * sizeof *in);
+    in[numbers - 3] = first, in[numbers - 2] = end, in[numbers - 1] = lane;
+    return loop->entry(in, out);
+}
+
+static void take_turns(const Loop *loop, int64_t lane) {
+    int64_t first;
+    while ((first = atomic_fetch_add(&pool.next, loop->part)) < loop->count) {
+        int64_t end = first + loop->part < loop->count ? first + loop->part : loop->count;
+        if (turns(loop, first, end, lane)) atomic_store(&pool.failed, 1);
+    }
+}
+
+static void *worker(void *nothing) {
+    long seen = -1;
+    for (;;) {
+        for (int k = 0; k < PATIENCE && atomic_load(&pool.number) == seen; k++) pause_briefly();
+        pthread_mutex_lock(&pool.lock);
+        while (atomic_load(&pool.number) == seen) {
+            pool.asleep++;
+            pthread_cond_wait(&pool.wake, &pool.lock);
+            pool.asleep--;
+        }
+        seen = atomic_load(&pool.number);
+        int lane = pool.open && pool.joined + 1 < pool.lanes ? ++pool.joined : 0;
+        Loop loop = pool.loop;
+        if (lane) atomic_fetch_add(&pool.working, 1);
+        pthread_mutex_unlock(&pool.lock);
+        if (!lane) continue;
+        take_turns(&loop, lane);
+        atomic_fetch_sub(&pool.working, 1);
+    }
+    return nothing;
+}
+
+static void in_child(void) { /* of a fork, which has one thread */
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_cond_init(&pool.wake, NULL);
+    pool.workers = pool.asleep = pool.open = 0;
+    atomic_store(&pool.working, 0);
+    atomic_flag_clear(&taken);
+}
+
+static void start_workers(int count) {
+    static int known;
+    if (!known) known = 1, pthread_atfork(NULL, NULL, in_child);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* workers leave signals to Python */
+    while (pool.workers < count) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, worker, NULL)) break;
+        pthread_detach(thread);
+        pool.workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Does all turns of a loop; 0, or 1 if one of them raised an exception. */
+static int64_t share(const int64_t *row, int64_t count, int64_t threads) {
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    Loop loop = {(Entry)(intptr_t)row[0], row, count, count / (PARTS * threads) + 1};
+    if (threads < 2 || atomic_flag_test_and_set(&taken)) return turns(&loop, 0, count, 0) != 0;
+    pthread_mutex_lock(&pool.lock);
+    if (pool.workers < threads - 1) start_workers((int)threads - 1);
+    pool.loop = loop, pool.lanes = (int)threads, pool.joined = 0, pool.open = 1;
+    atomic_store(&pool.next, 0);
+    atomic_store(&pool.failed, 0);
+    atomic_fetch_add(&pool.number, 1);
+    if (pool.asleep) pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.lock);
+    take_turns(&loop, 0);
+    pthread_mutex_lock(&pool.lock);
+    pool.open = 0;
+    pthread_mutex_unlock(&pool.lock);
+    for (int k = 1; atomic_load(&pool.working); k++)
+        if (k % 1024) pause_briefly();
+        else sched_yield();
+    int failed = atomic_load(&pool.failed);
+    atomic_flag_clear(&taken);
+    return failed;
+}
+#endif
 
 static PyObject *ADDRESS, *FORM, *NUMPY, *LOADS, *layouts[sizeof LAYOUTS / sizeof *LAYOUTS];
 static int variant;
@@ -229,7 +359,7 @@ static PyObject *give(const char **form, const int64_t **at) {
 }
 
 /* Raises the exception of a compiled function: a class and its arguments, pickled by numba */
-static void raise(const Row *row, int status, const int64_t *out) {
+static void raise_as(const Row *row, int status, const int64_t *out) {
     PyObject *loaded = NULL;
     if (status < 0 && PyErr_Occurred()) return;
     if (status > 0 && out[0]) {
@@ -285,7 +415,7 @@ static PyObject *call(const Row *row, PyObject *const *arguments, Py_ssize_t cou
         return NULL;
     }
     if (status) {
-        raise(row, status, out);
+        raise_as(row, status, out);
         return NULL;
     }
     const int64_t *at = out;
@@ -323,7 +453,19 @@ PyMODINIT_FUNC PyInit__flexmb_kernels(void) {
         Py_XDECREF(address);
         if (failed) return NULL;
     }
-    int failed = PyModule_AddObjectRef(module, "LAWS", laws);
+    PyObject *entries = PyDict_New();
+    if (!entries) return NULL;
+    for (size_t k = 0; k < sizeof ROWS / sizeof *ROWS; k++) {
+        PyObject *address = PyLong_FromLongLong((int64_t)(intptr_t)ROWS[k]->entries[variant]);
+        int failed = !address || PyDict_SetItemString(entries, ROWS[k]->name, address);
+        Py_XDECREF(address);
+        if (failed) return NULL;
+    }
+    PyObject *shared = PyLong_FromLongLong(SHARE);
+    int failed = !shared || PyModule_AddObjectRef(module, "LAWS", laws) ||
+                 PyModule_AddObjectRef(module, "ENTRIES", entries) || PyModule_AddObjectRef(module, "SHARE", shared);
     Py_DECREF(laws);
+    Py_DECREF(entries);
+    Py_XDECREF(shared);
     return failed ? NULL : module;
 }

@@ -50,7 +50,8 @@ MOST_TOLD = 20
 
 @dataclass(frozen=True)
 class Statistics:
-    """Statistics of an integration: counts of steps, rejected steps and Newton iterations, CPU time (s), step sizes."""
+    """Statistics of an integration: counts of steps, rejected steps and Newton iterations, CPU time (s) without that of
+    threads that share loops over bodies, step sizes."""
 
     steps: int
     rejected: int

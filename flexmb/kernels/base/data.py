@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmb.kernels.base.pointed import pointed
+from flexmb.kernels.base.sharing import LENGTH, LOOPS, THREADS
 
 GROUND = -1
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
@@ -312,6 +313,19 @@ class Workspace(NamedTuple):
     near: np.ndarray  # (NEAR, 8) contact points of one pair of shapes; see kernels/contact/shapes.py
     near_d: np.ndarray  # (3,) position and
     near_S: np.ndarray  # (3, 3) rotation of the second shape of a pair
+    pool: np.ndarray  # (2,) address of the function that shares loops, 0 for none, and threads; see base/sharing.py
+    shared: np.ndarray  # (loops, LENGTH) function and arguments of each shared loop
+    lane_bias: np.ndarray  # (THREADS, 6+mmax) work arrays of each thread: the same as above
+    lane_Lrr: np.ndarray  # (THREADS, 6, 6)
+    lane_six: np.ndarray  # (THREADS, 2, 6)
+    lane_scratch: np.ndarray  # (THREADS, ...)
+    lane_sixes: np.ndarray  # (THREADS, max(incident_most+1, 3), 6)
+    body_energies: np.ndarray  # (nb, 3) kinetic, elastic and of gravity
+    factors: np.ndarray  # (3,) factors of the matrix of a step: beta, gamma, and of the stiffness
+    unsound: np.ndarray  # (nb,) 1 for bodies whose mass matrix is not positive definite
+    Z_start: np.ndarray  # (nb+1,) start of the responses of each body in `Z`
+    product_start: np.ndarray  # (nb+1,) start of each body in `products`
+    products: np.ndarray  # the parts (terms, terms+1) of each body in the matrix of the rows and in its right-hand side
 
 
 def scratch_size(m: int) -> int:
@@ -350,7 +364,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     """A workspace for `flat`, filled with zeros."""
     nb, nr, mmax, nv = len(flat.modes), len(flat.row_kind), flat.marker_rows.shape[2], int(flat.v_start[-1])
     nf = len(flat.friction_row)
-    nt = len(flat.term_row)
+    nt, terms = len(flat.term_row), np.diff(flat.incident_start)
     ne, most = len(flat.element_row), int(np.diff(flat.element_state).max(initial=0))
     ni, nu, nz = len(flat.signal_sort), int(flat.control_command[-1]), int(flat.control_state[-1])
     points = len(flat.point_contact)
@@ -389,6 +403,9 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "skin_turn": (ns, 3, 3), "skin_normal": (nn, 3), "skin_share": nn, "skin_place": (nn, 3),
         "stencil_weight": entries,
         "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),
+        "lane_bias": (THREADS, 6 + mmax), "lane_Lrr": (THREADS, 6, 6), "lane_six": (THREADS, 2, 6),
+        "lane_scratch": (THREADS, scratch_size(mmax)), "lane_sixes": (THREADS, max(flat.incident_most + 1, 3), 6),
+        "body_energies": (nb, 3), "factors": 3, "products": int((terms * (terms + 1)).sum()),
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
     counts = {"skin_near": ns, "skin_known": nn, "skin_list": nk, "skin_marked": nk, "stencil_count": nn}
@@ -398,5 +415,9 @@ def make_workspace(flat: CompiledModel) -> Workspace:
     counts = {"touch_count": 3, "touch_point": touching, "touch_turns": touching, "point_feature": points}
     for name, count in counts.items():
         arrays[name] = np.zeros(count, dtype=np.int64)
+    arrays["pool"], arrays["shared"] = np.zeros(2, dtype=np.int64), np.zeros((len(LOOPS), LENGTH), dtype=np.int64)
+    arrays["unsound"] = np.zeros(nb, dtype=np.int64)
+    for name, sizes in (("Z_start", (6 + flat.modes) * (terms + 1)), ("product_start", terms * (terms + 1))):
+        arrays[name] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     arrays["coupled"][flat.row_place[np.add.outer(flat.element_row, np.arange(6))]] = 1.0
     return pointed(Workspace(**arrays))

@@ -124,6 +124,15 @@ def library_call(key: str) -> LibraryLaw | None:
     return LibraryLaw(ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[pointer] * 4)(address))
 
 
+def share_loops(workspace: Any, loops: tuple[str, ...], threads: int) -> None:
+    """Let several threads share the loops of a workspace (flexmb/kernels/base/sharing.py), if the library is used."""
+    library = choice().library
+    if library is None or not library.SHARE:
+        return
+    workspace.shared[:, 0] = [library.ENTRIES[name] for name in loops]
+    workspace.pool[:] = library.SHARE, threads
+
+
 @cache
 def _laws_are_present() -> bool:
     """Whether the library holds the laws of the present sources."""

@@ -511,7 +511,7 @@ def _virtual_power(flat, acting, bodies, functions, track, step, y, mu, kinemati
         vs, n = flat.v_start[b], 6 + flat.modes[b]
         store_matrix(kinematics.attitude, b, attitude(flat, q, b))
         out[vs : vs + n] = 0.0
-        balance_body(flat, b, q, w, wdot, kinematics, workspace, out, workspace.energies)
+        balance_body(flat, b, q, w, wdot, kinematics, workspace, 0, out)
         power += inner(y[vs:], out[vs:], n)
     return power
 

@@ -1,11 +1,13 @@
 """The residual of the equations of motion, energies and powers. Gravity is in `balance_body`."""
 
+import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.algebra import cross, dot, load3, matrix, rotate_inv
 from flexmb.kernels.base.call import call_law
 from flexmb.kernels.base.data import ANGLE
 from flexmb.kernels.base.dense import FAST, add_coupled, copy, inner
+from flexmb.kernels.base.sharing import BALANCE, FORCES, PLACE, ROWS, put, put_array, put_table, share
 from flexmb.kernels.equations.bodies import add_elastic_inertia, body_terms
 from flexmb.kernels.equations.contact_groups import POWER, add_group_forces
 from flexmb.kernels.equations.controllers import control
@@ -17,6 +19,7 @@ from flexmb.kernels.equations.rows import (
     all_rows,
     load_wrenches,
     row_rates,
+    turn_bodies,
 )
 from flexmb.kernels.equations.skins import add_skin_forces
 from flexmb.kernels.loads.lines import add_lines
@@ -50,7 +53,10 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
     """Store values, Jacobians and efforts of all rows in `workspace`, and the generalised forces of rows and loads in
     `out` (nv,)."""
     values, G, efforts, rates = workspace.values, workspace.G, workspace.efforts, workspace.rates
-    all_rows(flat, q, functions, angles, kinematics, values, G)
+    if workspace.pool[0] == 0:
+        all_rows(flat, q, functions, angles, kinematics, values, G)
+    else:
+        _share_rows(flat, q, functions, angles, kinematics, workspace)
     if len(flat.control_law) > 0:
         control(flat, q, w, functions, angles, kinematics, workspace)
     workspace.loads[:] = 0.0
@@ -86,26 +92,61 @@ def balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspa
         add_friction(flat, multipliers, workspace)
     for r in range(nj):
         efforts[r] = -multipliers[r]
-    add_row_forces(flat, G, efforts, out)
+    if workspace.pool[0] == 0:
+        add_row_forces(flat, G, efforts, out)
+    else:
+        _share_forces(flat, workspace, out)
+
+
+@njit(cache=True)
+def _share_rows(flat, q, functions, angles, kinematics, workspace):
+    """`all_rows` with the values and Jacobians of `workspace`, in several threads."""
+    turn_bodies(flat, q, kinematics)
+    row = workspace.shared[PLACE]
+    at = put(row, put_array(row, put(row, 2, flat), q), kinematics)
+    failed = share(workspace, PLACE, at, len(flat.marker_body))
+    row = workspace.shared[ROWS]
+    at = put_array(row, put_table(row, put(row, 2, flat), functions), angles)
+    at = put(row, put(row, at, kinematics), workspace)
+    if failed + share(workspace, ROWS, at, len(workspace.values)) != 0:
+        workspace.values[:] = np.nan
+
+
+@njit(cache=True)
+def _share_forces(flat, workspace, out):
+    """`add_row_forces` with the Jacobians and efforts of `workspace`, in several threads."""
+    row = workspace.shared[FORCES]
+    at = put_array(row, put(row, put(row, 2, flat), workspace), out)
+    if share(workspace, FORCES, at, len(flat.modes)) != 0:
+        out[:] = np.nan
+
+
+@njit(cache=True)
+def balance_bodies(flat, q, w, wdot, kinematics, workspace, out, first, end, lane):
+    """`balance_body` for the bodies from `first` to `end` - 1, in thread `lane`."""
+    for b in range(first, end):
+        balance_body(flat, b, q, w, wdot, kinematics, workspace, lane, out)
 
 
 @njit(cache=True, inline="always")
-def balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies):
-    """Overwrite the forces on body `b` in `out` (nv,) by its residual, and store its mass blocks in `workspace`.
+def balance_body(flat, b, q, w, wdot, kinematics, workspace, lane, out):
+    """Overwrite the forces on body `b` in `out` (nv,) by its residual, and store its mass blocks and energies in
+    `workspace`.
 
-    The attitudes of the bodies must be set (`turn_bodies`).
+    The attitudes of the bodies must be set (`turn_bodies`). The work arrays are those of thread `lane`.
     """
     m, qs, vs = flat.modes[b], flat.q_start[b], flat.v_start[b]
     first = vs - 6 * b
-    Mrr, Mre, mass, bias = workspace.Mrr[b], workspace.Mre[b], flat.mass[b], workspace.bias
+    Mrr, Mre, mass, bias = workspace.Mrr[b], workspace.Mre[b], flat.mass[b], workspace.lane_bias[lane]
+    Lrr, six, energies = workspace.lane_Lrr[lane], workspace.lane_six[lane], workspace.body_energies[b]
     eta = q[qs + 7 : qs + 7 + m]
     wb, acceleration = w[vs : vs + 6 + m], wdot[vs : vs + 6 + m]
-    kinetic, s = body_terms(flat, b, eta, wb, workspace.scratch, Mrr, workspace.Lrr, Mre, workspace.six, bias)
+    kinetic, s = body_terms(flat, b, eta, wb, workspace.lane_scratch[lane], Mrr, Lrr, Mre, six, bias)
     gravity = load3(flat.gravity, 0)
     g = rotate_inv(matrix(kinematics.attitude, b), gravity)
     torque = cross(s, g)
-    energies[KINETIC] += kinetic
-    energies[GRAVITY] -= mass * dot(gravity, load3(q, qs)) + dot(g, s)
+    energies[KINETIC] = kinetic
+    energies[GRAVITY] = -(mass * dot(gravity, load3(q, qs)) + dot(g, s))
     for i in range(6):
         total = bias[i] - out[vs + i]
         for k in range(6):
@@ -116,8 +157,8 @@ def balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies):
         out[vs + 3 + i] -= torque[i]
     if m > 0:
         add_coupled(Mre, m, 1.0, acceleration[6:], out[vs:])
-        add_elastic_inertia(flat, b, workspace.Lrr, Mre, acceleration[6:], workspace.six, bias[6 : 6 + m])
-        energies[ELASTIC] += _balance_elastic(
+        add_elastic_inertia(flat, b, Lrr, Mre, acceleration[6:], six, bias[6 : 6 + m])
+        energies[ELASTIC] = _balance_elastic(
             m, bias, flat.stiffness[first:], flat.damping[first:], eta, wb[6:], Mre, acceleration, g, out[vs + 6 :]
         )
 
@@ -131,8 +172,24 @@ def residual(flat, q, w, wdot, multipliers, functions, angles, kinematics, works
     """
     energies[:] = 0.0
     balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspace, out, energies)
-    for b in range(len(flat.modes)):
-        balance_body(flat, b, q, w, wdot, kinematics, workspace, out, energies)
+    bodies = len(flat.modes)
+    if workspace.pool[0] == 0:
+        balance_bodies(flat, q, w, wdot, kinematics, workspace, out, 0, bodies, 0)
+    else:
+        _share_balance(flat, q, w, wdot, kinematics, workspace, out)
+    for b in range(bodies):
+        for k in range(3):
+            energies[k] += workspace.body_energies[b, k]
+
+
+@njit(cache=True)
+def _share_balance(flat, q, w, wdot, kinematics, workspace, out):
+    """`balance_bodies` in several threads."""
+    row = workspace.shared[BALANCE]
+    at = put_array(row, put_array(row, put_array(row, put(row, 2, flat), q), w), wdot)
+    at = put_array(row, put(row, put(row, at, kinematics), workspace), out)
+    if share(workspace, BALANCE, at, len(flat.modes)) != 0:
+        out[:] = np.nan
 
 
 @njit(cache=True, fastmath=FAST)

@@ -300,11 +300,29 @@ def all_rows(flat, q, functions, angles, kinematics, values, G):
 def rows_from(flat, first, q, functions, angles, kinematics, values, G):
     """The values and Jacobians of the rows from `first` on; see `all_rows`."""
     turn_bodies(flat, q, kinematics)
-    for k in range(len(flat.marker_body)):
+    place_used(flat, q, kinematics, 0, len(flat.marker_body), 0)
+    _rows_between(flat, functions, angles, kinematics, values, G, first, len(values))
+
+
+@njit(cache=True)
+def place_used(flat, q, kinematics, first, end, lane):
+    """The kinematics of those of the markers from `first` to `end` - 1 at which a row or a load acts, after
+    `turn_bodies`."""
+    for k in range(first, end):
         if flat.marker_used[k]:
             place_marker(flat, q, kinematics, k)
+
+
+@njit(cache=True)
+def rows_of(flat, functions, angles, kinematics, workspace, first, end, lane):
+    """The values and Jacobians of the rows from `first` to `end` - 1 in `workspace`."""
+    _rows_between(flat, functions, angles, kinematics, workspace.values, workspace.G, first, end)
+
+
+@njit(cache=True)
+def _rows_between(flat, functions, angles, kinematics, values, G, first, end):
     position, axes = kinematics.position, kinematics.axes
-    for r in range(first, len(values)):
+    for r in range(first, end):
         a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
         given = joint_given(flat, r, functions) if r < flat.joint_rows else 0.0
         more = flat.term_start[r + 1] - flat.term_start[r]
@@ -475,3 +493,16 @@ def add_row_forces(flat, G, efforts, forces):
             if b != GROUND:
                 for i in range(v_start[b], v_start[b + 1]):
                     forces[i] += effort * G[k, side, i - v_start[b]]
+
+
+@njit(cache=True)
+def forces_of(flat, workspace, forces, first, end, lane):
+    """`add_row_forces` for the bodies from `first` to `end` - 1, with the Jacobians and efforts of `workspace`."""
+    G, efforts = workspace.G, workspace.efforts
+    for b in range(first, end):
+        start = flat.v_start[b]
+        for j in range(flat.incident_start[b], flat.incident_start[b + 1]):
+            k, side = flat.incident_term[j], flat.incident_side[j]
+            effort = efforts[flat.term_row[k]]
+            for i in range(start, flat.v_start[b + 1]):
+                forces[i] += effort * G[k, side, i - start]

@@ -28,6 +28,7 @@ from flexmb.kernels.base.dense import (
     inner,
     solve6_all,
 )
+from flexmb.kernels.base.sharing import AGAIN, MOVE, RESPOND, put, put_array, share
 from flexmb.kernels.equations.bodies import add_elastic_inertia, lower_factor
 from flexmb.kernels.steps.coupled import COUPLED, factor_coupled, joints_alone, multiply_tangents, solve_coupled
 
@@ -38,32 +39,29 @@ INACTIVE = -1.0  # compliance of an inactive row
 
 
 @njit(cache=True)
-def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0):
-    """Fill the inverses `E` (nv,) of the diagonals `beta + stiff (gamma D + K)` and the Cholesky factors (6, 6) of each
-    body.
+def factor_bodies(flat, beta, gamma, stiff, Mrr, Mre, E, chol, chol0, unsound, first, end):
+    """Fill the inverses `E` (nv,) of the diagonals `beta + stiff (gamma D + K)` and the Cholesky factors (6, 6) of the
+    bodies from `first` to `end` - 1, and whether the matrix of each is not positive definite, `unsound` (nb,).
 
     Without a second-order field, `chol` is the factor of `beta M_rr - beta^2 M_re E M_re^T`. With a second-order field,
-    `chol` is the factor of `beta M_rr`, and `chol0` that of `beta M_rr0 - beta^2 M_re0 E M_re0^T`. Returns 0, or b + 1
-    if the matrix of body b is not positive definite.
+    `chol` is the factor of `beta M_rr`, and `chol0` that of `beta M_rr0 - beta^2 M_re0 E M_re0^T`.
     """
-    for b in range(len(flat.modes)):
+    for b in range(first, end):
         m = flat.modes[b]
         e = flat.v_start[b] + 6
-        first = flat.v_start[b] - 6 * b
+        place = flat.v_start[b] - 6 * b
         for i in range(m):
-            E[e + i] = 1.0 / (beta + stiff * (gamma * flat.damping[first + i] + flat.stiffness[first + i]))
+            E[e + i] = 1.0 / (beta + stiff * (gamma * flat.damping[place + i] + flat.stiffness[place + i]))
         if flat.slices[b] == SECOND_ORDER:
             for r in range(6):
                 for c in range(r + 1):
                     chol[b, r, c] = beta * Mrr[b, r, c]
             _reduce(flat.rest_Mrr[b], flat.rest_Mre[b], m, beta, E[e : e + m], chol0[b])
-            if not (cholesky(chol[b]) and cholesky(chol0[b])):
-                return b + 1
+            sound = cholesky(chol[b]) and cholesky(chol0[b])
         else:
             _reduce(Mrr[b], Mre[b], m, beta, E[e : e + m], chol[b])
-            if not cholesky(chol[b]):
-                return b + 1
-    return 0
+            sound = cholesky(chol[b])
+        unsound[b] = 0 if sound else 1
 
 
 @njit(cache=True, fastmath=FAST)
@@ -355,26 +353,59 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
 
     Cost: O(sum m) for the bodies, and that of the envelope for the rows, which is linear in the bodies of a chain.
     """
-    place, start, first, S, t, G = (
+    place, start, first, S, t, factors = (
         flat.row_place,
         flat.envelope_start,
         flat.envelope_first,
         workspace.S,
         workspace.t,
-        workspace.G,
+        workspace.factors,
     )
-    bad = factor_bodies(
-        flat, beta, gamma, stiff, workspace.Mrr, workspace.Mre, workspace.E, workspace.chol, workspace.chol0
-    )
-    if bad > 0:
-        return -bad, np.zeros((0, 0))
+    factors[0], factors[1], factors[2] = beta, gamma, stiff
+    bodies = len(flat.modes)
+    if workspace.pool[0] == 0:
+        respond_bodies(flat, workspace, compliance, rhs, x, 0, bodies, 0)
+    else:
+        _share_responses(RESPOND, flat, workspace, compliance, rhs, x)
+    for b in range(bodies):
+        if workspace.unsound[b] != 0:
+            return -(b + 1), np.zeros((0, 0))
     S[:] = 0.0
     for r in range(len(place)):
         inactive = compliance[r] == INACTIVE
         S[start[place[r] + 1] - 1] = 1.0 if inactive else max(compliance[r], 0.0)
         t[place[r]] = 0.0 if inactive else -row_rhs[r]
-    offset = 0
-    for b in range(len(flat.modes)):
+    at_product = 0
+    for b in range(bodies):
+        low, k = flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
+        for j in range(k):
+            product, at_product = workspace.products[at_product:], at_product + k + 1
+            r = flat.term_row[flat.incident_term[low + j]]
+            if compliance[r] == INACTIVE:
+                continue
+            at = start[place[r]] - first[place[r]]
+            t[place[r]] += product[k]
+            for p in range(k):
+                c = place[flat.term_row[flat.incident_term[low + p]]]
+                if c <= place[r]:
+                    S[at + c] += product[p]
+    if couples(flat, compliance):
+        null_rows = _factor_with_elements(flat, workspace)
+    else:
+        null_rows = _factor_symmetric(start, first, S, workspace.L, workspace.scale)
+    _multipliers(flat, workspace, null_rows, couples(flat, compliance), x, multipliers)
+    return min(len(null_rows), 1), null_rows
+
+
+@njit(cache=True)
+def respond_bodies(flat, workspace, compliance, rhs, x, first, end, lane):
+    """Factorise the bodies from `first` to `end` - 1 with `workspace.factors`; their responses to their rows and to
+    the right-hand side, and what they add to the matrix of the rows (`workspace.products`)."""
+    beta, gamma, stiff, G = workspace.factors[0], workspace.factors[1], workspace.factors[2], workspace.G
+    Mre, E, chol, chol0 = workspace.Mre, workspace.E, workspace.chol, workspace.chol0
+    factor_bodies(flat, beta, gamma, stiff, workspace.Mrr, Mre, E, chol, chol0, workspace.unsound, first, end)
+    offset, at = workspace.Z_start[first], workspace.product_start[first]
+    for b in range(first, end):
         vs, m = flat.v_start[b], flat.modes[b]
         n, low, k = 6 + m, flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
         X = workspace.Z[offset : offset + n * (k + 1)].reshape(k + 1, n)
@@ -389,32 +420,77 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
             m,
             flat.slices[b] == SECOND_ORDER,
             beta,
+            Mre[b],
+            flat.rest_Mre[b],
+            E[vs + 6 : vs + n],
+            chol[b],
+            chol0[b],
+            workspace.lane_sixes[lane, : k + 1],
+            X,
+        )
+        copy(X[k], x[vs : vs + n])
+        for j in range(k):
+            row, product = G[flat.incident_term[low + j], flat.incident_side[low + j]], workspace.products[at:]
+            at += k + 1
+            here = flat.row_place[flat.term_row[flat.incident_term[low + j]]]
+            for p in range(k):
+                if flat.row_place[flat.term_row[flat.incident_term[low + p]]] <= here:
+                    product[p] = inner(row, X[p], n)
+            product[k] = inner(row, X[k], n)
+
+
+@njit(cache=True)
+def respond_again(flat, workspace, rhs, x, first, end, lane):
+    """The responses `x` of the bodies from `first` to `end` - 1 to another right-hand side, and what they add to that
+    of the rows (in `workspace.products`)."""
+    offset, at = workspace.Z_start[first], workspace.product_start[first]
+    for b in range(first, end):
+        vs, m = flat.v_start[b], flat.modes[b]
+        n, k = 6 + m, flat.incident_start[b + 1] - flat.incident_start[b]
+        solved = x[vs : vs + n]
+        copy(rhs[vs : vs + n], solved)
+        for j in range(k):
+            workspace.products[at + j] = inner(workspace.Z[offset + j * n :], solved, n)
+        offset += n * (k + 1)
+        at += k * (k + 1)
+        solve_body(
+            m,
+            flat.slices[b] == SECOND_ORDER,
+            workspace.factors[0],
             workspace.Mre[b],
             flat.rest_Mre[b],
             workspace.E[vs + 6 : vs + n],
             workspace.chol[b],
             workspace.chol0[b],
-            workspace.sixes[: k + 1],
-            X,
+            workspace.lane_sixes[lane, :1],
+            solved.reshape(1, n),
         )
-        copy(X[k], x[vs : vs + n])
+
+
+@njit(cache=True)
+def move_bodies(flat, workspace, x, first, end, lane):
+    """Subtract from `x` the responses of the bodies from `first` to `end` - 1 to the multipliers `workspace.t`."""
+    place, t, offset = flat.row_place, workspace.t, workspace.Z_start[first]
+    for b in range(first, end):
+        vs = flat.v_start[b]
+        n, low, k = 6 + flat.modes[b], flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
         for j in range(k):
-            term = flat.incident_term[low + j]
-            r = flat.term_row[term]
-            if compliance[r] == INACTIVE:
-                continue
-            row, at = G[term, flat.incident_side[low + j]], start[place[r]] - first[place[r]]
-            t[place[r]] += inner(row, X[k], n)
-            for p in range(k):
-                c = place[flat.term_row[flat.incident_term[low + p]]]
-                if c <= place[r]:
-                    S[at + c] += inner(row, X[p], n)
-    if couples(flat, compliance):
-        null_rows = _factor_with_elements(flat, workspace)
-    else:
-        null_rows = _factor_symmetric(start, first, S, workspace.L, workspace.scale)
-    _multipliers(flat, workspace, null_rows, couples(flat, compliance), x, multipliers)
-    return min(len(null_rows), 1), null_rows
+            multiplier, X = t[place[flat.term_row[flat.incident_term[low + j]]]], workspace.Z[offset + j * n :]
+            for i in range(n):
+                x[vs + i] -= X[i] * multiplier
+        offset += n * (k + 1)
+
+
+@njit(cache=True)
+def _share_responses(loop, flat, workspace, compliance, rhs, x):
+    """`respond_bodies` or `respond_again` in several threads."""
+    row = workspace.shared[loop]
+    at = put(row, put(row, 2, flat), workspace)
+    if loop == RESPOND:
+        at = put_array(row, at, compliance)
+    at = put_array(row, put_array(row, at, rhs), x)
+    if share(workspace, loop, at, len(flat.modes)) != 0:
+        x[:] = np.nan
 
 
 @njit(cache=True)
@@ -427,27 +503,16 @@ def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, m
     place, t = flat.row_place, workspace.t
     for r in range(len(place)):
         t[place[r]] = 0.0 if compliance[r] == INACTIVE else -row_rhs[r]
-    offset = 0
+    if workspace.pool[0] == 0:
+        respond_again(flat, workspace, rhs, x, 0, len(flat.modes), 0)
+    else:
+        _share_responses(AGAIN, flat, workspace, compliance, rhs, x)
+    at = 0
     for b in range(len(flat.modes)):
-        vs, m = flat.v_start[b], flat.modes[b]
-        n, low, k = 6 + m, flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
-        solved = x[vs : vs + n]
-        copy(rhs[vs : vs + n], solved)
+        low, k = flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
         for j in range(k):
-            t[place[flat.term_row[flat.incident_term[low + j]]]] += inner(workspace.Z[offset + j * n :], solved, n)
-        offset += n * (k + 1)
-        solve_body(
-            m,
-            flat.slices[b] == SECOND_ORDER,
-            beta,
-            workspace.Mre[b],
-            flat.rest_Mre[b],
-            workspace.E[vs + 6 : vs + n],
-            workspace.chol[b],
-            workspace.chol0[b],
-            workspace.sixes[:1],
-            solved.reshape(1, n),
-        )
+            t[place[flat.term_row[flat.incident_term[low + j]]]] += workspace.products[at + j]
+        at += k * (k + 1)
     _multipliers(flat, workspace, null_rows, couples(flat, compliance), x, multipliers)
 
 
@@ -526,15 +591,13 @@ def _multipliers(flat, workspace, null_rows, coupled, x, multipliers):
             workspace.previous_multipliers,
             t,
         )
-    offset = 0
-    for b in range(len(flat.modes)):
-        vs = flat.v_start[b]
-        n, low, k = 6 + flat.modes[b], flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
-        for j in range(k):
-            multiplier, X = t[place[flat.term_row[flat.incident_term[low + j]]]], workspace.Z[offset + j * n :]
-            for i in range(n):
-                x[vs + i] -= X[i] * multiplier
-        offset += n * (k + 1)
+    if workspace.pool[0] == 0:
+        move_bodies(flat, workspace, x, 0, len(flat.modes), 0)
+    else:
+        row = workspace.shared[MOVE]
+        at = put_array(row, put(row, put(row, 2, flat), workspace), x)
+        if share(workspace, MOVE, at, len(flat.modes)) != 0:
+            x[:] = np.nan
     for r in range(len(place)):
         multipliers[r] = t[place[r]]
 

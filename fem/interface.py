@@ -160,8 +160,9 @@ class Interface:
             projection = open_axes @ open_axes.T
             counted = np.tile(projection, (len(turning), 1, 1))
             if model.mesh is not None:
-                n = model.mesh.free_normals[turning] @ projection
-                stiff = counted - n[:, :, None] * n[:, None, :]
+                n = model.mesh.free_normals[turning]
+                tangent = np.eye(3) - n[:, :, None] * n[:, None, :]
+                stiff = tangent @ projection @ tangent
                 kept = np.linalg.eigvalsh(open_axes.T @ stiff.sum(axis=0) @ open_axes)
                 counted = stiff if (kept > COLLINEAR * len(turning)).all() else counted
         extent = np.ptp(model.points[self.nodes], axis=0).max()

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from fem.analysis.drilling import warn_of_drilling
 from fem.errors import FactorisationError, MatrixError, MeshError, unknown_name
 from fem.interface import Interface, rigid_interface_map
 from fem.linear_algebra.factor import factor
@@ -121,7 +122,8 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
 
     Raises `MatrixError` for loads of another length and wrong components; `MeshError` for unknown supports, and where
     the file of the mesh says more of the part than is obeyed; `FactorisationError` where the supports leave a motion of
-    the part free. Issues a `MeshWarning` where a moment acts on the drilling stiffness of shells.
+    the part free. Issues a `MeshWarning` where a moment acts on the drilling stiffness of shells,
+    however large other loads are.
     """
     model.require_obeyed()
     model.warn_of_hinges()
@@ -164,7 +166,7 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
     left = residual - rows[others].T @ multipliers[others]
     multipliers[single[first]] = left[column] / rows[single].data[first]
     q = T @ (size * z)
-    model.warn_of_drilling(q[:, None], "the solution")
+    warn_of_drilling(model, f, q)
     return StaticResult(model, f, q, _reactions(model, held, multipliers / _lengths(C @ T @ S)))
 
 

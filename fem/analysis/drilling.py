@@ -59,8 +59,8 @@ def warn_of_drilling(model: Model, load: Float[np.ndarray, " ndof"], q: Float[np
             f"Model {model.name!r}: a moment of {moments[worst]:.4g} about the normal of the shell acts on node "
             f"{model.mesh.node_label(node)} at {triple(model.points[node])} alone (nodes with such moments: "
             f"{int(drilled.sum())}), and turns it by {turned[worst]:.3g}, much too far: shells have almost no "
-            "stiffness there (Shell.drilling). Let it act on several nodes, which displacements hold: an interface of the nodes "
-            'around, Interface(nodes, kind="average"), or a fem.RigidLink to them.'
+            "stiffness there (Shell.drilling). Let it act on several nodes, which displacements hold: an interface of "
+            'the nodes around, Interface(nodes, kind="average"), or a fem.RigidLink to them.'
         ),
         stacklevel=3,
     )

@@ -250,7 +250,7 @@ def test_a_pressure_on_cells_with_opposite_normals_is_named_and_they_are_turned(
     n = len(flat.points)
     other = flat.cells[0].connectivity[:, list(SHELLS[kind].mirrored)] + n
     mesh = fem.Mesh(
-        np.vstack([flat.points, flat.points + [0, 0, 5.0]]),
+        np.vstack([flat.points, flat.points + np.array([0, 0, 5.0])]),
         (fem.CellBlock(kind, cells), fem.CellBlock(kind, other)),
         cell_sets={"below": np.arange(len(cells)), "all": np.arange(2 * len(cells))},
         name="mixed",

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from fem.beam import Beam, Truss
 from fem.dofs.dof_map import DofMap
-from fem.dofs.warping import LARGEST_ANGLE, Warping, freely_warping, loose_ends, turned_sections
+from fem.dofs.warping import LARGEST_ANGLE, Warping, freely_warping, loose_ends, stepped_sections, turned_sections
 from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
@@ -572,6 +572,20 @@ class Model:
                 f"continue each other at {len(turned)} nodes (first: {label(turned[0].node)}) with sections that are "
                 "turned by 180 degrees or mirrored, and each warps freely there. Give the nodes of their cells in one "
                 f"direction, and one y_axis. {held}"
+            )
+            warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
+        stepped = stepped_sections(source.mesh, self.materials, source.material_of)
+        stepped = [step for step in stepped if step[0] not in stated]
+        if stepped:
+            node, *both = stepped[0]
+            beams = [m for m in (self.materials[k] for k in both) if isinstance(m, Beam)]
+            shapes = " and ".join(f"{beam.section.warping:.4g}" for beam in beams)
+            told = (
+                f"continue each other at {len(stepped)} nodes (first: {label(node)}, warping constants {shapes}) with "
+                f"sections that warp in two ways, and share one rate "
+                "of twist: one bimoment does not join them, and stiffness and stresses of warping are a guess near "
+                "there. Divide a tapered beam into smaller steps; model the joint of two shapes by shells; or state "
+                'what it does, by an interface: a rigid one holds the warping, kind="average" accepts this.'
             )
             warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
         if others:

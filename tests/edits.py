@@ -272,7 +272,7 @@ EDITS = (
     Edit("warping held at both ends counts as at one", "fem/dofs/warping.py", "1 / _share(kL if len(at) == 1 else kL / 2)", "1 / _share(kL)", WARPING),
     Edit("warping has no inertia", "fem/matrices/beam_matrices.py", "M += _weighted(self.dtheta[:, :, :1], np.array([density * s.warping]), self.dV)", "M += 0 * _weighted(self.dtheta[:, :, :1], np.array([density * s.warping]), self.dV)", WARPING),
     Edit("bimoments of another sign", "fem/sections/twist.py", "E_warping * (ends[2] @ factors) / L**2)", "-E_warping * (ends[2] @ factors) / L**2)", WARPING),
-    Edit("four points for warping that decays", "fem/matrices/beam_matrices.py", 'if beam.torsion != "vlasov":\n        return _XI, _W', 'if True:\n        return _XI, _W', WARPING),
+    Edit("four points for warping that decays", "fem/matrices/beam_matrices.py", 'if not isinstance(beam, Beam) or beam.torsion != "vlasov":\n        return _XI, _W', 'if True:\n        return _XI, _W', WARPING),
     Edit("warping that decays from one end only", "fem/sections/twist.py", "df = np.stack([zero, one, -first, last], axis=-1)", "df = np.stack([zero, one, -first, -last], axis=-1)", WARPING),
     Edit("shear centres on the other side", "fem/sections/beam_table.py", "E[1, 3], E[2, 3] = -q, p", "E[1, 3], E[2, 3] = q, -p", "tests/fem/test_beam_tables.py"),
     Edit("products of inertia of tables of another sign", "fem/sections/beam_table.py", "[0, a, -product], [0, -product, b]", "[0, a, product], [0, product, b]", "tests/fem/test_beam_tables.py"),

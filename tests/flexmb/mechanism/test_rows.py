@@ -156,7 +156,7 @@ def test_contradicting_speeds_are_refused():
     system = flexmb.System()
     rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod, axis=(0, 0, 1))
-    system.fixed("weld", system.ground.at((1, 0, 0)), rod["end"])
+    system.distance("strut", system.ground.at((1, 1, 0)), rod["end"])
     system.set_speed("hinge", 1.0)
     mechanism = system.build()
     with pytest.raises(AssemblyError, match="contradict"):

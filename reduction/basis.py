@@ -183,8 +183,8 @@ class Basis:
         if self.options.get("split"):
             n = self.options["modes"]
             lines.append(
-                f"  the last {self.options['split']} has the frequency of the next one, which is left out, and the body "
-                f"is stiffer in one direction: take {n + 1} modes, or {n - 1}"
+                f"  the last {self.options['split']} has the frequency of the next one, which is left out, and the "
+                f"body is stiffer in one direction: take {n + 1} modes, or {n - 1}"
             )
         for row in self.options.get("candidates", []):
             size = row["coordinates"] or f"more than {row['tried']}"

@@ -118,9 +118,9 @@ def turned_sections(
         c, d = float(np.cos(np.deg2rad(s.angle))), float(np.sin(np.deg2rad(s.angle)))
         arms = at[:, 1:].swapaxes(1, 2) @ np.array([[c, d], [-d, c]]) @ beam.offset
         wrong = np.einsum("ei,ei->e", arms[first], arms[first + 1]) < (arms[first] ** 2).sum(axis=1) * HALF_RIGHT
+        shape = {k: replace(beam, section=replace(s, fibre_warping=()))}
+        wrong |= ~_alike(shape)[k, (cosines[:, :2] < 0) @ np.array([2, 1])]  # its fibres too: where stresses are
         if max(map(abs, s.shear_centre)) > ROUND * s.area**0.5 or abs(s.Iy - s.Iz) > ROUND * s.Iy:
-            shape = {k: replace(beam, section=replace(s, fibre_warping=()))}
-            wrong |= ~_alike(shape)[k, (cosines[:, :2] < 0) @ np.array([2, 1])]
             wrong |= np.abs(cosines[:, 1]) < HALF_RIGHT
         wrong &= np.abs(cosines[:, 0]) > HALF_RIGHT
         found += [(n, k) for n in node[first[wrong]].tolist()]

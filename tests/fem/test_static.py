@@ -252,6 +252,12 @@ def test_a_curved_edge_turns_as_its_surface(kind):
         part = fem.Model(mesh, fem.Shell(STEEL, 0.02, drilling=drilling))
         part = part.with_interfaces(root="x0", tip=fem.Interface("x1", "average"))
         turns.append(fem.solve_static(part, fem.interface_load(part, "tip", moment=(0, 1.0, 0)), "root").motion("tip"))
+        given = part.interfaces["tip"]
+        forces = fem.interface_load(part, "tip", moment=(1.0, 0, 1.0))
+        pure = given.nodal_matrix(part).toarray()[given.rotation_dofs] @ np.array([0, 0, 0, 1.0, 0, 1.0])
+        axis = np.linalg.svd(part.points[given.nodes] - given.point)[2][0]
+        assert np.abs(pure).max() < 1.5 * abs(axis @ [1.0, 0, 1.0]) / len(given.nodes)  # moments across it are forces
+        assert np.abs(part.rigid_body_modes(given.point).T @ forces - [0, 0, 0, 1, 0, 1]).max() < 1e-9
     np.testing.assert_allclose(*turns, atol=2e-3 * np.abs(turns[0][3:]).max())
 
 

@@ -165,7 +165,10 @@ class TableBeams(Beams):
         S = self.S / self.S[..., :1, :1]
         spread[..., 1, 1], spread[..., 2, 2] = S[..., 5, 5], S[..., 4, 4]
         spread[..., 1, 2] = spread[..., 2, 1] = -S[..., 4, 5]
-        return stress_work(self, R[..., 0], R[..., 3], m, V, R[..., :1, None] * spread)
+        centroid = np.stack([np.zeros_like(S[..., 0, 5]), -S[..., 0, 5], S[..., 0, 4]], axis=-1)
+        bent = centroid[..., :, None] * (m - R[..., :1] * centroid)[..., None, :]  # second moments of bending beside it
+        Q = R[..., :1, None] * spread + bent + bent.swapaxes(-1, -2)
+        return stress_work(self, R[..., 0], R[..., 3], m, V, Q)
 
 
 def _cross(c: np.ndarray) -> np.ndarray:

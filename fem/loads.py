@@ -33,7 +33,9 @@ def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -
 
     `faces`: name of a face set of the mesh, or (cell, face of the cell) pairs; or of a cell set of shells, on whose top
     the pressure acts, against the normal (negative: on the bottom). The forces are `-value * int N_a n dA`, exact for
-    the faces as they are interpolated, curved ones included; the load keeps its direction (no follower stiffness).
+    the faces as they are interpolated, curved ones included; the load keeps its direction (no follower stiffness). The
+    area of shells is that of the middle surface: on the face of a curved one with the radius R it is (1 +- h / 2 R)
+    times as large.
 
     Issues a `MeshWarning` for sets of shells of which neighbours have opposite normals: it pushes them apart.
 

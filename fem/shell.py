@@ -116,8 +116,8 @@ class Shell:
 
     @property
     def density(self) -> float | None:
-        """Density of the material, for a layup the mean one; None where plies lack it. `added_mass` may stand for that of
-        all plies, not of some."""
+        """Density of the material, for a layup the mean one; None where plies lack it. `added_mass` may stand for that
+        of all plies, not of some."""
         lacking = [ply.material.density is None for ply in self.section.plies]
         if any(lacking) and not (self.added_mass and all(lacking)):
             return None

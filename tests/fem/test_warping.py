@@ -413,7 +413,8 @@ def scaled(factor):
 def test_shapes_that_warp_in_two_ways_are_named_where_they_share_a_rate_of_twist():
     """An I and a U, and an I twice as large; small steps of a taper, one shape by two names, and stated joints are
     silent."""
-    for other in (section("U"), scaled(1.5), replace(section("U"), fibre_warping=())):
+    stiffer = replace(section("I"), fibre_warping=(), warping=4 * section("I").warping)
+    for other in (section("U"), scaled(1.5), replace(section("U"), fibre_warping=()), stiffer):
         model = in_line(section("I"), other)
         assert len(model.dof_map.rates.nodes) == 3
         told = [text for text in messages(model) if "warp in two ways" in text]

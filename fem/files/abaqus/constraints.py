@@ -20,7 +20,7 @@ from fem.files.abaqus.instance import is_turned, moved, turned
 from fem.files.abaqus.lines import fields, member, number
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.ties import TOLERANCE, closest_points
-from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink
+from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink, mean_motion
 from fem.mesh.unread import Stated
 
 AXIAL = 1e-10
@@ -78,7 +78,8 @@ class Replaced:
 
 @dataclass
 class Constraints:
-    """The constraints of a deck, and the points, which ties move onto their masters."""
+    """The constraints of a deck, and the points, which ties move onto their masters. `loaded`: axes of loads on nodes
+    where they are not those of the node."""
 
     numbers: Numbers
     points: np.ndarray
@@ -87,6 +88,7 @@ class Constraints:
     supports: list[Stated]
     warnings: list[str]
     solids: Replaced = field(default_factory=lambda: Replaced())
+    loaded: dict[int, np.ndarray] = field(default_factory=dict)
 
     @staticmethod
     def of(numbers: Numbers, points: np.ndarray, solids: "Replaced | None" = None) -> "Constraints":
@@ -175,6 +177,13 @@ class Constraints:
         return sorted({n for b, r, f in faces.tolist() for n in self.numbers.face_nodes(b, r, f)})
 
     # components in the axes of nodes
+
+    def load(self, row: int, dof: int, value: float) -> tuple[list[int], list[int], list[float]]:
+        """Nodes, components and values, in the axes of the mesh, of a load on a dof (1 to 6) of a node."""
+        if row not in self.loaded or not 1 <= dof <= 6:
+            return self.terms(row, dof, value)
+        first, k = divmod(dof - 1, 3)
+        return [row] * 3, [3 * first + j for j in range(3)], (value * self.loaded[row][k]).tolist()
 
     def terms(self, row: int, dof: int, coefficient: float) -> tuple[list[int], list[int], list[float]]:
         """Nodes, components and coefficients of a dof (1 to 6) of a node, in the axes of the mesh."""
@@ -354,9 +363,7 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
     turns = set(components) & {3, 4, 5}
     whole = {0, 1, 2} <= set(components) and (axes is None or len(turns) in (0, 3))
     if s.kind == "DISTRIBUTING":
-        if axes is not None and not whole:
-            raise MeshError("some dofs of a distributing coupling in the axes of an orientation")
-        yield MeanLink(nodes, reference, c.numbers.areas(c.faces(s.options["SURFACE"]), nodes, c.points), components)
+        yield from _distributing(c, s, nodes, reference, tuple(sorted(turns)) if dofs else None)
     elif whole:
         yield RigidLink(nodes, reference, components)
     else:
@@ -367,6 +374,44 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
                     yield _follows(n, reference, local[k], c.points[n] - c.points[reference])
                 elif n in c.turning:
                     yield _weighted(n, [reference], np.ones(1), local[k - 3], 3)
+
+
+def _distributing(
+    c: Constraints, s: Statement, nodes: np.ndarray, reference: int, turns: tuple[int, ...] | None
+) -> Iterator[Constraint]:
+    """A reference node that follows the mean of a surface with its translations, and the rotations `turns` (3 to 5) in
+    the axes of an orientation at the node; None: all, in CalculiX none.
+
+    CalculiX weighs the nodes by the integrals of their shape functions, which may be negative, and its loads on the
+    reference node are in the axes of the orientation.
+    """
+    exact = c.numbers.deck.as_named
+    axes = c.orientation(s.options.get("ORIENTATION", ""))
+    R = np.eye(3) if axes is None else axes.at(c.points[reference])
+    if turns is None:
+        turns = () if exact else (3, 4, 5)
+    weights = c.numbers.areas(c.faces(s.options["SURFACE"]), nodes, c.points, consistent=exact)
+    if not exact and (axes is None or len(turns) in (0, 3)):
+        if reference in c._transforms and len(turns) in (1, 2):
+            raise MeshError("some rotations of a node that *TRANSFORM turns; give the coupling an ORIENTATION")
+        yield MeanLink(nodes, reference, weights, (0, 1, 2, *turns))
+        return
+    if exact:
+        c.loaded[reference] = R
+    B, may_turn = mean_motion(c.points[nodes], np.ones(len(nodes)) if weights is None else weights, c.points[reference])
+    if turns and not may_turn:
+        raise MeshError("its nodes lie on one line, and the mean rotation about it is not defined")
+    for k in (0, 1, 2, *turns):
+        first = k // 3 * 3
+        e = np.eye(3)[k] if k < 3 else R[k - 3]
+        order = [j for j in np.argsort(-np.abs(e)).tolist() if e[j]]
+        mean = np.einsum("j,njk->nk", e, B[:, first : first + 3])
+        i, j = np.nonzero(mean)
+        yield Equation(
+            np.concatenate([np.full(len(order), reference), nodes[i]]),
+            np.concatenate([first + np.array(order), j]),
+            np.concatenate([-e[order], mean[i, j]]),
+        )
 
 
 def _require_usual(s: Statement) -> None:

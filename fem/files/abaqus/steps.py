@@ -188,7 +188,7 @@ def _point_loads(c: Constraints, s: Statement, state: _State) -> None:
         who, dof, value = fields(row)[:3]
         for node in c.nodes(who):
             # forces on axisymmetric elements are those of the whole circumference, solved is a sector of two degrees
-            nodes, components, along = c.terms(node, int(dof), number(value) / (180 if round_about else 1))
+            nodes, components, along = c.load(node, int(dof), number(value) / (180 if round_about else 1))
             made = [NodalForce(n, k, v) for n, k, v in zip(nodes, components, along, strict=True)]
             _add(state.forces, (node, int(dof)), s.step, made)
 

@@ -46,10 +46,10 @@ LUMPED_PROPERTIES = {"PELAS": 4, "PDAMP": 2, "PVISC": 4}
 _NEUTRAL = {"G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
 """Parameters that change the part, and the value at which they do not."""
 FIELDS = {
-    **{"GRID": 8, "CBAR": 16, "CBEAM": 18, "CROD": 4, "CTUBE": 4, "CONROD": 8, "CQUAD4": 14, "CTRIA3": 13, "PBAR": 19},
-    **{"PROD": 6, "PTUBE": 6, "MAT1": 12, "CONM2": 14, "CELAS1": 6, "CELAS2": 8, "CDAMP1": 6, "CDAMP2": 6, "CVISC": 4},
-    **{"CBUSH": 14, "RBAR": 8, "CORD1R": 8, "CORD1C": 8, "CORD1S": 8, "CORD2R": 11, "CORD2C": 11, "CORD2S": 11},
-}
+    "GRID": 8, "CBAR": 16, "CBEAM": 18, "CROD": 4, "CTUBE": 4, "CONROD": 8, "CQUAD4": 14, "CTRIA3": 13, "PBAR": 19,
+    "PROD": 6, "PTUBE": 6, "MAT1": 12, "CONM2": 14, "CELAS1": 6, "CELAS2": 8, "CDAMP1": 6, "CDAMP2": 6, "CVISC": 4,
+    "CBUSH": 14, "RBAR": 8, "CORD1R": 8, "CORD1C": 8, "CORD1S": 8, "CORD2R": 11, "CORD2C": 11, "CORD2S": 11,
+}  # fmt: skip
 """Numbers of fields of cards of a fixed length; Nastran stops where more are given."""
 FAR = 1e3
 """Ratio of Young's and shear modulus beyond which a number is in the field of another."""

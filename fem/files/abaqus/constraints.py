@@ -17,7 +17,7 @@ from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Statement
 from fem.files.abaqus.instance import is_turned, moved, turned
-from fem.files.abaqus.lines import fields, member, number
+from fem.files.abaqus.lines import fields, member, number, whole
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.ties import TOLERANCE, closest_points
 from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink, mean_motion
@@ -116,7 +116,7 @@ class Constraints:
                 raise MeshError("no data line follows it")
             self.require_own_axes(s)
             made = [replace(c, source=s.source.label) for c in _READERS[s.keyword](self, s)]
-        except (MeshError, ValueError, KeyError) as error:
+        except ValueError as error:  # errors of meshes are ValueErrors
             reason = f"{s.source.text} (not obeyed: {error})"
             self.numbers.deck.unread.append(replace(s.source, text=reason))
             return
@@ -161,6 +161,11 @@ class Constraints:
         if len(rows) != 1:
             raise MeshError(f"one node is needed, and the set {text!r} has {len(rows)}")
         return rows[0]
+
+    def is_node(self, text: str) -> bool:
+        """Whether a text is a number or the name of a set of nodes."""
+        who, deck = member(text), self.numbers.deck
+        return isinstance(who, int) or _in_instance(text) or who in {*deck.assembly.nodes, *deck.part.nodes}
 
     def faces(self, text: str) -> np.ndarray | None:
         """(block, row, face) of the faces of a surface; None for an unknown one."""
@@ -236,7 +241,7 @@ class Constraints:
         for s in self.numbers.deck.statements:
             if s.keyword == "TRANSFORM":
                 axes = self._axes(s, s.options.get("TYPE", "R"))
-                found |= dict.fromkeys(self.nodes(s.options["NSET"]), axes)
+                found |= dict.fromkeys(self.nodes(s.option("NSET")), axes)
         return found
 
     def orientation(self, name: str) -> Axes | None:
@@ -288,7 +293,7 @@ def _equations(c: Constraints, s: Statement) -> Iterator[Constraint]:
         raise MeshError(f"its options {', '.join(s.options)} are not supported")
     entries = [f for _, row in s.rows for f in fields(row) if f]
     while entries:
-        count = int(entries[0])
+        count = whole(entries[0])
         part, entries = entries[1 : 1 + 3 * count], entries[1 + 3 * count :]
         if len(part) < 3 * count or count < 1:
             raise MeshError(f"{count} terms were announced, and {len(part) // 3} follow")
@@ -302,7 +307,7 @@ def _equations(c: Constraints, s: Statement) -> Iterator[Constraint]:
             coefficients: list[float] = []
             for t, group in enumerate(groups):
                 row = group[k if len(group) > 1 else 0]
-                n, m, v = c.terms(row, int(part[3 * t + 1]), number(part[3 * t + 2]))
+                n, m, v = c.terms(row, whole(part[3 * t + 1]), number(part[3 * t + 2]))
                 nodes, components, coefficients = nodes + n, components + m, coefficients + v
             order = _dependent_first(coefficients, len(c.terms(groups[0][0], int(part[1]), 1.0)[0]))
             yield _equation((nodes, components, coefficients), order)
@@ -324,7 +329,7 @@ def _rigid_body(c: Constraints, s: Statement) -> Iterator[Constraint]:
     unknown = set(s.options) - {"NSET", "ELSET", "REFNODE", "ROTNODE", "PINNSET", "TIENSET", "POSITION"}
     if unknown or not s.options.get("REFNODE") or s.options.get("POSITION", "INPUT").upper() != "INPUT":
         raise MeshError(f"options {', '.join(sorted(set(s.options)))}; a set and REF NODE are supported")
-    reference = c._node(s.options["REFNODE"])
+    reference = c._node(s.option("REFNODE"))
     nodes, pinned = set(), set(c.nodes(s.options["PINNSET"])) if s.options.get("PINNSET") else set()
     for key in ("NSET", "TIENSET"):
         nodes |= set(c.nodes(s.options[key])) if s.options.get(key) else set()
@@ -339,7 +344,7 @@ def _rigid_body(c: Constraints, s: Statement) -> Iterator[Constraint]:
 
 def _dofs(ends: Sequence[str]) -> list[int]:
     """The dofs (1 to 6) from the first to the last of `ends`; none without ends."""
-    numbers = [int(end) for end in ends]
+    numbers = [whole(end) for end in ends]
     for dof in numbers:
         if not 1 <= dof <= 6:
             raise MeshError(f"dof {dof} is no translation or rotation")
@@ -350,9 +355,9 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*COUPLING` with `*KINEMATIC` or `*DISTRIBUTING`."""
     if not s.kind:
         raise MeshError("neither *KINEMATIC nor *DISTRIBUTING follows it")
-    reference = c._node(s.options["REFNODE"])
+    reference = c._node(s.option("REFNODE"))
     axes = c.orientation(s.options.get("ORIENTATION", ""))
-    nodes = np.array([n for n in c._surface_nodes(s.options["SURFACE"]) if n != reference])
+    nodes = np.array([n for n in c._surface_nodes(s.option("SURFACE")) if n != reference])
     if s.options.get("INFLUENCERADIUS"):
         raise MeshError("its option INFLUENCE RADIUS is not supported")
     _require_usual(s)
@@ -390,7 +395,11 @@ def _distributing(
     R = np.eye(3) if axes is None else axes.at(c.points[reference])
     if turns is None:
         turns = () if exact else (3, 4, 5)
-    weights = c.numbers.areas(c.faces(s.options["SURFACE"]), nodes, c.points, consistent=exact)
+    weights = c.numbers.areas(c.faces(s.option("SURFACE")), nodes, c.points, consistent=exact)
+    given = c.numbers.deck.weights.get(str(member(s.option("SURFACE"))))
+    if weights is None and given:
+        of = {row: weight for who, weight in given for row in c.nodes(who)}
+        weights = np.array([of[n] for n in nodes.tolist()])
     if not exact and (axes is None or len(turns) in (0, 3)):
         if reference in c._transforms and len(turns) in (1, 2):
             raise MeshError("some rotations of a node that *TRANSFORM turns; give the coupling an ORIENTATION")
@@ -434,9 +443,41 @@ def _follows(node: int, reference: int, e: np.ndarray, d: np.ndarray) -> Equatio
 
 
 def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
-    """`*MPC`: PLANE, STRAIGHT and MEANROT (CalculiX), PIN, TIE and LINK (Abaqus), linear."""
-    entries = [f for _, row in s.rows for f in fields(row) if f]
-    kind, rows = entries[0].upper(), [n for text in entries[1:] for n in c.nodes(text)]
+    """`*MPC`: PLANE, STRAIGHT and MEANROT (CalculiX), PIN, TIE and LINK (Abaqus), linear. A line that does not begin
+    with a node begins another one; zeros stand for nothing."""
+    found: list[tuple[str, list[list[int]]]] = []
+    for _, row in s.rows:
+        entries = [f for f in fields(row) if f and f != "0"]
+        if entries and not (found and c.is_node(entries[0])):
+            found.append((entries.pop(0).upper(), []))
+        for text in entries:
+            found[-1][1].append(c.nodes(text))
+    for kind, groups in found:
+        if kind in ("PIN", "TIE", "LINK") and len(groups) == 2:
+            size = max(map(len, groups))
+            if {len(g) for g in groups} - {1, size}:
+                raise MeshError(f"{kind} of sets of {len(groups[0])} and {len(groups[1])} nodes, which are paired")
+            for k in range(size):
+                yield from _of_pair(c, kind, [g[k if len(g) > 1 else 0] for g in groups])
+        else:
+            yield from _of_many(c, kind, [n for g in groups for n in g])
+
+
+def _of_pair(c: Constraints, kind: str, rows: list[int]) -> Iterator[Constraint]:
+    """PIN, TIE or LINK of two nodes."""
+    x = c.points[rows]
+    if kind == "LINK":
+        if not np.linalg.norm(x[1] - x[0]) > 0:
+            raise MeshError("LINK of two nodes at one place, which has no direction")
+        yield _weighted(rows[0], rows[1:], np.ones(1), (x[1] - x[0]) / np.linalg.norm(x[1] - x[0]))
+        return
+    turns = kind == "TIE" and set(rows) <= c.turning
+    for k in range(6 if turns else 3):
+        yield Equation(np.array(rows), np.array([k, k]), np.array([1.0, -1.0]))
+
+
+def _of_many(c: Constraints, kind: str, rows: list[int]) -> Iterator[Constraint]:
+    """PLANE, STRAIGHT and MEANROT."""
     x = c.points[rows]
     if kind == "PLANE" and len(rows) > 3:
         far = int(np.linalg.norm(x - x[0], axis=1).argmax())
@@ -457,15 +498,8 @@ def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
         for k in range(2, len(rows)):
             w = float((x[k] - x[0]) @ along / np.linalg.norm(x[1] - x[0]))
             yield from (_weighted(rows[k], rows[:2], np.array([1 - w, w]), e) for e in across)
-    elif kind in ("PIN", "TIE") and len(rows) == 2:
-        turns = kind == "TIE" and set(rows) <= c.turning
-        for k in range(6 if turns else 3):
-            yield Equation(np.array(rows), np.array([k, k]), np.array([1.0, -1.0]))
     elif kind == "MEANROT" and len(rows) > 4 and len(rows) % 3 == 1 and rows[0::3][:-1] == rows[2::3]:
         yield _mean_rotation(rows[:-1:3], x[:-1:3], rows[-1], x[-1])
-    elif kind == "LINK" and len(rows) == 2 and np.linalg.norm(x[1] - x[0]) > 0:
-        e = (x[1] - x[0]) / np.linalg.norm(x[1] - x[0])
-        yield _weighted(rows[0], rows[1:], np.ones(1), e)
     else:
         hint = "; in Abaqus BEAM is a rigid link, in CalculiX it keeps a distance" if kind == "BEAM" else ""
         raise MeshError(f"{kind} with {len(rows)} nodes; PLANE, STRAIGHT, MEANROT, PIN, TIE and LINK are read{hint}")
@@ -508,7 +542,7 @@ def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
     unknown = set(s.options) - {"NAME", "POSITIONTOLERANCE", "ADJUST", "TYPE", "NOROTATION"}
     if unknown or s.options.get("TYPE", "SURFACE TO SURFACE").upper() not in ("SURFACE TO SURFACE", "NODE TO SURFACE"):
         raise MeshError(f"options {', '.join(sorted(s.options))} (cyclic symmetry and multistage ties are not read)")
-    slave, master = fields(s.rows[0][1])[:2]
+    slave, master = s.entries(0, 2, "the slave and the master surface")[:2]
     faces = c.faces(master)
     if faces is None or not len(faces):
         raise MeshError(f"the master {master!r} is no surface of element faces that were read")

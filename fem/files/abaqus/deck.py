@@ -18,8 +18,8 @@ from pathlib import Path
 from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.element_types import AS_NAMED, kind_of, not_known
-from fem.files.abaqus.keywords import HARMLESS
-from fem.files.abaqus.lines import Place, Rows, beside, blocks, fields, lines, member, number, required
+from fem.files.abaqus.keywords import HARMLESS, meant
+from fem.files.abaqus.lines import Place, Rows, beside, blocks, fields, lines, member, number, required, whole
 from fem.files.abaqus.materials import Materials, take_material
 from fem.mesh.unread import Unread, canonical
 from fem.user_files import IncludedFiles
@@ -76,6 +76,20 @@ class Statement:
     kind: str = ""
     details: dict[str, str] = field(default_factory=dict)
     of_part: bool = False
+
+    def option(self, key: str) -> str:
+        """The value of an option. Raises `MeshError` where it is missing."""
+        if not self.options.get(key):
+            raise MeshError(f"its option {key}=... is missing")
+        return self.options[key]
+
+    def entries(self, row: int, least: int, what: str) -> list[str]:
+        """The entries of a data line, of which there are at `least` so many. Raises `MeshError`, which says `what` they
+        are, for others."""
+        found = fields(self.rows[row][1]) if row < len(self.rows) else []
+        if len(found) < least or not all(found[:least]):
+            raise MeshError(f"data line {row + 1} needs {what}; found {', '.join(found) or 'no line'}")
+        return found
 
 
 @dataclass
@@ -143,6 +157,8 @@ class Deck:
     instances: int = 0
     passed_over: int = 0  # nodes and elements of the assembly: reference points
     generated: int = 0  # members of sets by GENERATE
+    weights: dict[str, list[tuple[str, float]]] = field(default_factory=dict)  # of the nodes of surfaces of nodes
+    normals: Place = ""  # where the first node with a normal is
 
     def add_node(self, x: Sequence[float]) -> int:
         """The number of a new node at `x`."""
@@ -183,8 +199,11 @@ def read_deck(path: Path, included: IncludedFiles, as_named: bool = False, expan
         except ValueError as error:
             if isinstance(error, MeshError):
                 raise
-            raise MeshError(f"{place}: *{keyword} cannot be read: {error}.") from None
+            raise MeshError(f"{place}: *{_spelt(line)} cannot be read: {str(error).rstrip('.')}.") from None
     _without_effect(deck)
+    if deck.normals and deck.shells:
+        reason = "the last three numbers of nodes (not obeyed: normals of shells and beams)"
+        deck.unread.append(deck.not_obeyed(deck.normals, reason, "NODE"))
     return deck
 
 
@@ -205,6 +224,8 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
     deck.steps += keyword == "STEP"
     if deck.in_step or keyword in ("BOUNDARY", "INITIALCONDITIONS", "ENDSTEP"):
         deck.history.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows, deck.steps))
+    if meant(keyword) in ("NODE", "ELEMENT", "NSET", "ELSET"):
+        raise MeshError(f"{place}: flexmb knows no keyword *{_spelt(line)}; did you mean *{meant(keyword)}?")
     if keyword in REFUSED:
         raise MeshError(f"{place}: *{keyword} is not supported. Write a flat deck, with every node and element in it.")
     if keyword in ("NODE", "ELEMENT", "NSET", "ELSET") and options.get("INPUT"):
@@ -217,18 +238,14 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
     elif keyword in ("NSET", "ELSET"):
         _take_set(deck, place, line, options, rows)
     elif keyword == "SURFACE":
-        name = deck.named(required(place, options, "NAME"))
-        if options.get("TYPE", "ELEMENT").upper() == "NODE":
-            deck.sets.nodes[name] = [member(fields(line)[0]) for _, line in rows]
-        else:
-            deck.sets.surfaces[name] = [fields(line) for _, line in rows]
+        _take_surface(deck, place, line, options, rows)
     elif keyword in ("PART", "ASSEMBLY", "INSTANCE"):
         deck.level = keyword
         deck.scopes_so_far += 1
         deck.scope = deck.scopes_so_far
         if keyword == "INSTANCE":
             deck.instances += 1
-            deck.move = [[float(f) for f in fields(line)] for _, line in rows]
+            deck.move = [[number(f) for f in fields(line)] for _, line in rows]
             if deck.instances > 1:
                 raise MeshError(
                     f"{place}: the deck has more than one instance of a part. One flexible body is one part: write a "
@@ -257,6 +274,8 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         deck.unread.append(replace(source, text=told))
     elif keyword in STATEMENTS:
         source = deck.not_obeyed(place, line, _spelt(line))
+        if keyword == "ORIENTATION":
+            _require_new_orientation(deck, source, options, rows)
         deck.statements.append(Statement(keyword, source, options, rows, deck.steps, of_part=deck.in_part))
     elif keyword in ("KINEMATIC", "DISTRIBUTING") and deck.statements and deck.statements[-1].keyword == "COUPLING":
         deck.statements[-1] = replace(deck.statements[-1], kind=keyword, rows=rows, details=options)
@@ -272,16 +291,46 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         _take_material(deck, deck.not_obeyed(place, line, _spelt(line)), keyword, options, rows)
 
 
+def _require_new_orientation(deck: Deck, source: Unread, options: dict[str, str], rows: Rows) -> None:
+    """Name an orientation that the deck defines twice and differently."""
+    name, own = options.get("NAME", "").upper(), [fields(row) for _, row in rows]
+    for s in deck.statements:
+        if s.keyword == "ORIENTATION" and s.options.get("NAME", "").upper() == name:
+            if own != [fields(row) for _, row in s.rows]:
+                told = f"{source.text} (the deck defines it twice, first by {s.source.label}, which counts: keep one)"
+                deck.unread.append(replace(source, text=told))
+            return
+
+
 def _take_material(deck: Deck, source: Unread, keyword: str, options: dict[str, str], rows: Rows) -> None:
     try:
         if not take_material(deck.materials, source, keyword, options, rows) and keyword not in HARMLESS:
-            deck.unread.append(source)
+            near = meant(keyword)
+            hint = f"{source.text} (flexmb knows no keyword *{source.keyword}; did you mean *{near}?)"
+            deck.unread.append(replace(source, text=hint) if near else source)
     except MeshError as error:
         deck.unread.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
 
 
 def _spelt(line: str) -> str:
     return " ".join(line[1:].split(",")[0].upper().split())
+
+
+def _take_surface(deck: Deck, place: Place, line: str, options: dict[str, str], rows: Rows) -> None:
+    """Faces of elements, or nodes, each of which may have a weight in couplings."""
+    name = deck.named(required(place, options, "NAME"))
+    kind = options.get("TYPE", "ELEMENT").upper()
+    wrong = sorted(set(options) & {"COMBINE", "CROP"})
+    if wrong or kind not in ("ELEMENT", "NODE"):
+        told = f"{line} (not obeyed: {f'its option {wrong[0]}' if wrong else f'its type {kind}'} is not read)"
+        deck.unread.append(deck.not_obeyed(place, told, "SURFACE"))
+    elif kind == "NODE":
+        entries = [fields(row) for _, row in rows]
+        deck.sets.nodes[name] = [member(row[0]) for row in entries]
+        if any(row[1:] for row in entries):
+            deck.weights[name] = [(row[0], number(row[1]) if row[1:] and row[1] else 1.0) for row in entries]
+    else:
+        deck.sets.surfaces[name] = [fields(row) for _, row in rows]
 
 
 def _take_set(deck: Deck, place: Place, line: str, options: dict[str, str], rows: Rows) -> None:
@@ -308,7 +357,7 @@ def _take_set(deck: Deck, place: Place, line: str, options: dict[str, str], rows
 
 
 def _generated(deck: Deck, place: Place, line: str) -> list[str | int]:
-    numbers = [int(f) for f in fields(line)]
+    numbers = [whole(f) for f in fields(line)]
     if len(numbers) not in (2, 3) or (len(numbers) == 3 and numbers[2] <= 0):
         raise MeshError(f"{place}: GENERATE needs first, last and a positive increment; found {line!r}.")
     members = range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) == 3 else 1)
@@ -342,6 +391,8 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
         try:
             x = [number(f) if f else 0.0 for f in entries[1:4]]
             deck.nodes[first + int(entries[0])] = (*x, *[0.0] * (3 - len(x)))
+            if not deck.normals and any(number(f) for f in entries[4:7] if f):
+                deck.normals = place
         except (ValueError, IndexError):
             raise MeshError(f"{place}: a node needs a number and coordinates; found {line!r}.") from None
         numbers.append(first + int(entries[0]))

@@ -265,3 +265,13 @@ def test_a_short_line_of_an_element_is_named(tmp_path):
 def test_what_is_missing_or_doubled_is_named(extra, named, tmp_path):
     found = refusals(read(tmp_path, CUBE + "*SOLID SECTION, ELSET=E, MATERIAL=M\n" + STEEL + extra))
     assert [f for f in found if re.search(named, f)], found
+
+
+@pytest.mark.parametrize("section", ["RECT\n.02", "RECTANGULAR\n.02, .02"])
+def test_a_square_has_one_size_and_names_of_sections_may_be_long(section, tmp_path):
+    """As in CalculiX, which solves both alike."""
+    square, given = (
+        read(tmp_path, BEAM.replace("RECT\n.02, .01", text) + STEEL) for text in ("RECT\n.02, .02", section)
+    )
+    assert not given.unread
+    np.testing.assert_allclose(fem.Model(given).K.toarray(), fem.Model(square).K.toarray(), rtol=1e-12)

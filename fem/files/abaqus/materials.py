@@ -229,6 +229,9 @@ def _section(
         thickness, axes = number(values[0][0]), options.get("ORIENTATION", "").upper()
         return DeckSection(*where, orientation=axes, thickness=thickness, offset=_shift(options) * thickness)
     kind, size = options.get("SECTION", "").upper(), [number(f) for f in values[0] if f] if values else []
+    kind = next((name for name in _SIZES if kind.startswith(name)), kind)  # RECTANGULAR
+    if kind == "RECT" and len(size) == 1:  # a square, in CalculiX
+        size = [size[0], size[0]]
     if kind == "CIRC" and (expand or known.warm):  # solids and steps are those of CalculiX
         size = [width / 2 for width in size]
     if "NODALTHICKNESS" in options:

@@ -166,6 +166,11 @@ SPRING = "*ELEMENT, TYPE=SPRING2, ELSET=L\n50, 1, 9\n*SPRING, ELSET=L\n"
         ("*COUPLING, SURFACE=S\n*KINEMATIC\n", "its option REFNODE=... is missing"),
         ("*TIE, NAME=T\nS\n", "data line 1 needs the slave and the master surface; found S"),
         ("*TRANSFORM\n1, 0, 0, 0, 1, 0\n*EQUATION\n2\n1, 1, 1., 9, 1, -1.\n", "its option NSET=... is missing"),
+        (
+            "*ORIENTATION, NAME=O, DEFINITION=NODES\n1, 2\n*SURFACE, NAME=S\nE, S1\n"
+            "*COUPLING, SURFACE=S, REF NODE=9, CONSTRAINT NAME=C, ORIENTATION=O\n*KINEMATIC\n1\n",
+            "*ORIENTATION by NODES; points by coordinates are read",
+        ),
         (SPRING, "data line 1 needs dofs; found no line"),
         (SPRING + "x, 1\n5.\n", "a whole number is needed, found 'x'"),
         ("*ELEMENT, TYPE=MASS, ELSET=L\n50, 9\n*MASS, ELSET=L\n", "data line 1 needs the mass; found no line"),
@@ -227,7 +232,9 @@ def test_weights_of_nodes_count_in_distributing_couplings(tmp_path):
 @pytest.mark.parametrize(
     ("text", "label", "reason"),
     [
-        ("*SURFACE, NAME=S, COMBINE=UNION\nA, B\n", "SURFACE", "its option COMBINE is not read"),
+        ("*SURFACE, NAME=S, COMBINE=UNION\nA, B\n", "SURFACE", "unknown options COMBINE"),
+        ("*ELEMENT, TYPE=C3D8, ELSTE=F\n2, 1, 2, 3, 4, 5, 6, 7, 8\n", "ELEMENT", "unknown options ELSTE; known are ELSET, INPUT, TYPE"),
+        ("*MPC, USER\nPIN, 1, 9\n", "MPC", "unknown options USER"),
         ("*SURFACE, NAME=S, TYPE=REVOLUTION\nSTART, 1., 0.\n", "SURFACE", "its type REVOLUTION is not read"),
         ("*ORIENTATION, NAME=O\n1, 0, 0, 0, 1, 0\n*ORIENTATION, NAME=o\n0, 1, 0, 1, 0, 0\n", "ORIENTATION", "defines it twice"),
         ("*NODE\n11, 0, 0, 2, 0., 0., 1.\n*ELEMENT, TYPE=S3, ELSET=F\n70, 1, 2, 11\n*SHELL SECTION, ELSET=F, MATERIAL=M\n.1\n", "NODE", "normals of shells and beams"),

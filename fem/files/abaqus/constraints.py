@@ -262,6 +262,8 @@ class Constraints:
     def _axes(self, s: Statement, kind: str) -> Axes:
         """Axes by two points, and those of rectangular orientations by an origin that both are seen from; those of a
         part turn with its instance."""
+        if s.options.get("DEFINITION", "COORDINATES").upper() != "COORDINATES":
+            raise MeshError(f"*{s.keyword} by {s.options['DEFINITION']}; points by coordinates are read")
         values = [number(f) for f in fields(s.rows[0][1]) if f] if s.rows else []
         cylindrical = kind[:1].upper() == "C"
         counts = (6, 9) if s.keyword == "ORIENTATION" and not cylindrical else (6,)

@@ -18,7 +18,7 @@ from pathlib import Path
 from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.element_types import AS_NAMED, kind_of, not_known
-from fem.files.abaqus.keywords import HARMLESS, meant
+from fem.files.abaqus.keywords import HARMLESS, OPTIONS, meant
 from fem.files.abaqus.lines import Place, Rows, beside, blocks, fields, lines, member, number, required, whole
 from fem.files.abaqus.materials import Materials, take_material
 from fem.mesh.unread import Unread, canonical
@@ -39,8 +39,6 @@ LUMPED = {"MASS": 1, **dict.fromkeys(("SPRING1", "DASHPOT1"), 1), "DCOUP3D": 1} 
 """Elements without extent and their number of nodes, which `fem.files.abaqus.lumped` reads."""
 LUMPED_VALUES = ("MASS", "SPRING", "DASHPOT", "DISTRIBUTINGCOUPLING")
 """Keywords that say what these are."""
-SET_OPTIONS = {"NSET", "ELSET", "GENERATE", "UNSORTED", "INTERNAL", "INSTANCE", "INPUT"}
-"""Options of sets that are read."""
 MOST_GENERATED = 10_000_000
 """Largest number of members that the GENERATE of a deck may add to its sets."""
 PLANE = ("CPS", "CPE", "CAX")
@@ -226,6 +224,11 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         deck.history.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows, deck.steps))
     if meant(keyword) in ("NODE", "ELEMENT", "NSET", "ELSET"):
         raise MeshError(f"{place}: flexmb knows no keyword *{_spelt(line)}; did you mean *{meant(keyword)}?")
+    known = OPTIONS.get(keyword, frozenset(options))
+    if unknown := sorted(set(options) - known):
+        there = f"; known are {', '.join(sorted(known))}" if known else ""
+        told = f"{line} (unknown options {', '.join(unknown)}{there})"
+        deck.unread.append(deck.not_obeyed(place, told, _spelt(line)))
     if keyword in REFUSED:
         raise MeshError(f"{place}: *{keyword} is not supported. Write a flat deck, with every node and element in it.")
     if keyword in ("NODE", "ELEMENT", "NSET", "ELSET") and options.get("INPUT"):
@@ -320,10 +323,10 @@ def _take_surface(deck: Deck, place: Place, line: str, options: dict[str, str], 
     """Faces of elements, or nodes, each of which may have a weight in couplings."""
     name = deck.named(required(place, options, "NAME"))
     kind = options.get("TYPE", "ELEMENT").upper()
-    wrong = sorted(set(options) & {"COMBINE", "CROP"})
-    if wrong or kind not in ("ELEMENT", "NODE"):
-        told = f"{line} (not obeyed: {f'its option {wrong[0]}' if wrong else f'its type {kind}'} is not read)"
-        deck.unread.append(deck.not_obeyed(place, told, "SURFACE"))
+    if set(options) & {"COMBINE", "CROP"}:
+        return  # its lines name other surfaces; the option is named
+    if kind not in ("ELEMENT", "NODE"):
+        deck.unread.append(deck.not_obeyed(place, f"{line} (not obeyed: its type {kind} is not read)", "SURFACE"))
     elif kind == "NODE":
         entries = [fields(row) for _, row in rows]
         deck.sets.nodes[name] = [member(row[0]) for row in entries]
@@ -340,10 +343,6 @@ def _take_set(deck: Deck, place: Place, line: str, options: dict[str, str], rows
         deck.internal.add(name)
     if "UNSORTED" in options and keyword == "NSET":
         deck.unsorted.add(name)
-    unknown = sorted(set(options) - SET_OPTIONS)
-    if unknown:
-        told = f"{line} (unknown options {', '.join(unknown)}; known are {', '.join(sorted(SET_OPTIONS))})"
-        deck.unread.append(deck.not_obeyed(place, told, keyword))
     members = (deck.sets.nodes if keyword == "NSET" else deck.sets.elements).setdefault(name, [])
     found: list[str | int] = []
     for row_place, row in rows:

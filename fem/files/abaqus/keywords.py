@@ -47,6 +47,23 @@ WITHOUT_EFFECT = _words(
 """Definitions that act through loads, temperatures, contact pairs and sensitivities only, which have keywords of their
 own."""
 HARMLESS = OUTPUT | PROCEDURES | WITHOUT_EFFECT
+_SETS = _words("NSET ELSET GENERATE UNSORTED INTERNAL INSTANCE INPUT")
+OPTIONS = {
+    "NODE": _words("NSET SYSTEM INPUT"),
+    "ELEMENT": _words("TYPE ELSET INPUT"),
+    "NSET": _SETS,
+    "ELSET": _SETS,
+    "SURFACE": _words("NAME TYPE INTERNAL TRIM"),
+    "MATERIAL": _words("NAME"),
+    "ELASTIC": _words("TYPE DEPENDENCIES MODULI"),
+    "DENSITY": _words("DEPENDENCIES"),
+    "EXPANSION": _words("TYPE ZERO DEPENDENCIES"),
+    "MPC": _words(""),
+    "TRANSFORM": _words("NSET TYPE"),
+    "ORIENTATION": _words("NAME SYSTEM DEFINITION"),
+    "INSTANCE": _words("NAME PART"),
+}
+"""Options of keywords that are read, or change no small motion of a linear part."""
 
 
 def meant(keyword: str) -> str:

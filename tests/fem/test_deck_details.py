@@ -275,3 +275,31 @@ def test_a_square_has_one_size_and_names_of_sections_may_be_long(section, tmp_pa
     )
     assert not given.unread
     np.testing.assert_allclose(fem.Model(given).K.toarray(), fem.Model(square).K.toarray(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "section", ["GENERAL, DENSITY=7850.\n2e-4, 6e-9, 0., 2e-9, 3e-9", "RECT, DENSITY=7850.\n.02, .01"]
+)
+def test_general_sections_of_beams_have_constants_of_their_own(section, tmp_path):
+    """A cantilever of 1 m: F L^3 / (3 E I) and the shear F L / (k G A), k = 1 where the section is given by constants;
+    I11 is about the first axis, y."""
+    mesh = read(tmp_path, ROD + f"*BEAM GENERAL SECTION, ELSET=E, SECTION={section}\n0., 1., 0.\n2e11, 5e10\n")
+    assert not mesh.unread
+    A, about_y, about_z, k = (2e-4, 6e-9, 2e-9, 1.0) if "GENERAL" in section else (2e-4, 0.02 * 0.01**3 / 12, 0.01 * 0.02**3 / 12, 5 / 6)  # fmt: skip
+    expected = [1 / (3 * 2e11 * second) + 1 / (k * 5e10 * A) for second in (about_z, about_y)]
+    np.testing.assert_allclose(bending(mesh), expected, rtol=1e-9)
+    assert fem.Model(mesh).mass == pytest.approx(7850 * A, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("section", "reason"),
+    [
+        ("GENERAL\n2e-4, 6e-9, 1e-9, 2e-9, 3e-9\n0., 1., 0.\n2e11, 5e10", "a product of inertia (I12)"),
+        ("GENERAL\n2e-4, 6e-9, 0., 2e-9, 3e-9\n0., 1., 0.", "three data lines are needed"),
+        ("GENERAL, TAPER\n2e-4, 6e-9, 0., 2e-9, 3e-9\n0., 1., 0.\n2e11, 5e10", "its options TAPER are not read"),
+        ("MESHED\n0., 1., 0.\n2e11, 5e10\n1.", "a section MESHED"),
+    ],
+)
+def test_general_sections_that_are_not_read_say_why(section, reason, tmp_path):
+    found = refusals(read(tmp_path, ROD + f"*BEAM GENERAL SECTION, ELSET=E, SECTION={section}\n"))
+    assert any(reason in text for text in found)

@@ -1,6 +1,6 @@
 """Materials and sections of a deck: `*MATERIAL` with `*ELASTIC` (isotropic, orthotropic, engineering constants,
 anisotropic), `*DENSITY` and `*EXPANSION`; `*SOLID SECTION`, `*SHELL SECTION`, `*BEAM SECTION`,
-`*BEAM GENERAL SECTION`.
+`*BEAM GENERAL SECTION`, also with constants of its own.
 
 What a keyword says beyond that makes it one that is not obeyed.
 """
@@ -209,6 +209,8 @@ def _section(
 ) -> DeckSection | None:
     """A section that is read in full; None for others, or a `MeshError` with the reason."""
     expand = known.expand
+    if keyword == "BEAMGENERALSECTION" and not options.get("MATERIAL"):
+        return _general(known, source, options, values)
     unknown = sorted(set(options) - {"ELSET", "MATERIAL", "NODALTHICKNESS"} - _OPTIONS[keyword])
     if "BEAM" in keyword and not options.get("DENSITY"):
         unknown = [k for k in unknown if k != "DENSITY"]
@@ -244,6 +246,42 @@ def _section(
             f"{source.label}: the wall of SECTION=PIPE, {size[1]:g}, is over half of its radius, {size[0]:g}; the "
             "second size is the thickness of the wall, not the inner radius"
         )
+    return DeckSection(*where, beam=beam, y_axis=_normal(values[1:]), shape=(kind, tuple(size)))
+
+
+def _general(known: Materials, source: Unread, options: dict[str, str], values: list[list[str]]) -> DeckSection:
+    """A section of Abaqus with constants of its own: its sizes, or area, I11, I12, I22 and J; its first axis; E and G.
+    Raises `MeshError` for what is not read."""
+    unknown = sorted(set(options) - {"ELSET", "SECTION", "DENSITY", "POISSON"})
+    if unknown or not options.get("ELSET"):
+        raise MeshError(
+            f"its options {', '.join(unknown)} are not read" if unknown else "its option ELSET=... is missing"
+        )
+    if known.expand:
+        raise MeshError("a section with constants of its own has no solid; read the deck without expand=True")
+    kind = options.get("SECTION", "GENERAL").upper()
+    if kind not in ("GENERAL", *_SIZES):
+        raise MeshError(f"a section {kind}; GENERAL, {', '.join(_SIZES)} are read")
+    if len(values) != 3 or len(values[2]) < 2 or not all(values[2][:2]):
+        raise MeshError("three data lines are needed: the section, its first axis, and E and G at one temperature")
+    size = [number(f or "0") for f in values[0]]
+    E, G = (number(f) for f in values[2][:2])
+    try:
+        if kind == "GENERAL":
+            area, I11, I12, I22, J = [*size, *[0.0] * 5][:5]
+            if I12:
+                raise MeshError("a product of inertia (I12); give the moments about principal axes")
+            beam: Section | None = Section(area, I11, I22, J, 1.0, 1.0)
+        else:
+            beam = _beam(kind, size)
+        elasticity = Material.orthotropic((E, E, E), (0.0, 0.0, 0.0), (G, G, G)).elasticity
+    except MaterialError as error:
+        raise MeshError(str(error).rstrip(".")) from None
+    name = f"{source.keyword}, LINE {source.line}"
+    known.records[name] = DeckMaterial(
+        source, elasticity, number(options["DENSITY"]) if options.get("DENSITY") else None
+    )
+    where = (str(member(options["ELSET"])), name, source)
     return DeckSection(*where, beam=beam, y_axis=_normal(values[1:]), shape=(kind, tuple(size)))
 
 

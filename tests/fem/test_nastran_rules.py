@@ -24,6 +24,7 @@ def controlled(folder, control, cards):
         ("SPC=9\n", "SPC1,4,3,16\nSPCADD,9,4,6\n", 1, ["SPCADD, line 40 of part.bdf: the deck has no set 6 of SPC"]),
         ("MPC=9\n", "MPC,3,1,1,1.,2,1,-1.\nMPCADD,9,8\nMPCADD,8,3\n", 0, ["MPCADD, line 40 of part.bdf: the deck has no set 8 of MPC, and a MPCADD adds no other one"]),
         ("SPC=4\n", "SPC1,4,3,16\nSPC1,7,3,15\nSPC1,7,3,14\nSPCADD,4,7\n", 2, []),  # the union counts alone
+        ("MPC(STRUCTURE) = 3\n", "MPC,3,1,1,1.,2,1,-1.\n", 1, []),
         ("SPC=0\n", "SPC1,4,3,16\n", 0, []),
     ],
 )  # fmt: skip
@@ -90,3 +91,10 @@ def test_lumps_with_inertia_at_nodes_of_rigid_elements_follow_the_independent_no
 def test_fields_beyond_those_of_a_card_are_named(card, words, tmp_path):
     (lost,) = plate(tmp_path, card, loud=False).unread
     assert words in lost.text
+
+
+def test_solids_of_fluid_are_named(tmp_path):
+    solid = "GRID,1,,0.,0.,0.\nGRID,2,,1.,0.,0.\nGRID,3,,0.,1.,0.\nGRID,4,,0.,0.,1.\nCTETRA,1,1,1,2,3,4\nPSOLID,1,1,,,,,{}\n"
+    assert read(tmp_path, solid.format("SMECH") + MAT).unread == ()
+    (lost,) = read(tmp_path, solid.format("PFLUID") + MAT, loud=False).unread
+    assert "its elements are of the kind PFLUID, not SMECH" in lost.text

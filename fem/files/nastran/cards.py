@@ -153,7 +153,7 @@ def selections(path: Path) -> dict[str, dict[int, Card]]:
             found = {"SPC": {}, "MPC": {}}
         if re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE):
             return found
-        command = re.match(r"\s*(SPC|MPC)(?:\s*=\s*|\s+)(\d+)", line, re.IGNORECASE)
+        command = re.match(r"\s*(SPC|MPC)(?:\s*\([^)]*\))?(?:\s*=\s*|\s+)(\d+)", line, re.IGNORECASE)
         if command and int(command[2]):
             name = command[1].upper()
             place = Card(name, [command[2]], file, number, line.strip())

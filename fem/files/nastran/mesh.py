@@ -112,6 +112,10 @@ def _take(deck: Deck, card: Card) -> None:
         deck.properties[kind, card.whole(1)] = card
         if card.name == "PSOLID":
             deck.used_systems.add(_system(card, 3))
+            if card.text_at(7).upper() not in ("", "SMECH"):
+                deck.unread.append(
+                    not_obeyed(card, reason=f"its elements are of the kind {card.text_at(7)}, not SMECH")
+                )
     elif card.name == "MAT1":
         deck.once(f"material {card.whole(1)}", card)
         deck.materials[card.whole(1)] = card

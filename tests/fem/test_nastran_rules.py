@@ -98,3 +98,11 @@ def test_solids_of_fluid_are_named(tmp_path):
     assert read(tmp_path, solid.format("SMECH") + MAT).unread == ()
     (lost,) = read(tmp_path, solid.format("PFLUID") + MAT, loud=False).unread
     assert "its elements are of the kind PFLUID, not SMECH" in lost.text
+
+
+def test_nodes_may_be_repeated_but_not_with_other_axes_or_supports(tmp_path):
+    again = plate(tmp_path, "GRID,3,,{},{},0.\n".format(*PLATE.points[2, :2].tolist()))
+    assert again.unread == ()
+    for other in ("GRID,3,,{},{},0.,,123\n", "GRID,3,,{},{},1.\n"):
+        with pytest.raises(MeshError, match="node 3 is given twice"):
+            plate(tmp_path, other.format(*PLATE.points[2, :2].tolist()))

@@ -48,7 +48,7 @@ _NEUTRAL = {"G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
 FIELDS = {
     "GRID": 8, "CBAR": 16, "CBEAM": 18, "CROD": 4, "CTUBE": 4, "CONROD": 8, "CQUAD4": 14, "CTRIA3": 13, "PBAR": 19,
     "PROD": 6, "PTUBE": 6, "MAT1": 12, "CONM2": 14, "CELAS1": 6, "CELAS2": 8, "CDAMP1": 6, "CDAMP2": 6, "CVISC": 4,
-    "CBUSH": 14, "RBAR": 8, "CORD1R": 8, "CORD1C": 8, "CORD1S": 8, "CORD2R": 11, "CORD2C": 11, "CORD2S": 11,
+    "CBUSH": 14, "RBAR": 9, "CORD1R": 8, "CORD1C": 8, "CORD1S": 8, "CORD2R": 11, "CORD2C": 11, "CORD2S": 11,
 }  # fmt: skip
 """Numbers of fields of cards of a fixed length; Nastran stops where more are given."""
 FAR = 1e3
@@ -80,9 +80,9 @@ def _take(deck: Deck, card: Card) -> None:
         deck.unread.append(not_obeyed(card, reason=f"it has {last} fields, and {surplus[0]!r} stands beyond them"))
     if card.name == "GRID":
         known = deck.nodes.setdefault(card.whole(1), card)
-        if [card.text_at(k) for k in range(2, 6)] != [known.text_at(k) for k in range(2, 6)]:
+        if card.meaning != known.meaning:
             raise MeshError(
-                f"{card.place}: node {card.whole(1)} is given twice, at {known.fields[1:5]} and {card.fields[1:5]}."
+                f"{card.place}: node {card.whole(1)} is given twice, as {known.fields[1:7]} and {card.fields[1:7]}."
             )
     elif any(card.name in e.nastran for e in ELEMENTS.values()):
         _take_cell(deck, card)

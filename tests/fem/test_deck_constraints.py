@@ -326,3 +326,24 @@ def test_springs_are_refused_where_they_cannot_be():
     turned = fem.Model(replace(mesh, springs=(fem.NodeSpring([0], [4], [1.0], 2.0),)), fem.Material.steel())
     with pytest.raises(MeshError, match="rotations of nodes that have none"):
         turned.K  # noqa: B018
+
+
+def test_every_line_of_a_tie_is_a_pair_of_surfaces(tmp_path):
+    """Two small cubes at both ends of the part."""
+    text, pairs = "", ""
+    for k, (x, element, face) in enumerate([(2.0, 2, "S4"), (-1.0, 1, "S6")]):
+        first = 200 + 10 * k
+        text += "*NODE\n" + "".join(
+            f"{first + j}, {x + a}, {0.25 + 0.5 * b}, {0.25 + 0.5 * c}\n"
+            for j, (a, b, c) in enumerate(
+                [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+            )
+        )
+        text += f"*ELEMENT, TYPE=C3D8, ELSET=small\n{9 + k}, " + ", ".join(str(first + j) for j in range(8)) + "\n"
+        text += f"*SURFACE, NAME=slave{k}\n{9 + k}, {'S6' if k == 0 else 'S4'}\n*SURFACE, NAME=master{k}\n{element}, {face}\n"
+        pairs += f"slave{k}, master{k}\n"
+    section = "*SOLID SECTION, ELSET=small, MATERIAL=STEEL\n"
+    both = read(tmp_path, text + section + "*TIE, NAME=t\n" + pairs)
+    assert len(both.constraints) == 2 * 4 * 3
+    with pytest.raises(MeshWarning, match="data line 2 has a third entry, x"):
+        read(tmp_path, text + section + "*TIE, NAME=t\n" + pairs.rstrip() + ", x\n")

@@ -540,11 +540,19 @@ def _weighted(node: int, others: list[int], weights: np.ndarray, e: np.ndarray, 
 
 
 def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
-    """`*TIE`: the slave's nodes within the tolerance follow the master's faces, onto which they are moved."""
+    """`*TIE`: pairs of surfaces, one a line."""
     unknown = set(s.options) - {"NAME", "POSITIONTOLERANCE", "ADJUST", "TYPE", "NOROTATION"}
     if unknown or s.options.get("TYPE", "SURFACE TO SURFACE").upper() not in ("SURFACE TO SURFACE", "NODE TO SURFACE"):
         raise MeshError(f"options {', '.join(sorted(s.options))} (cyclic symmetry and multistage ties are not read)")
-    slave, master = s.entries(0, 2, "the slave and the master surface")[:2]
+    for row in range(len(s.rows)):
+        slave, master, *rest = s.entries(row, 2, "the slave and the master surface")
+        if any(rest):
+            raise MeshError(f"data line {row + 1} has a third entry, {', '.join(rest)}")
+        yield from _tied(c, s, slave, master)
+
+
+def _tied(c: Constraints, s: Statement, slave: str, master: str) -> Iterator[Constraint]:
+    """The slave's nodes within the tolerance follow the master's faces, onto which they are moved."""
     faces = c.faces(master)
     if faces is None or not len(faces):
         raise MeshError(f"the master {master!r} is no surface of element faces that were read")

@@ -251,3 +251,9 @@ def test_elements_of_two_sections_and_names_of_parameters_are_named(tmp_path):
     assert any("1 elements have this section and that of SOLID SECTION, line 14" in text for text in mesh.warnings)
     with pytest.raises(MeshError, match=r"ELASTIC cannot be read: a number is needed, found '<E>'; write the values"):
         read(tmp_path / "part.inp", CUBE.replace("2.1e5", "<E>"))
+
+
+def test_elements_with_more_numbers_than_nodes_are_noted(tmp_path):
+    mesh = read(tmp_path / "part.inp", CUBE.replace("6, 7, 8\n", "6, 7, 8, 9, 10\n"))
+    said = "ELEMENT, line 12 of part.inp: elements of type C3D8 have 8 nodes, and 1 lines have more numbers"
+    assert any(text.startswith(said) and "first: line 13" in text for text in mesh.warnings)

@@ -404,7 +404,7 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
     if given in LUMPED:
         first = ASSEMBLY_NODES if deck.level == "ASSEMBLY" else 0
         source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
-        table = _element_rows(place, given, LUMPED[given] + 1, rows)
+        table = _element_rows(deck, place, given, LUMPED[given] + 1, rows)
         deck.lumped |= {first + row[0]: Lumped(given, [first + n for n in row[1:]], source) for row in table}
         if options.get("ELSET"):
             deck.sets.elements.setdefault(deck.named(options["ELSET"]), []).extend(first + row[0] for row in table)
@@ -432,7 +432,7 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
         elif given in AS_NAMED:
             deck.otherwise[given] = "given incompatible modes, as C3D8I has"
     if found is not None:
-        table = _element_rows(place, given, found[1] + 1, rows)
+        table = _element_rows(deck, place, given, found[1] + 1, rows)
         members += [row[0] for row in table]
         if given == "T3D2":
             deck.rods |= dict.fromkeys((row[0] for row in table), source)
@@ -446,7 +446,7 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
 
 def _take_beams(deck: Deck, place: Place, line: str, given: str, rows: Rows, members: list[str | int]) -> None:
     """Beams of two nodes; of three nodes (end, middle, end) two of them."""
-    table = _element_rows(place, given, BEAM_TYPES[given] + 1, rows)
+    table = _element_rows(deck, place, given, BEAM_TYPES[given] + 1, rows)
     source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
     members += [row[0] for row in table]
     for row in table:
@@ -467,12 +467,14 @@ def _is_new(deck: Deck, place: Place, kind: str, row: list[int]) -> bool:
     return known[1] is row
 
 
-def _element_rows(place: Place, given: str, width: int, rows: Rows) -> list[list[int]]:
-    """Number and nodes of each element, which may go on in further lines; surplus numbers in a line mean nothing.
+def _element_rows(deck: Deck, place: Place, given: str, width: int, rows: Rows) -> list[list[int]]:
+    """Number and nodes of each element, which may go on in further lines; surplus numbers in a line mean nothing, and
+    are noted.
 
     Raises `MeshError` where an element that goes on leaves some: the line before is short."""
     table: list[list[int]] = []
     values: list[int] = []
+    surplus: list[str] = []
     first = place
     for row_place, line in rows:
         first, goes_on = (first, True) if values else (row_place, False)
@@ -486,10 +488,17 @@ def _element_rows(place: Place, given: str, width: int, rows: Rows) -> list[list
                 f"{values[0]} has fewer, and with the next line it has {len(values) - 1}. Complete the line."
             )
         if len(values) >= width:
+            surplus += [row_place.rpartition(", ")[2]] if len(values) > width else []
             table.append(values[:width])
             values = []
     if values:
         raise MeshError(
             f"{place}: *ELEMENT of type {given} needs {width - 1} nodes an element; the last one has {len(values) - 1}."
+        )
+    if surplus:
+        label = deck.not_obeyed(place, "", "ELEMENT").label
+        deck.idle.append(
+            f"{label}: elements of type {given} have {width - 1} nodes, and {len(surplus)} lines have more numbers, "
+            f"which mean nothing (first: {surplus[0]})"
         )
     return table

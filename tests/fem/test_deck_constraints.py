@@ -347,3 +347,16 @@ def test_every_line_of_a_tie_is_a_pair_of_surfaces(tmp_path):
     assert len(both.constraints) == 2 * 4 * 3
     with pytest.raises(MeshWarning, match="data line 2 has a third entry, x"):
         read(tmp_path, text + section + "*TIE, NAME=t\n" + pairs.rstrip() + ", x\n")
+
+
+def test_nodes_of_two_transforms_are_noted(tmp_path):
+    first, second = (
+        "*TRANSFORM, NSET=root\n1., 1., 0., -1., 1., 0.\n",
+        "*TRANSFORM, NSET=root\n1., 0., 0., 0., 0., 1.\n",
+    )
+    equation = "*EQUATION\n2\n101, 2, 1., 103, 2, -1.\n"
+    mesh = read(tmp_path, first + second + equation)
+    _, _, u = null_motions(mesh)
+    np.testing.assert_allclose(u(101, 2), u(103, 1), atol=1e-14)  # the second axis is z now
+    assert any("4 nodes have other axes by an earlier *TRANSFORM (first: 101)" in text for text in mesh.warnings)
+    assert not any("earlier" in text for text in read(tmp_path, first + first + equation).warnings)

@@ -48,6 +48,10 @@ class Axes:
     turn: float = 0.0
     turned_about: int = 2
 
+    def same(self, other: "Axes") -> bool:
+        """Whether both are given alike."""
+        return self.cylindrical == other.cylindrical and np.array_equal([self.a, self.b], [other.a, other.b])
+
     def at(self, x: np.ndarray) -> np.ndarray:
         """Axes (3, 3) in rows at the point `x`."""
         if not self.cylindrical:
@@ -241,7 +245,14 @@ class Constraints:
         for s in self.numbers.deck.statements:
             if s.keyword == "TRANSFORM":
                 axes = self._axes(s, s.options.get("TYPE", "R"))
-                found |= dict.fromkeys(self.nodes(s.option("NSET")), axes)
+                nodes = self.nodes(s.option("NSET"))
+                twice = [n for n in nodes if n in found and not axes.same(found[n])]
+                if twice:
+                    self.warnings.append(
+                        f"{s.source.label}: {len(twice)} nodes have other axes by an earlier *TRANSFORM (first: "
+                        f"{self.numbers.label(twice[0])}); the last one counts, as in CalculiX"
+                    )
+                found |= dict.fromkeys(nodes, axes)
         return found
 
     def orientation(self, name: str) -> Axes | None:

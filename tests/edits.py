@@ -261,7 +261,7 @@ EDITS = (
     # constraints of decks
     Edit("couplings turn to the other side", "fem/files/abaqus/constraints.py", "enumerate(-np.cross(d, e))", "enumerate(np.cross(d, e))", "tests/fem/test_deck_constraints.py tests/fem/test_deck_steps.py"),
     Edit("straight lines with their ends exchanged", "fem/files/abaqus/constraints.py", "_weighted(rows[k], rows[:2], np.array([1 - w, w]), e)", "_weighted(rows[k], rows[:2], np.array([w, 1 - w]), e)", "tests/fem/test_deck_constraints.py"),
-    Edit("distributing couplings without areas", "fem/files/abaqus/constraints.py", 'c.numbers.areas(c.faces(s.options["SURFACE"]), nodes, c.points)', "None", "tests/fem/test_deck_constraints.py"),
+    Edit("distributing couplings without areas", "fem/files/abaqus/constraints.py", 'c.numbers.areas(c.faces(s.option("SURFACE")), nodes, c.points, consistent=exact)', "None", "tests/fem/test_deck_constraints.py"),
     Edit("ties of any distance", "fem/files/abaqus/constraints.py", "near = distances <= tolerance", "near = distances < np.inf", "tests/fem/test_deck_constraints.py"),
     Edit("nodes of parts stand for those of assemblies", "fem/files/abaqus/constraints.py", "            if len(rows) == 2:", "            if False:", "tests/fem/test_deck_constraints.py"),
     Edit("lumps of Nastran with twice the inertia", "fem/files/nastran/constraints.py", "squares = 1.5 / mass * (principal.sum() - 2 * principal)", "squares = 3.0 / mass * (principal.sum() - 2 * principal)", "tests/fem/test_nastran.py"),

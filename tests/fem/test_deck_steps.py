@@ -332,3 +332,24 @@ def test_motions_without_stiffness_and_mass_have_no_frequency():
     K, M = sp.diags([1.0, -1.0]).tocsr(), sp.diags([1.0, 0.0]).tocsr()
     with pytest.raises(FactorisationError, match="Step 1 of 'part': the part has no natural frequencies"):
         _frequencies(K, M, 1, "Step 1 of 'part'")
+
+
+@pytest.mark.parametrize(
+    ("load", "reason"),
+    [
+        ("*CLOAD\nTIP, 1\n", "data line 1 needs a node or set, a dof and a value; found TIP, 1"),
+        ("*CLOAD\nTIP, x, 1.\n", "a whole number is needed, found 'x'"),
+        ("*DLOAD\nEALL, P1\n", "data line 1 needs a set, a kind of load and values; found EALL, P1"),
+        ("*TEMPERATURE\nALL\n", "data line 1 needs a node or set and a temperature; found ALL"),
+        ("*CHANGE SOLID SECTION, ELSET=EALL\n", "its option MATERIAL=... is missing"),
+    ],
+)
+def test_what_is_wrong_with_a_load_is_said_in_words(load, reason, tmp_path):
+    _, (step,) = fem.read_steps(bar(tmp_path, static(f"*BOUNDARY\n{AXIAL}{load}")))
+    assert any(reason in u.text for u in step.unread)
+
+
+def test_blanks_in_the_direction_of_gravity_are_zeros(tmp_path):
+    lines = ("*DLOAD\nEALL, GRAV, 9810., , , -1.\n", "*DLOAD\nEALL, GRAV, 9810., 0., 0., -1.\n")
+    found = [fem.read_steps(bar(tmp_path, static(text)))[1][0].bodies[0].gravity for text in lines]
+    np.testing.assert_array_equal(*found)

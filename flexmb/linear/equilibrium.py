@@ -328,6 +328,7 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
             softest, error = _softest(e, functions, state, multipliers, bool(world.any()), touching)
             return Equilibrium(mechanism, state, multipliers, softest, error, iteration)
     require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
+    e.compare_tangents(t)
     hint = "Start nearer to one, or add a spring that restrains it." if touching is None else touching.hint
     raise EquilibriumError(
         f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by "

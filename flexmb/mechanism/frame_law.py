@@ -27,7 +27,7 @@ from flexmb.mechanism.laws.binding import (
     require_different,
     state_names,
 )
-from flexmb.mechanism.laws.tangents import require_tangent
+from flexmb.mechanism.laws.tangents import require_tangent, seems_right
 
 MOST_COMPARED = 10
 """Number of different parameters of a law for which its tangent is compared with differences."""
@@ -328,24 +328,36 @@ class FrameLawCall(LawCall):
         raise LawError(f"The tangent of the law of {self.name!r} {problem}, at {self._where(t, seen, np.zeros(0))}.")
 
     def require_tangent(self, t: float, seen: np.ndarray, parameters: np.ndarray, scales: tuple[float, float]) -> None:
-        """Compare the tangent of the law with differences near the relative motion `seen` (18,), once for equal
-        `parameters`; `scales` are a length and a rate. Raises `LawError` when it is wrong."""
+        """`compare_tangent`, once for equal `parameters`."""
         known = _COMPARED.setdefault(self.law, set())
         if self.law.tangent is None or tuple(parameters) in known or len(known) >= MOST_COMPARED:
             return
+        self.compare_tangent(t, seen, parameters, scales, briefly=False)
         known.add(tuple(parameters))
+
+    def compare_tangent(
+        self,
+        t: float,
+        seen: np.ndarray,
+        parameters: np.ndarray,
+        scales: tuple[float, float],
+        *,
+        briefly: bool = True,
+    ) -> None:
+        """Compare the tangent of the law with differences near the relative motion `seen` (18,); `scales` are a length
+        and a rate. `briefly`: at `seen` only, unless it seems wrong there. Raises `LawError` when it is wrong."""
 
         def wrench(motion: np.ndarray) -> np.ndarray:
             out, function = np.zeros(7), self.law.function
             self.evaluate(t, motion.copy(), np.zeros(0), parameters, out, getattr(function, "py_func", function))
             return out[:6]
 
-        what = f"The law {self.law.name!r} of {self.name!r}"
+        def given(motion: np.ndarray) -> np.ndarray:
+            return self.sound_tangent(t, motion, parameters)
+
         try:
-            require_tangent(what, wrench, lambda motion: self.sound_tangent(t, motion, parameters), seen, *scales)
-        except LawError:
-            known.discard(tuple(parameters))
-            raise
+            if not (briefly and seems_right(wrench, given, seen, *scales)):
+                require_tangent(f"The law {self.law.name!r} of {self.name!r}", wrench, given, seen, *scales)
         finally:
             self.forget()
 
@@ -364,21 +376,13 @@ class FrameLawCall(LawCall):
         states: Float[np.ndarray, "ns"],
         parameters: Float[np.ndarray, "np"],
     ) -> Float[np.ndarray, "n 6"]:
-        """Force and moment at `times`, at one relative motion and with fixed inputs and states.
+        """Force and moment at `times`, at one relative motion and with fixed inputs and states, by calls from Python.
 
         Raises `LawError` on failure.
         """
         found = np.zeros((len(times), 7 + len(states)))
-        compiled = None if self.law.entry is None else self.law.entry.ctypes
-        inputs = [np.ascontiguousarray(x, dtype=float) for x in (seen, states, parameters)]
-        record = np.zeros(2 + len(seen) + len(states) + len(parameters))
-        arguments = [x.ctypes.data_as(POINTER) for x in inputs]
+        self.forget()
         for k, t in enumerate(times):
-            if compiled is not None:
-                compiled(record.ctypes.data, float(t), *arguments, found[k].ctypes.data_as(POINTER))
-                if np.isfinite(found[k, :6]).all():
-                    continue
-            self.forget()
             self.evaluate(float(t), seen, states, parameters, found[k])
             if error := self.stopped or self._failure:
                 raise error

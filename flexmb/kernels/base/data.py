@@ -225,6 +225,7 @@ class Workspace(NamedTuple):
     stored: np.ndarray  # (ne,) energy that each frame force stores; NaN if its law does not tell it
     settling: np.ndarray  # (most states+1, most states) Newton matrix of the states of an element, and its residual
     tangents: np.ndarray  # (ne, 6, 6) effective stiffness of the frame forces in the matrix of a step
+    unsymmetric: np.ndarray  # (1,) 1 if the factors of the matrix of the rows are `L` and `U`, 0 if `L` and `L^T`
     U: np.ndarray  # upper factor of the matrix of the rows, with frame forces
     coupled: np.ndarray  # (nr,) 1 for the rows of frame forces, in the order of elimination
     signals: np.ndarray  # (ni,) signals of the controllers
@@ -384,7 +385,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "sliding_x": (nf, nv),
         "sliding_change": (nf, nr), "sliding_rates": nf, "sliding_direction": nf, "sliding_slopes": (nf, 3),
         "seen": 18 + int(flat.element_command[:, 1].max(initial=0)), "answer": (4, 7 + most), "given": 72, "stored": ne,
-        "settling": (most + 1, most), "tangents": (ne, 6, 6),
+        "settling": (most + 1, most), "tangents": (ne, 6, 6), "unsymmetric": 1,
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
         "group_motion": (len(flat.group_marker), 6), "group_wrench": (len(flat.group_marker), 6), "group_energy": 2,
         "group_listed": (len(flat.group_marker), 3), "group_pairs": (int(flat.group_pair[-1]), 2),

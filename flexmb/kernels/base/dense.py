@@ -33,6 +33,17 @@ def cholesky(S):
 
 
 @njit(cache=True)
+def invert_lower(L):
+    """Overwrite a factor `L` (6, 6) of `cholesky`, with its inverted diagonal, by its inverse, with its own."""
+    for c in range(6):
+        for r in range(c + 1, 6):
+            total = 0.0
+            for k in range(c, r):
+                total -= L[r, k] * L[k, c]
+            L[r, c] = total * L[r, r]
+
+
+@njit(cache=True)
 def solve6_all(L, X):
     """Multiply the first six entries of every row of `X` by `(L L^T)^-1`, for a factor `L` (6, 6) with inverted
     diagonal.

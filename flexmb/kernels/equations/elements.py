@@ -37,6 +37,13 @@ def answer(flat, e, t, seen, states, out):
 
 
 @njit(cache=True)
+def answer_over(flat, e, times, seen, states, out):
+    """`answer` at `times` (n,), at one relative motion and with fixed states, in `out` (n, 7 + the states)."""
+    for k in range(len(times)):
+        answer(flat, e, times[k], seen, states, out[k])
+
+
+@njit(cache=True)
 def _settle(flat, workspace, e, t, seen, states, out):
     """Evaluate element `e` for the relative motion `seen` (18,): its `states` (nz,) and what its law returns, `out`."""
     first, last = flat.element_state[e], flat.element_state[e + 1]

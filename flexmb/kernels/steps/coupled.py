@@ -8,14 +8,23 @@ element are neighbours in the order of elimination and act on the same bodies.
 
 The matrix is factorised as `L U` without pivoting, `L` by rows and `U` by columns within the same envelope. For a
 positive semi-definite `K` all pivots are positive.
+
+Where every `K` is symmetric and positive, its inverse `C` is a compliance, as that of a spring, and the rows keep the
+symmetric matrix `W + C`: `(W + C) s = G A^-1 r`. This has half the operations. Little is neglected: an unsymmetric part
+of `K`, or all beside its diagonal, whose product with `W` is at most `NEGLIGIBLE`, and `YIELDING` times the inverse of
+the diagonal of `W`, which is added to `K` for directions without stiffness. The iterations that use the matrix correct
+both with its other approximations.
 """
 
 from numba import njit
 
-from flexmb.kernels.base.dense import FAST, copy, inner
+from flexmb.kernels.base.dense import FAST, cholesky, copy, inner, invert_lower
 
 COUPLED = -2.0
 """Compliance that marks the rows of frame forces."""
+NEGLIGIBLE, YIELDING = 1e-4, 1e-6
+"""Largest entries of a tangent that are neglected, and the stiffness that is added in every direction, relative to the
+inverse of the diagonal of `W`, the effective inertia of the bodies: bounds of the contraction of an iteration."""
 
 
 @njit(cache=True)
@@ -31,6 +40,46 @@ def multiply_tangents(flat, workspace, t):
             six[i] = total
         for i in range(6):
             t[p + i] = six[i]
+
+
+@njit(cache=True)
+def add_compliances(flat, workspace):
+    """Add the inverse tangents of all elements to `workspace.L`, a copy of the matrix of the rows `workspace.S`.
+
+    Returns False, with `workspace.L` in part changed, unless all of them are symmetric and positive.
+    """
+    start, S, L, six, C = flat.envelope_start, workspace.S, workspace.L, workspace.six[0], workspace.sixes
+    for e in range(len(flat.element_row)):
+        K, p = workspace.tangents[e], flat.row_place[flat.element_row[e]]
+        coupled = 0.0
+        for i in range(6):
+            six[i] = S[start[p + i + 1] - 1]
+            if not six[i] > 0.0:
+                return False
+            for j in range(i):
+                half, mean, size = 0.5 * (K[i, j] - K[j, i]), 0.5 * (K[i, j] + K[j, i]), six[i] * six[j]
+                if not half * half * size <= NEGLIGIBLE * NEGLIGIBLE:
+                    return False
+                coupled = max(coupled, mean * mean * size)
+                C[i, j] = mean
+            C[i, i] = K[i, i] + YIELDING / six[i]
+        if coupled <= NEGLIGIBLE * NEGLIGIBLE:
+            for i in range(6):
+                if not C[i, i] > 0.0:
+                    return False
+                L[start[p + i + 1] - 1] += 1.0 / C[i, i]
+            continue
+        if not cholesky(C):
+            return False
+        invert_lower(C)
+        for i in range(6):
+            own = start[p + i + 1] - 1 - i
+            for j in range(i + 1):
+                total = 0.0
+                for k in range(i, 6):
+                    total += C[k, i] * C[k, j]
+                L[own + j] += total
+    return True
 
 
 @njit(cache=True, fastmath=FAST)

@@ -30,7 +30,14 @@ from flexmb.kernels.base.dense import (
 )
 from flexmb.kernels.base.sharing import AGAIN, MOVE, RESPOND, put, put_array, share
 from flexmb.kernels.equations.bodies import add_elastic_inertia, lower_factor
-from flexmb.kernels.steps.coupled import COUPLED, factor_coupled, joints_alone, multiply_tangents, solve_coupled
+from flexmb.kernels.steps.coupled import (
+    COUPLED,
+    add_compliances,
+    factor_coupled,
+    joints_alone,
+    multiply_tangents,
+    solve_coupled,
+)
 
 DEPENDENT = 1e-11  # relative size of a pivot below which a row is dependent
 CLOSED, CORRECTIONS = 1e-14, 5  # residual of a joint equation, relative to its terms, and corrections to reach it
@@ -247,10 +254,9 @@ def _project(basis, x):
 
 
 @njit(cache=True, inline="always")
-def _factor_symmetric(start, first, S, L, scale):
-    """Factorise the symmetric positive semi-definite matrix `S` within its envelope into `L`; returns a basis of its
-    null space (`_project`)."""
-    copy(S, L)
+def _factor_symmetric(start, first, L, scale):
+    """Overwrite the symmetric positive semi-definite matrix `L` within its envelope by its factor; returns a basis of
+    its null space (`_project`)."""
     dependent = factor_envelope(start, first, L, scale)
     if dependent < 0:
         L[:] = np.nan
@@ -291,6 +297,10 @@ def _factor_with_elements(flat, workspace):
     """Factorise the matrix of the rows with the tangents of frame forces; returns a basis (d, n) of its null space,
     which is that of the joint equations."""
     start, first, S = flat.envelope_start, flat.envelope_first, workspace.S
+    copy(S, workspace.L)
+    if add_compliances(flat, workspace):
+        return _factor_symmetric(start, first, workspace.L, workspace.scale)
+    workspace.unsymmetric[0] = 1.0
     dependent = factor_coupled(flat, workspace, DEPENDENT)
     if dependent == 0:
         return np.zeros((0, len(first)))
@@ -299,12 +309,12 @@ def _factor_with_elements(flat, workspace):
         return np.zeros((0, len(first)))
     alone = np.empty_like(S)
     joints_alone(flat, workspace, S, alone)
-    return _factor_symmetric(start, first, alone, np.empty_like(S), workspace.scale)
+    return _factor_symmetric(start, first, alone, workspace.scale)
 
 
 @njit(cache=True)
 def _solve_with_elements(flat, workspace, null_rows, t):
-    """As `_solve_symmetric`, with the factors of `_factor_with_elements`."""
+    """As `_solve_symmetric`, with the unsymmetric factors of `_factor_with_elements`."""
     n, dependent, scale, previous = len(t), len(null_rows), workspace.scale, workspace.previous_multipliers
     multiply_tangents(flat, workspace, t)
     if dependent > 0:
@@ -389,11 +399,13 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
                 c = place[flat.term_row[flat.incident_term[low + p]]]
                 if c <= place[r]:
                     S[at + c] += product[p]
+    workspace.unsymmetric[0] = 0.0
     if couples(flat, compliance):
         null_rows = _factor_with_elements(flat, workspace)
     else:
-        null_rows = _factor_symmetric(start, first, S, workspace.L, workspace.scale)
-    _multipliers(flat, workspace, null_rows, couples(flat, compliance), x, multipliers)
+        copy(S, workspace.L)
+        null_rows = _factor_symmetric(start, first, workspace.L, workspace.scale)
+    _multipliers(flat, workspace, null_rows, x, multipliers)
     return min(len(null_rows), 1), null_rows
 
 
@@ -513,7 +525,7 @@ def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, m
         for j in range(k):
             t[place[flat.term_row[flat.incident_term[low + j]]]] += workspace.products[at + j]
         at += k * (k + 1)
-    _multipliers(flat, workspace, null_rows, couples(flat, compliance), x, multipliers)
+    _multipliers(flat, workspace, null_rows, x, multipliers)
 
 
 @njit(cache=True)
@@ -576,10 +588,10 @@ def solve_joints(flat, workspace, compliance, rhs, row_rhs, x, multipliers):
 
 
 @njit(cache=True)
-def _multipliers(flat, workspace, null_rows, coupled, x, multipliers):
+def _multipliers(flat, workspace, null_rows, x, multipliers):
     """Compute the multipliers from the right-hand side `workspace.t` of the rows, and their effect on `x` (nv,)."""
     place, t = flat.row_place, workspace.t
-    if coupled:
+    if workspace.unsymmetric[0] == 1.0:
         _solve_with_elements(flat, workspace, null_rows, t)
     else:
         _solve_symmetric(

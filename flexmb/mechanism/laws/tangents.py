@@ -36,7 +36,7 @@ def require_tangent(
     their scales. Entries at a kink, where differences forwards and backwards disagree, and motions at which the law
     fails are left out.
     """
-    sizes = np.repeat([length, 1.0, length * rate, rate], 3)
+    sizes = _sizes(length, rate)
     for aside in ASIDE:
         there = _moved(seen, aside * sizes * _DIRECTIONS)
         with np.errstate(all="ignore"):
@@ -61,6 +61,40 @@ def require_tangent(
                         f"to {COLUMNS[c]}, and differences of the law give {middle[r, c]:.6g}, at d = "
                         f"{there[:3].tolist()}, v = {there[12:15].tolist()}. Correct the tangent, or omit it."
                     )
+
+
+def seems_right(
+    wrench: Callable[[np.ndarray], np.ndarray],
+    tangent: Callable[[np.ndarray], np.ndarray],
+    seen: Float[np.ndarray, "18"],
+    length: float,
+    rate: float,
+) -> bool:
+    """Whether a tangent agrees with differences of the law along four directions at `seen`, by five evaluations.
+
+    A wrong entry, or a kink of the law, changes the difference along the direction of its block: then `require_tangent`
+    decides. The arguments are those of `require_tangent`; a motion at which the law fails is left out as there.
+    """
+    with np.errstate(all="ignore"):
+        here = wrench(seen)
+        if not np.isfinite(here).all():
+            return True
+        own, values = np.concatenate(list(tangent(seen)), axis=1), np.abs([*seen[:3], 0, 0, 0, *seen[12:]])
+        for j, size in zip(range(0, 12, 3), _sizes(length, rate)[::3], strict=True):
+            step, change = STEP * (NEAR * size + values[j : j + 3].max()), np.zeros(12)
+            change[j : j + 3] = step * _DIRECTIONS[j : j + 3]
+            found = (here - wrench(_moved(seen, change))) / step
+            apart = np.abs(found - own[:, j : j + 3] @ _DIRECTIONS[j : j + 3])
+            for i in (0, 3):
+                bound = np.abs(_DIRECTIONS).min() * WRONG * np.abs(own[i : i + 3, j : j + 3]).max()
+                if not (apart[i : i + 3] <= bound + NOISE * np.abs(here[i : i + 3]).max() / step).all():
+                    return False
+    return True
+
+
+def _sizes(length: float, rate: float) -> Float[np.ndarray, "12"]:
+    """Scales of displacements, rotations, velocities and angular velocities."""
+    return np.repeat([length, 1.0, length * rate, rate], 3)
 
 
 def _slopes(

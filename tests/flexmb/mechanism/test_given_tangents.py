@@ -109,6 +109,28 @@ def test_a_wrong_tangent_is_named():
     assert flexmb.simulate(spring(_damped), 0.1, step=1e-3).statistics.steps == 100
 
 
+def _stop(t, relative, states, parameters, wrench, rates):
+    wrench[2] = -parameters[0] * relative.d[2] - parameters[1] * min(relative.d[2] + 1.0, 0.0)
+
+
+def _without_stop(t, relative, states, parameters, stiffness, damping):
+    stiffness[2, 2] = parameters[0]
+
+
+@pytest.mark.parametrize("stop", [50.0, 900.0])
+def test_a_tangent_that_is_wrong_at_rest_is_named(stop):
+    """Eigenvalues depend on it, though it is right where the motion begins; a far stiffer stop has no equilibrium."""
+    law = flexmb.law(_stop, parameters=("k", "stop"), tangent=_without_stop, name="stop")
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    block = system.add(flexmb.rigid_body("block", mass=20.0, inertia=(0.1,) * 3))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), block, axis=(0, 0, 1))
+    system.force("tie", system.ground.at((0, 0, 0)), block.at((0, 0, 0)), law(k=100.0, stop=stop))
+    flexmb.simulate(system, 0.01, step=1e-3)
+    message = f"'stop' of 'tie': its tangent gives 100 .*differences of the law give {100 + stop:.0f}, at d"
+    with pytest.raises(LawError, match=message):
+        flexmb.linear.equilibrium(system)
+
+
 def test_what_is_no_tangent_is_refused():
     with pytest.raises(LawError, match="is a function of t, relative, states, parameters, stiffness, damping"):
         flexmb.law(_spring, parameters=("k", "c"), tangent=3.0)

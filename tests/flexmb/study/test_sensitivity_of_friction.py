@@ -1,0 +1,122 @@
+"""Derivatives of motions with dry friction: exact contacts and joints that slide or stick throughout."""
+
+import numpy as np
+import pytest
+
+import flexmb
+from flexmb.contact import Box, Cylinder, Plane, Sphere
+from flexmb.errors import StudyError
+from flexmb.study import adjoint_gradient, direct_gradient
+
+pytestmark = pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")
+G, STEP = 9.81, 2e-3
+
+
+def floor(system, shape, friction, normal=(0, 0, 1)):
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0)), axis=normal), shape, friction=friction)
+
+
+def block(angle=0.5, mu=0.3, speed=0.4, mass=2.0):
+    """A box that slides down a slope."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    normal, down = np.array([np.sin(angle), 0, np.cos(angle)]), np.array([np.cos(angle), 0, -np.sin(angle)])
+    body = flexmb.rigid_body("body", mass=mass, inertia=(0.01, 0.02, 0.03))
+    body = system.add(body, position=0.05 * normal, orientation=(0, angle, 0), velocity=speed * down)
+    floor(system, Box(0.2, 0.2, 0.1).on(body.at((0, 0, 0))), mu, normal)
+    return system
+
+
+def ball(mu=0.2, radius=0.1, speed=2.0, spin=3.0):
+    """A ball that slides and spins, so that its slip turns."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = flexmb.rigid_body("body", mass=2.0, inertia=(0.008,) * 3)
+    body = system.add(body, position=(0, 0, radius), velocity=(speed, 0.5, 0), angular_velocity=(spin, 0, 5.0))
+    floor(system, Sphere(radius).on(body.at((0, 0, 0))), mu)
+    return system
+
+
+def disc(mu=0.2, radius=0.1, tilt=0.2, speed=2.0):
+    """A disc that slides on its rim and falls over."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = flexmb.rigid_body("body", mass=2.0, inertia=(0.005, 0.005, 0.01))
+    height = radius * np.cos(tilt) + 0.005 * np.sin(tilt)
+    turned = {"orientation": (np.pi / 2 + tilt, 0, 0), "angular_velocity": (0.5, 1.0, 2.0)}
+    body = system.add(body, position=(0, 0, height), velocity=(speed, 0.3, 0), **turned)
+    floor(system, Cylinder(radius, 0.01).on(body.at((0, 0, 0))), mu)
+    return system
+
+
+def rolling(radius=0.1, tilt=0.2, speed=2.0):
+    """A disc that rolls on its rim."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = flexmb.rigid_body("body", mass=2.0, inertia=(0.005, 0.005, 0.01))
+    height = radius * np.cos(tilt) + 0.005 * np.sin(tilt)
+    turned = {"orientation": (np.pi / 2 + tilt, 0, 0), "angular_velocity": (0, 0, speed / radius)}
+    body = system.add(body, position=(0, 0, height), velocity=(-speed, 0, 0), **turned)
+    floor(system, Cylinder(radius, 0.01).on(body.at((0, 0, 0))), 5.0)
+    return system
+
+
+def spun(radius=0.01, mu=0.2, mass=1.0):
+    """A wheel whose bearing has exact friction, which depends on the weight and on the centrifugal force."""
+    system = flexmb.System(gravity=(0, -G, 0))
+    wheel = flexmb.rigid_body("body", mass=mass, inertia=(0.01, 0.01, 0.02))
+    wheel = system.add(wheel, position=(0.02, 0, 0), angular_velocity=(0, 0, 10.0))
+    system.revolute("bearing", system.ground, wheel, axis=(0, 0, 1), at=(0, 0, 0))
+    system.friction("rubbing", "bearing", coefficient=mu, radius=radius)
+    return system
+
+
+def sleeve(radius=0.02, mu=0.2, regularised=0.05):
+    """A sleeve on a shaft that turns and slides, with regularised friction."""
+    system = flexmb.System(gravity=(0, -G, -1.0))
+    body = flexmb.rigid_body("body", mass=1.0, inertia=(1e-3, 1e-3, 1e-3))
+    body = system.add(body, position=(0.01, 0, 0), velocity=(0, 0, 0.1), angular_velocity=(0, 0, 4.0))
+    system.cylindrical("shaft", system.ground, body, axis=(0, 0, 1), at=(0, 0, 0))
+    system.friction("rubbing", "shaft", coefficient=mu, radius=radius, regularised=regularised)
+    return system
+
+
+def moved(result):
+    """A number of the motion in which all directions have a part."""
+    return result.position("body") @ [1.0, 0.7, 0.3]
+
+
+CASES = {
+    "block": (block, {"angle": 0.5, "mu": 0.3, "speed": 0.4, "mass": 2.0}),
+    "block from rest": (lambda **v: block(speed=0.0, **v), {"angle": 0.5, "mu": 0.3}),
+    "ball": (ball, {"mu": 0.2, "radius": 0.1, "speed": 2.0, "spin": 3.0}),
+    "disc": (disc, {"mu": 0.2, "radius": 0.1, "tilt": 0.2, "speed": 2.0}),
+    "rolling disc": (rolling, {"radius": 0.1, "tilt": 0.2, "speed": 2.0}),
+    "bearing": (spun, {"radius": 0.01, "mu": 0.2, "mass": 1.0}),
+    "regularised": (sleeve, {"radius": 0.02, "mu": 0.2, "regularised": 0.05}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_are_those_of_simulations(name):
+    model, at = CASES[name]
+    found = adjoint_gradient(model, at, 0.06, moved, step=STEP, over="final").derivatives["result"]
+    other = direct_gradient(model, at, 0.06, step=STEP, measure=lambda r: {"result": moved(r)[-1]})
+    scale = np.array(list(at.values()))
+    known = np.array([_difference(model, at, key) for key in at]) * scale
+    assert found * scale == pytest.approx(known, abs=1e-6 * np.abs(known).max())
+    assert other.derivatives["result"] * scale == pytest.approx(known, abs=1e-6 * np.abs(known).max())
+
+
+def _difference(model, at, key):
+    """The derivative by differences of the fourth order of simulations."""
+
+    def end(part):
+        changed = model(**{**at, key: at[key] * (1 + 1e-3 * part)})
+        return moved(flexmb.simulate(changed, 0.06, step=STEP))[-1]
+
+    return (8 * (end(0.5) - end(-0.5)) - (end(1.0) - end(-1.0))) / (6e-3 * at[key])
+
+
+def test_switches_of_friction_are_refused_with_the_name_and_the_time():
+    with pytest.raises(StudyError, match=r"contact 'floor' begins or ceases to slide at t = 0\.0"):
+        adjoint_gradient(lambda mu: block(0.2, mu, 0.1), {"mu": 0.5}, 0.1, moved, step=STEP)
+    stops = lambda mu: spun(mu=mu, radius=0.1)  # noqa: E731
+    with pytest.raises(StudyError, match=r"'rubbing sticks' happens at t = "):
+        adjoint_gradient(stops, {"mu": 2.0}, 0.5, moved, step=STEP)

@@ -14,6 +14,7 @@ import numpy as np
 from flexmb.equations.closed_contacts import points_that_touch, with_points_in_motion
 from flexmb.equations.initial_conditions import redundant_rows
 from flexmb.errors import StudyError
+from flexmb.integrators.generalised_alpha import GeneralisedAlpha
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.exact import OPEN, SLIDES, ExactContact, point_states
 from flexmb.mechanism.locking import at_state
@@ -40,15 +41,15 @@ def smooth_model(
     `MechanismError` when points that touch are no joints (`flexmb.equations.closed_contacts`).
     """
     base = mechanism_of(model, values)
-    options = {"step": step, "rho_inf": rho_inf, "newton_tolerance": newton_tolerance}
+    method = GeneralisedAlpha(step=step, rho_inf=rho_inf, newton_tolerance=newton_tolerance)
     if base.contacts:
-        return _in_contact(model, base, simulate(base, duration, output_step=step, **options), options)
+        return _in_contact(model, base, simulate(base, duration, method=method, output_step=step), method, step)
     if base.exact_frictions:
-        return _rubbing(model, simulate(base, duration, output_step=step, **options), options)
+        return _rubbing(model, simulate(base, duration, method=method, output_step=step), method, step)
     return model
 
 
-def _in_contact(model: Model, base: Mechanism, motion: Result, options: Mapping[str, float]) -> Model:
+def _in_contact(model: Model, base: Mechanism, motion: Result, method: GeneralisedAlpha, step: float) -> Model:
     """The model with joints and dry friction in the place of the points that touch in a motion."""
     for contact in base.contacts:
         _require_same_mode(motion, contact)
@@ -56,7 +57,7 @@ def _in_contact(model: Model, base: Mechanism, motion: Result, options: Mapping[
 
     def closed(**parameters: float) -> Mechanism:
         made = mechanism_of(model, parameters)
-        return _begun(with_points_in_motion(made, modes, WHAT), made, options)
+        return _begun(with_points_in_motion(made, modes, WHAT), made, method, step)
 
     touching = points_that_touch(base, replace(base.initial, element_states=np.zeros(0)))
     for contact in base.contacts:
@@ -66,13 +67,13 @@ def _in_contact(model: Model, base: Mechanism, motion: Result, options: Mapping[
     return closed
 
 
-def _begun(closed: Mechanism, made: Mechanism, options: Mapping[str, float]) -> Mechanism:
+def _begun(closed: Mechanism, made: Mechanism, method: GeneralisedAlpha, step: float) -> Mechanism:
     """The mechanism `closed` of the mechanism `made`, with small velocities of points that slide from rest, in the
     directions in which they slide after a step."""
     still = [name for name, slip in sliding_velocities(closed, closed.initial).items() if slip.still]
     if not still:
         return closed
-    moved = simulate(made, options["step"], **options).state(-1)
+    moved = simulate(made, step, method=method).state(-1)
     states = moved.element_states[: len(closed.initial_states)]
     after = replace(moved, element_states=states, angles=closed.angles_of(made, moved.angles))
     slips = sliding_velocities(closed, after)
@@ -80,7 +81,7 @@ def _begun(closed: Mechanism, made: Mechanism, options: Mapping[str, float]) -> 
     return replace(closed, initial=with_beginnings(closed, closed.initial, begun))
 
 
-def _rubbing(model: Model, motion: Result, options: Mapping[str, float]) -> Model:
+def _rubbing(model: Model, motion: Result, method: GeneralisedAlpha, step: float) -> Model:
     """The model whose joints with exact friction slide, or are locked, as they do in a motion."""
     if motion.happened:
         event = motion.happened[0]
@@ -92,7 +93,7 @@ def _rubbing(model: Model, motion: Result, options: Mapping[str, float]) -> Mode
     first = motion.state(0).topology
 
     def sliding(**parameters: float) -> Mechanism:
-        begun = simulate(mechanism_of(model, parameters), options["step"], **options)
+        begun = simulate(mechanism_of(model, parameters), step, method=method)
         variant, state = at_state(begun.mechanism, begun.state(0))
         now = state.topology
         if (now.sliding, now.locked.keys()) != (first.sliding, first.locked.keys()):

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from mechanisms import random_flexible_body
+from typer.testing import CliRunner
 
 import flexmb
+from flexmb.cli.main import app
 from flexmb.contact import Box, Cylinder, Plane, Sphere
 from flexmb.errors import StudyError
 from flexmb.study import adjoint_gradient, direct_gradient
@@ -134,3 +136,26 @@ def test_switches_of_friction_are_refused_with_the_name_and_the_time():
     stops = lambda mu: spun(mu=mu, radius=0.1)  # noqa: E731
     with pytest.raises(StudyError, match=r"'rubbing sticks' happens at t = "):
         adjoint_gradient(stops, {"mu": 2.0}, 0.5, moved, step=STEP)
+
+
+def test_the_command_line_differentiates_forces_of_points(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ball.toml").write_text("""
+gravity = [0, 0, -9.81]
+simulation = { duration = 0.02, step = 1e-3 }
+bodies.ball = { kind = "rigid", mass = 2, inertia = [8e-3, 8e-3, 8e-3], position = [0, 0, 0.1], velocity = [2, 0, 0] }
+[[contacts]]
+name = "floor"
+a = { place = "ground", shape = "plane" }
+b = { place = "ball", shape = "sphere", radius = 0.1 }
+friction = 0.2
+""")
+    words = ["sensitivity", "ball.toml", "--by", "bodies.ball.mass", "--by", "contacts.floor.friction"]
+    done = CliRunner().invoke(app, [*words, "--of", "force in floor.0"])
+    assert done.exit_code == 0, done.output
+    line = next(x for x in done.output.splitlines() if x.startswith("force in floor.0"))
+    weight, friction = map(float, line.split()[-2:])
+    assert weight == pytest.approx(G, rel=1e-4)
+    assert abs(friction) < 1e-6
+    wrong = CliRunner().invoke(app, [*words, "--of", "force in roof"])
+    assert "force in floor.0" in str(wrong.exception)

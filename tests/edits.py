@@ -242,7 +242,7 @@ EDITS = (
     # dry friction in joints
     Edit("axial forces of one sign rub", "flexmb/kernels/equations/friction.py", "+ factors[AXIAL] * abs(z)", "+ factors[AXIAL] * max(z, 0.0)", RUBBING),
     Edit("one of the radial forces counts twice", "flexmb/kernels/equations/friction.py", "0.5 * multipliers[source[1]]", "multipliers[source[1]]", RUBBING),
-    Edit("balls rub by two of three forces", "flexmb/kernels/equations/friction.py", "c, dc = 0.5 * factors[ROUND] * z, 0.5 * factors[ROUND] * dz", "c, dc = 0.5 * factors[ROUND] * z, 0.0 * dz", RUBBING),
+    Edit("balls rub by two of three forces", "flexmb/kernels/equations/friction.py", "of_z + part * half * c", "of_z + part * 0.0 * c", RUBBING),
     Edit("sliding speeds without their arms", "flexmb/kernels/equations/friction.py", "size = math.hypot(size, flat.friction_arm[c] * rates[c])", "size = math.hypot(size, rates[c])", RUBBING),
     Edit("static friction holds as little as sliding friction", "flexmb/simulation/friction.py", "force / max(friction.static * bounds[friction.name], smallest)", "force / max(bounds[friction.name], smallest)", RUBBING),
     # controllers with states

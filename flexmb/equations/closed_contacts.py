@@ -1,27 +1,31 @@
-"""Exact contacts that remain closed, for equilibria and small motions: a mechanism with joints in their place.
+"""Exact contacts that remain closed, for equilibria, small motions and derivatives: a mechanism with joints in their
+place.
 
 A point that touches is a joint: it keeps its distance from the plane and, if it sticks, its place there. The joints
 hold exactly what the contact holds as long as its forces push and stay within their cones; whether they do follows from
 the cone problem of all points (`require_closed`), since the multipliers of redundant points are not unique.
+
+In a motion (`with_points_in_motion`), balls, capsules and the rims of cylinders roll where they stick, and points that
+slide have dry friction: the force against the slip is the coefficient times the multiplier of the distance.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from flexmb.contact.cones import Bounded, Coulomb, solve_contacts
-from flexmb.contact.shapes import Box, Capsule, ContactShape, Plane, Sphere
+from flexmb.contact.shapes import Box, Capsule, ContactShape, Cylinder, Plane, Sphere
 from flexmb.contact.triangle_mesh import TriangleMesh
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
 from flexmb.errors import EquilibriumError, MechanismError, UnilateralError
-from flexmb.kernels.base.data import GROUND, TRANSLATION
+from flexmb.kernels.base.data import GROUND, HEIGHT, SLIP, TRANSLATION
 from flexmb.mechanism.contacts.element import points_of
-from flexmb.mechanism.contacts.exact import OPEN, SLIDES, ExactContact, contact_states, point_states
+from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STICKS, ExactContact, contact_states, point_states
 from flexmb.mechanism.locking import with_joints
-from flexmb.mechanism.mechanism import Marker, Mechanism, Row
+from flexmb.mechanism.mechanism import ALL, JointFriction, Marker, Mechanism, Row
 from flexmb.mechanism.state import State
 
 CLOSED = "closed contact"
@@ -42,10 +46,23 @@ class Closed(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """A point of a body at a plane: in the axes of its shape, at a `height` above the plane where it touches."""
+    """A point of a body at a plane: a corner, or the lowest point of a ball or of the rim of a disc about the z axis of
+    the shape, with its `radius`. `place`: in the axes of the shape, of the corner or the centre."""
 
     place: np.ndarray
-    height: float
+    radius: float = 0.0
+    disc: bool = False
+
+    def distance(self, pair: tuple[int, int]) -> Row:
+        """The equation of its distance from the plane, the first marker of `pair`."""
+        return Row(HEIGHT if self.disc else TRANSLATION, pair, (2, 0), offset=self.radius)
+
+    def across(self, pair: tuple[int, int], seen: np.ndarray) -> list[Row]:
+        """The motions across the normal: the coordinates of a corner, now at `seen` (2,), or the slip of a round
+        shape."""
+        if not self.radius:
+            return [Row(TRANSLATION, pair, (i, 0), offset=float(seen[i])) for i in range(2)]
+        return [Row(SLIP, pair, (i, 0 if self.disc else 1), offset=self.radius) for i in range(2)]
 
 
 def with_closed_contacts(mechanism: Mechanism, state: State, what: str) -> Closed:
@@ -56,16 +73,30 @@ def with_closed_contacts(mechanism: Mechanism, state: State, what: str) -> Close
 
     Raises `MechanismError` for points that slide with friction, and for shapes that roll, whose contact is no joint.
     """
-    e = Equations(mechanism, state.q, state.angles, state.element_states)
-    none = np.zeros_like(state.w)
-    e.residual(mechanism.function_values(state.t), state.q, none, none, np.zeros(mechanism.joint_rows))
-    position, axes = e.kinematics.position, e.kinematics.axes
+    touching = points_that_touch(mechanism, state)
+    modes = {c.name: np.where(np.isin(np.arange(c.points), touching[c.name]), STICKS, OPEN) for c in mechanism.contacts}
+    return _closed(mechanism, state, modes, what, moving=False)
+
+
+def with_points_in_motion(mechanism: Mechanism, modes: Mapping[str, np.ndarray], what: str) -> Mechanism:
+    """The mechanism in whose initial state the points of each exact contact have the `modes` (n,), by its name, and
+    keep them: those that stick are joints, balls and rims that stick roll, and those that slide have dry friction.
+
+    Raises `MechanismError` for shapes whose points are none of these. `what`: the analysis, for messages.
+    """
+    return _closed(mechanism, mechanism.initial, modes, what, moving=True).mechanism
+
+
+def _closed(mechanism: Mechanism, state: State, modes: Mapping[str, np.ndarray], what: str, *, moving: bool) -> Closed:
+    position, axes = _places(mechanism, state)
     markers, joints, friction = list(mechanism.markers), {}, {}
+    rubbing: list[JointFriction] = []
+    rows_of: dict[str, list[Row]] = {}
     for contact in mechanism.contacts:
         a, b = contact.pair
         swapped = not isinstance(a, Plane)
         plane, own = contact.markers[::-1] if swapped else contact.markers
-        touching = _touching(mechanism, state, contact, position, axes)
+        touching = np.flatnonzero(modes[contact.name] != OPEN)
         if not len(touching):
             continue
         if contact.turns:
@@ -73,24 +104,59 @@ def with_closed_contacts(mechanism: Mechanism, state: State, what: str) -> Close
                 f"The contact {contact.name!r} touches and has friction of turning, whose moments {what} does not "
                 "include. Leave turning_friction out, or hold the body by a joint."
             )
-        marker, mu = mechanism.markers[own], contact.static
-        points = _points(contact, a if swapped else b, b if swapped else a, marker, mechanism, what)
+        marker = mechanism.markers[own]
+        points = _points(contact, a if swapped else b, b if swapped else a, marker, mechanism, what, moving)
         for k in touching:
-            place = marker.point + marker.axes @ points[k].place
+            if (point := points[k]) is None:
+                raise _refused(contact, what, moving, "it stands on its rim")
             name = f"{contact.name}.{k}"
-            markers.append(replace(marker, name=name, point=place))
-            world = position[own] + axes[own] @ points[k].place
-            seen = axes[plane].T @ (world - position[plane])
+            markers.append(replace(marker, name=name, point=marker.point + marker.axes @ point.place))
+            world = position[own] + axes[own] @ point.place
             pair = (plane, len(markers) - 1)
-            rows = [Row(TRANSLATION, pair, (2, 0), offset=points[k].height)]
-            rows += [Row(TRANSLATION, pair, (i, 0), offset=float(seen[i])) for i in range(2) if mu > 0]
-            joints[name], friction[name] = (pair, rows), mu
+            rows, across = [point.distance(pair)], point.across(pair, axes[plane].T @ (world - position[plane]))
+            sticks = modes[contact.name][k] == STICKS
+            if sticks and contact.static > 0:
+                rows += across
+            elif contact.friction > 0 and not sticks:
+                slides = f"{name} slides"
+                rubbing.append(
+                    JointFriction(slides, name, ALL, (0.0, contact.friction, 0.0, 0.0), direction=1.0, arms=(1.0, 1.0))
+                )
+                rows_of[slides] = across
+            joints[name], friction[name] = (pair, rows), contact.static
     begin = mechanism.initial_states[: len(mechanism.initial_states) - contact_states(mechanism.contacts)]
     without = replace(mechanism, contacts=(), markers=tuple(markers), initial=replace(state, element_states=begin))
-    made = with_joints(without, joints, CLOSED)
+    made = _with_friction(with_joints(without, joints, CLOSED), rubbing, rows_of)
     states = state.element_states[: len(begin)]
     angles = made.angles_of(mechanism, state.angles)
     return Closed(made, replace(state, angles=angles, element_states=states), friction)
+
+
+def _with_friction(
+    mechanism: Mechanism, rubbing: Sequence[JointFriction], rows_of: Mapping[str, Sequence[Row]]
+) -> Mechanism:
+    """The mechanism with the frictions `rubbing` and their rows, by their names."""
+    rows, forces = list(mechanism.rows), dict(mechanism.force_elements)
+    for name, own in rows_of.items():
+        forces[name] = tuple(range(len(rows), len(rows) + len(own)))
+        rows.extend(own)
+    frictions = (*mechanism.frictions, *rubbing)
+    return replace(mechanism, rows=tuple(rows), force_elements=forces, frictions=frictions)
+
+
+def _places(mechanism: Mechanism, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (n, 3) and axes (n, 3, 3) of all markers at a state."""
+    e = Equations(mechanism, state.q, state.angles, state.element_states)
+    none = np.zeros_like(state.w)
+    e.residual(mechanism.function_values(state.t), state.q, none, none, np.zeros(mechanism.joint_rows))
+    return e.kinematics.position, e.kinematics.axes
+
+
+def points_that_touch(mechanism: Mechanism, state: State) -> dict[str, np.ndarray]:
+    """The numbers of the points that touch at a state, by the names of the exact contacts, as a simulation has left
+    them, or by their gaps. Raises `MechanismError` when one of them slides with friction."""
+    position, axes = _places(mechanism, state)
+    return {c.name: _touching(mechanism, state, c, position, axes) for c in mechanism.contacts}
 
 
 def _touching(
@@ -112,36 +178,58 @@ def _touching(
 
 
 def _points(
-    contact: ExactContact, shape: ContactShape, plane: ContactShape, marker: Marker, mechanism: Mechanism, what: str
-) -> list[_Point]:
-    """The points of a shape that touch a plane, in the order of the contact."""
+    contact: ExactContact,
+    shape: ContactShape,
+    plane: ContactShape,
+    marker: Marker,
+    mechanism: Mechanism,
+    what: str,
+    moving: bool,
+) -> list[_Point | None]:
+    """The points of a shape that touch a plane, in the order of the contact; those `moving` may roll."""
     points = list(_points_of_shape(shape)) if isinstance(plane, Plane) else []
     reason = "their contact point moves on both of them"
-    if points and contact.static > 0 and any(point.height for point in points):
+    if points and not moving and (isinstance(shape, Cylinder) or (contact.static > 0 and _is_round(points))):
         points, reason = [], "it rolls, which is an equation of velocities: use System.rolling, or no friction"
     if points and marker.body != GROUND and mechanism.bodies[marker.body].is_flexible:
-        points = points if all(not point.place.any() for point in points) else []
-        reason = "its corners are not at an interface of the flexible body"
+        points = points if all(point is not None and not point.place.any() for point in points) else []
+        reason = "its points are not at an interface of the flexible body"
     if not points:
-        raise MechanismError(
-            f"{what} includes exact contacts of boxes and meshes with planes, and those of spheres and capsules with "
-            f"planes without friction. The contact {contact.name!r} of a {contact.pair[0].title} and a "
-            f"{contact.pair[1].title} touches, and is none of them: {reason}. Give it a law= of the normal force."
-        )
+        raise _refused(contact, what, moving, reason)
     return points
 
 
-def _points_of_shape(shape: ContactShape) -> Iterator[_Point]:
+def _is_round(points: list[_Point | None]) -> bool:
+    return any(point is not None and point.radius for point in points)
+
+
+def _refused(contact: ExactContact, what: str, moving: bool, reason: str) -> MechanismError:
+    included = (
+        "with planes: of boxes and meshes, of spheres and capsules, and of cylinders that touch with the lowest points "
+        "of their rims"
+        if moving
+        else "of boxes and meshes with planes, and those of spheres and capsules with planes without friction"
+    )
+    return MechanismError(
+        f"{what} includes exact contacts {included}. The contact {contact.name!r} of a {contact.pair[0].title} and a "
+        f"{contact.pair[1].title} touches, and is none of them: {reason}. Give it a law= of the normal force."
+    )
+
+
+def _points_of_shape(shape: ContactShape) -> Iterator[_Point | None]:
     match shape:
         case Box(x, y, z):
             for k in range(8):
-                yield _Point(np.array([(x, -x)[not k & 1], (y, -y)[not k & 2], (z, -z)[not k & 4]]) / 2, 0.0)
+                yield _Point(np.array([(x, -x)[not k & 1], (y, -y)[not k & 2], (z, -z)[not k & 4]]) / 2)
         case TriangleMesh():
-            yield from (_Point(corner, 0.0) for corner in shape.hull.corners)
+            yield from (_Point(corner) for corner in shape.hull.corners)
         case Sphere(radius):
             yield _Point(np.zeros(3), radius)
         case Capsule(radius, length):
             yield from (_Point(np.array([0, 0, half]), radius) for half in (0.5 * length, -0.5 * length))
+        case Cylinder(radius, length):  # the lowest point of each rim, and three others that touch if it stands
+            for half in (0.5 * length, -0.5 * length):
+                yield from (_Point(np.array([0, 0, half]), radius, disc=True), None, None, None)
 
 
 def require_closed(closed: Closed, state: State) -> None:

@@ -22,7 +22,7 @@ from flexmb.kernels.base import algebra, exponential
 from flexmb.kernels.base.data import CompiledModel, MarkerKinematics, Workspace
 from flexmb.kernels.base.library import called, release_lock
 from flexmb.kernels.contact import cone, features, forces, laws, shapes
-from flexmb.kernels.derivatives import adjoint, transposed, variation
+from flexmb.kernels.derivatives import adjoint, rubbing, transposed, variation
 from flexmb.kernels.derivatives import elements as derivatives_of_elements
 from flexmb.kernels.equations import (
     contact_groups,
@@ -301,6 +301,7 @@ backward_pass = _long_entry(
 element_forces = _entry(
     derivatives_of_elements.element_forces, "CompiledModel Track d d3 MarkerKinematics Workspace d2 d2 d2"
 )
+friction_forces = _entry(rubbing.friction_forces, "CompiledModel Track d3 MarkerKinematics Workspace d2")
 rigid_slopes = _entry(adjoint.rigid_slopes, "CompiledModel i Track d2 d1")
 difference_of_work = _long_entry(
     adjoint.difference_of_work,

@@ -15,6 +15,7 @@ from flexmb.kernels.base.data import (
     DOT,
     FIRST_ORDER,
     GROUND,
+    HEIGHT,
     SECOND_ORDER,
     SPIN,
     TRANSLATION,
@@ -204,7 +205,7 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
             joint_rows=mechanism.joint_rows,
             **_frictions(mechanism, rate),
             **_controllers(mechanism, elements, qs, vs, weight),
-            velocity_rows=sum(row.kind in VELOCITY_KINDS for row in rows),
+            velocity_rows=sum(row.kind in VELOCITY_KINDS for row in rows[: mechanism.joint_rows]),
             **_angles(mechanism),
             **terms,
             **elimination,
@@ -271,6 +272,8 @@ def _frictions(mechanism: Mechanism, rate: float) -> dict[str, Any]:
     for friction in acting:
         own = {(mechanism.rows[r].kind, mechanism.rows[r].axes): r for r in mechanism.joint(friction.joint).rows}
         keys = [*((TRANSLATION, (i, 0)) for i in range(3)), (DOT, (0, 2)), (DOT, (1, 2))]
+        if (HEIGHT, (2, 0)) in own:  # of a disc, instead of the translation z
+            keys[2] = (HEIGHT, (2, 0))
         sources.append([own.get(key, -1) for key in keys])
     factors = [(*f.factors, float(mechanism.joint(f.joint).kind == "spherical")) for f in acting]
     return {
@@ -442,7 +445,7 @@ def part_of(flat: CompiledModel, rows: np.ndarray, loads: np.ndarray) -> Compile
     used[flat.signal_markers[flat.signal_markers >= 0]] = used[flat.group_marker] = True
     values["angle_driver"] = np.full_like(flat.angle_driver, -1)
     values["marker_used"], values["joint_rows"] = used, int((rows < flat.joint_rows).sum())
-    values["velocity_rows"] = int(np.isin(values["row_kind"], VELOCITY_KINDS).sum())
+    values["velocity_rows"] = int(np.isin(values["row_kind"][: values["joint_rows"]], VELOCITY_KINDS).sum())
     return pointed(CompiledModel(**values))
 
 

@@ -94,7 +94,7 @@ class Ledger:
     def impact_gain(self) -> float:
         """The energy that impacts gave: the sum of the falls of `impacts` between stored times.
 
-        Newton's law with friction may give energy; other laws of impact do not.
+        Newton's law and the algebraic law may give energy with friction; the laws of Poisson and Stronge do not.
         """
         return float(-np.minimum(np.diff(self.impacts), 0.0).sum())
 
@@ -126,7 +126,7 @@ class Ledger:
         else:
             lines.append("no motion")
         if self.impact_gain > GIVEN * self.exchange:
-            lines.append(f"impacts under Newton's law with friction gave:  {self.impact_gain:.2e}")
+            lines.append(f"impacts under Newton's or the algebraic law with friction gave:  {self.impact_gain:.2e}")
         if self.elastic.max() > 0:
             strain = strain_verdict(self.strain_ratio)
             lines.append(f"largest |residual| / largest strain energy:   {self.strain_ratio:.2e}  ({strain})")

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from flexmb.files.models.model_file import ModelFile
+    from flexmb.mechanism.mechanism import Mechanism
     from flexmb.mechanism.system import System
+    from flexmb.results.result import Result
     from flexmb.study import Gradient
     from flexmb.study.gradients.model import Model
+    from flexmb.study.gradients.seeds import Series
     from flexmb.study.parameters import Progress
 
 PLAIN = {
@@ -92,10 +97,20 @@ def _adjoint(system: "Model", at: dict[str, float], loaded: "ModelFile", of: str
     from flexmb.errors import StudyError
     from flexmb.study import adjoint_gradient, peak_series
 
-    series = peak_series(loaded.system.build())
-    if of not in series:
-        raise StudyError(unknown_name("series", of, series))
-    return adjoint_gradient(system, at, loaded.duration, series[of], name=of, progress=show, **_plain_steps(loaded))
+    def series_of(mechanism: "Mechanism") -> "Series":
+        known = peak_series(mechanism)
+        if of not in known:
+            raise StudyError(unknown_name("series", of, known))
+        return known[of]
+
+    base = loaded.system.build()
+    if not base.contacts:  # whose points are joints, with forces, in the derivatives only
+        series_of(base)
+
+    def wanted(result: "Result") -> "np.ndarray":
+        return series_of(result.mechanism)(result)
+
+    return adjoint_gradient(system, at, loaded.duration, wanted, name=of, progress=show, **_plain_steps(loaded))
 
 
 def _plain_steps(loaded: "ModelFile") -> dict[str, Any]:

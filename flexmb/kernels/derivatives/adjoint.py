@@ -58,6 +58,7 @@ from flexmb.kernels.derivatives.elements import (
     scales_of_states,
     transposed_tangents,
 )
+from flexmb.kernels.derivatives.rubbing import add_pulled_friction, before_transposed
 from flexmb.kernels.derivatives.transposed import add_rates_transposed, transposed
 from flexmb.kernels.equations.displacement import largest
 from flexmb.kernels.equations.residual import balance_body, balance_rows, law_slopes
@@ -72,7 +73,8 @@ from flexmb.kernels.joint_coordinates.pivots import (
     forces_at_pivots,
     pivot_increment,
 )
-from flexmb.kernels.steps.solve import solve_step
+from flexmb.kernels.steps.sliding import respond
+from flexmb.kernels.steps.solve import solve_again, solve_step
 from flexmb.kernels.steps.step import CONVERGED, advance, predict_states, row_compliances, step_factors
 
 ENOUGH = 1e-9
@@ -222,8 +224,9 @@ def settled(step, corrected, previous, rate, size, most, enough):
 
 
 @njit(cache=True, inline="always")
-def _follow(flat, workspace, scratch, costates, functions, beta, gamma, x, rhs, change, arrays):
-    """Update the products for the last, small correction `x` with the matrix of the step instead of another evaluation.
+def _follow(flat, workspace, scratch, costates, acting, functions, beta, gamma, x, rhs, change, arrays):
+    """Update the products for the last, small correction `x` with the matrix of the step instead of another evaluation;
+    `acting` (nj,) are the multipliers of the step.
 
     The terms of `rhs = beta M x + gamma D x + K x + G^T change` are added to the respective products.
     """
@@ -248,6 +251,14 @@ def _follow(flat, workspace, scratch, costates, functions, beta, gamma, x, rhs, 
         for i in range(len(x)):
             to_q[i] -= gamma * rest[i]
             to_w[i] += rest[i]
+    if len(flat.friction_row) > 0:
+        row_rates(flat, workspace.G, x, arrays.powers)
+        efforts[:], rest[:] = 0.0, 0.0
+        add_pulled_friction(flat, workspace, acting, arrays.powers, efforts, scratch.to_multipliers)
+        add_row_forces(flat, workspace.G, efforts, rest)
+        for i in range(len(x)):
+            to_w[i] += rest[i]
+            rhs[i] -= gamma * rest[i]
     for b in range(len(flat.modes)):
         e = flat.v_start[b] + 6
         first = flat.v_start[b] - 6 * b
@@ -347,6 +358,7 @@ def backward_pass(
     seed = len(seeded) - 1
     row_rhs[:], most, known, rate = 0.0, 0.0, 0, 0.0
     was_given, coupled, nz, half = False, len(flat.element_row) > 0, len(costates.states), 0.5 * h
+    rubs, kept = len(flat.friction_row) > 0, np.empty(len(row_rhs))
     enough = SHARPER if flat.velocity_rows > 0 else ENOUGH
     scales_of_states(flat, track.states, half, track.state_rates, scratch.state_scale)
     for step in range(seeded[seed], 0, -1):
@@ -378,6 +390,7 @@ def backward_pass(
                 w,
                 wdot,
                 here,
+                track.multipliers[step],
                 now,
                 memory,
                 kinematics,
@@ -414,13 +427,23 @@ def backward_pass(
             row_rates(flat, workspace.G, here, powers)
             for r in range(nj):
                 row_rhs[r] = -powers[r] - (seeds[seed, 3 * nv + r] if given else 0.0)
+                if rubs:
+                    row_rhs[r] -= scratch.to_multipliers[r]
                 part = gamma if flat.row_kind[r] in VELOCITY_KINDS else 1.0
                 workspace.previous_multipliers[flat.row_place[r]] = part * multipliers[r]
-            outcome, null_rows = solve_step(
-                iteration == 0, null_rows, flat, workspace, beta, gamma, compliance, rhs, row_rhs, x, change
-            )
-            if outcome < 0:
-                return step
+            if iteration == 0 or not rubs:
+                outcome, null_rows = solve_step(
+                    iteration == 0, null_rows, flat, workspace, beta, gamma, compliance, rhs, row_rhs, x, change
+                )
+                if outcome < 0:
+                    return step
+            if rubs:
+                if iteration == 0:
+                    copy(workspace.previous_multipliers, kept)
+                    respond(flat, workspace, null_rows, beta, compliance)
+                    copy(kept, workspace.previous_multipliers)
+                before_transposed(flat, workspace, track.multipliers[step], gamma, rhs, row_rhs)
+                solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, change)
             for i in range(nv):
                 here[i] += x[i]
             for r in range(nj):
@@ -437,7 +460,20 @@ def backward_pass(
         if not done:
             return step
         costates.states[:], costates.state_rates[:] = 0.0, 0.0  # corrections add to `scratch.base` without them
-        _follow(flat, workspace, scratch, costates, now, beta, gamma, x, before, change, arrays)
+        _follow(
+            flat,
+            workspace,
+            scratch,
+            costates,
+            track.multipliers[step],
+            now,
+            beta,
+            gamma,
+            x,
+            before,
+            change,
+            arrays,
+        )
         if flat.follows == 1:
             controllers_transposed(
                 flat, q, w, x, memory, kinematics, workspace, scratch, displaced, costates, to_q, to_w

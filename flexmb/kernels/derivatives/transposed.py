@@ -52,6 +52,7 @@ from flexmb.kernels.base.exponential import commuted_back
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.elements import element_transposed
 from flexmb.kernels.derivatives.lines import add_lines_transposed
+from flexmb.kernels.derivatives.rubbing import add_pulled_friction
 from flexmb.kernels.equations.bodies import (
     add_elastic_inertia,
     inertia_at,
@@ -116,6 +117,8 @@ class Scratch(NamedTuple):
     control_settling: np.ndarray  # (most states+1, most states)
     to_signals: np.ndarray  # (ni,) derivatives with respect to the signals of controllers
     to_commands: np.ndarray  # (nu,) with respect to their commands
+    rubbed: np.ndarray  # (nr,) with respect to the rates of the free motions of joints with dry friction
+    to_multipliers: np.ndarray  # (nj,) with respect to the multipliers on which this friction depends
 
 
 def make_scratch(flat: CompiledModel) -> tuple[Scratch, MarkerKinematics]:
@@ -135,7 +138,7 @@ def make_scratch(flat: CompiledModel) -> tuple[Scratch, MarkerKinematics]:
         "slopes": (ne, 6 + most, 12 + most + read), "pulled": (ne, 12 + most + read), "settling": (most + 1, most),
         "states": nz, "state_scale": nz, "base": nz, "row_G": (2, 6 + mmax),
         "control_slopes": (nc, returned, given), "control_settling": (own + 1, own), "to_signals": ni,
-        "to_commands": nu,
+        "to_commands": nu, "rubbed": nr, "to_multipliers": flat.joint_rows,
     }  # fmt: skip
     return pointed(Scratch(**{name: np.zeros(shape) for name, shape in shapes.items()})), make_marker_kinematics(flat)
 
@@ -451,7 +454,9 @@ def _add_turning_of_loads(flat, y, kinematics, wrenches, scratch, out):
 
 
 @njit(cache=True, inline="always")
-def _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, scratch, displaced, costates, to_q, to_w):
+def _rows_transposed(
+    flat, q, w, y, multipliers, functions, angles, kinematics, workspace, scratch, displaced, costates, to_q, to_w
+):
     """Add the derivatives of the virtual power of rows and loads, and of the states of frame forces."""
     nj, nr = flat.joint_rows, len(flat.row_kind)
     G, efforts, wrenches = workspace.G, workspace.efforts, workspace.wrenches
@@ -466,8 +471,11 @@ def _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, sc
     add_lines_transposed(flat, q, w, y, functions, kinematics, to_q, to_w)
     if nr == nj:
         return
-    powers, damped = scratch.rates, len(flat.element_row) > 0
+    powers, rubbed, damped = scratch.rates, scratch.rubbed, len(flat.element_row) > 0
     row_rates(flat, G, y, powers)
+    if len(flat.friction_row) > 0:
+        rubbed[:], scratch.to_multipliers[:], damped = 0.0, 0.0, True
+        add_pulled_friction(flat, workspace, multipliers, powers, rubbed, scratch.to_multipliers)
     for e in range(len(flat.element_row)):
         element_transposed(
             flat, workspace.half[0], e, powers, costates.states, costates.state_rates, scratch, scratch.pulled[e]
@@ -478,6 +486,8 @@ def _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, sc
         scratch.efforts[r] = powers[r] * (flat.row_stiffness[r] + stiffness)
         powers[r] *= flat.row_damping[r] + damping
         damped = damped or powers[r] != 0.0
+    for r in flat.friction_row:
+        powers[r] = rubbed[r]
     for e in range(len(flat.element_row)):
         r, first = flat.element_row[e], flat.element_state[e]
         for k in range(6):
@@ -515,20 +525,38 @@ def add_rates_transposed(flat, q, w, mu, functions, angles, kinematics, workspac
 
 @njit(cache=True, inline="always")
 def transposed(
-    flat, q, w, wdot, y, functions, angles, kinematics, workspace, scratch, displaced, costates, to_q, to_w, to_wdot
+    flat,
+    q,
+    w,
+    wdot,
+    y,
+    multipliers,
+    functions,
+    angles,
+    kinematics,
+    workspace,
+    scratch,
+    displaced,
+    costates,
+    to_q,
+    to_w,
+    to_wdot,
 ):
     """Derivatives `to_q`, `to_w`, `to_wdot` (nv,) of `y . residual` with respect to the configuration (twists of the
     bodies, elastic increments), velocities and accelerations.
 
     They include those of the states of frame forces at the end of the step, by their `costates`; the derivative with
-    respect to the states at its beginning is written to `scratch.base`. `balance_rows` and `element_slopes` must have
-    been evaluated at this state; the mass blocks in `workspace` are updated to it. `scratch` and `displaced` are from
+    respect to the states at its beginning is written to `scratch.base`, and that with respect to the `multipliers`
+    (nj,), by dry friction, to `scratch.to_multipliers`. `balance_rows` and `element_slopes` must have been evaluated at
+    this state; the mass blocks in `workspace` are updated to it. `scratch` and `displaced` are from
     `make_scratch`. Cost: two further evaluations of the rows and about five of the inertia.
     """
     to_q[:] = 0.0
     to_w[:] = 0.0
     to_wdot[:] = 0.0
     scratch.base[:] = 0.0
-    _rows_transposed(flat, q, w, y, functions, angles, kinematics, workspace, scratch, displaced, costates, to_q, to_w)
+    _rows_transposed(
+        flat, q, w, y, multipliers, functions, angles, kinematics, workspace, scratch, displaced, costates, to_q, to_w
+    )
     for b in range(len(flat.modes)):
         _body_transposed(flat, b, q, w, wdot, y, kinematics, workspace, scratch, to_q, to_w, to_wdot)

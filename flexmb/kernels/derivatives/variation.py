@@ -9,6 +9,7 @@ increased and decreased, and in every correction with the state displaced to bot
 independent of the size of the derivative.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +20,13 @@ from flexmb.kernels.base.dense import copy
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.adjoint import ENOUGH, ITERATIONS, extrapolate, increment_of, settled
 from flexmb.kernels.derivatives.elements import scales_of_states
+from flexmb.kernels.derivatives.rubbing import changed_friction, with_friction
 from flexmb.kernels.equations.displacement import displace, largest
 from flexmb.kernels.equations.elements import element_tangents
 from flexmb.kernels.equations.residual import residual
 from flexmb.kernels.equations.rows import add_row_forces, row_rates
 from flexmb.kernels.joint_coordinates.pivots import add_moved, changes_from_pivots, pivot_increment
+from flexmb.kernels.steps.sliding import respond
 from flexmb.kernels.steps.solve import mass_times, solve_step
 from flexmb.kernels.steps.step import move, predict_states, row_compliances, step_factors
 
@@ -199,10 +202,27 @@ def _moved_residual(flat, functions, size, h, track, step, variation, kinematics
     )
     copy(workspace.states[: len(v.base)], states[0])
     copy(workspace.state_rates[: len(v.base)], states[1])
-    if flat.velocity_rows > 0:
+    if flat.velocity_rows > 0 or len(flat.friction_row) > 0:
         row_rates(flat, workspace.G, v.moved_w, v.values)
         for r in range(len(v.rates)):
             v.rates[r] += size * v.values[r]
+
+
+@njit(cache=True)
+def _turning_of_slip(flat, workspace, aside, rates):
+    """The largest change of a sliding velocity, relative to itself, from the `rates` (nr,) of a displacement to both
+    sides (`_moved_residual`)."""
+    most = 0.0
+    for k in range(len(flat.friction_speed)):
+        change, size = 0.0, flat.friction_speed[k]
+        if size == 0.0:  # the direction does not change
+            continue
+        for c in range(flat.friction_start[k], flat.friction_start[k + 1]):
+            arm = flat.friction_arm[c]
+            change = math.hypot(change, arm * rates[flat.friction_row[c]] / (2.0 * aside * aside))
+            size = math.hypot(size, arm * workspace.sliding_rates[c])
+        most = max(most, change / size)
+    return most
 
 
 @njit(cache=True)
@@ -268,6 +288,7 @@ def vary(
         workspace.compliance,
     )
     row_rhs[:], most, rate = 0.0, 0.0, 0.0
+    rubs, no_rates, rubbed = len(flat.friction_row) > 0, np.zeros(len(compliance)), np.empty(len(flat.friction_row))
     scales_of_states(flat, track.states, 0.5 * h, track.state_rates, v.state_scale)
     for step in range(first + 1, last + 1):
         q, w, wdot, memory, now = (
@@ -298,12 +319,21 @@ def vary(
             _next(flat, tree, scheme, h, track, step, v)
             aside = largest(v.next_q, flat.weight) + largest(v.next_w, flat.weight) / speed + beside
             aside = ASIDE / aside if aside > 0.0 else 1.0
-            v.rates[:] = 0.0
-            _moved_residual(flat, now, -aside, h, track, step, v, kinematics[0], scratch, v.low_states, v.below)
-            _moved_residual(flat, now, aside, h, track, step, v, kinematics[0], scratch, v.high_states, v.above)
+            while True:
+                v.rates[:] = 0.0
+                _moved_residual(flat, now, -aside, h, track, step, v, kinematics[0], scratch, v.low_states, v.below)
+                _moved_residual(flat, now, aside, h, track, step, v, kinematics[0], scratch, v.high_states, v.above)
+                turning = _turning_of_slip(flat, workspace, aside, v.rates) if rubs else 0.0
+                if not aside * turning > 2.0 * ASIDE:
+                    break
+                aside = ASIDE / turning
             mass_times(flat, workspace, v.next_wdot, rhs)
             v.efforts[:] = 0.0
             copy(v.multipliers[0], v.efforts)
+            if rubs:
+                changed_friction(flat, workspace, track.multipliers[step], no_rates, v.efforts, rubbed)
+                for c in range(len(rubbed)):
+                    v.efforts[flat.friction_row[c]] = rubbed[c]
             add_row_forces(flat, workspace.G, v.efforts, rhs)
             for i in range(nv):
                 rhs[i] = (v.below[i] - v.above[i]) / (2.0 * aside) - v.forced[i] - rhs[i]
@@ -318,6 +348,10 @@ def vary(
             )
             if outcome < 0:
                 return step
+            if rubs:
+                if iteration == 0:
+                    respond(flat, workspace, null_rows, beta, compliance)
+                with_friction(flat, workspace, track.multipliers[step], gamma, x, change)
             pivot_increment(flat, tree, q, x, v.end_q)
             for i in range(nv):
                 v.a[0, i] += to_a * v.end_q[i]

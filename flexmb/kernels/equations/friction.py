@@ -60,18 +60,30 @@ def friction_bound(flat, k, multipliers):
 
 
 @njit(cache=True)
-def friction_change(flat, k, multipliers, change):
-    """Derivative of `friction_bound` in the direction of a `change` (nj,) of the multipliers."""
-    factors = flat.friction_factors[k]
+def friction_slopes(flat, k, multipliers):
+    """Derivatives of `friction_bound` with respect to the multipliers of the five equations
+    `CompiledModel.friction_source`."""
+    factors, over_span = flat.friction_factors[k], flat.friction_factors[k, BENDING]
     x, y, z, u, v = _forces(flat, k, multipliers)
-    dx, dy, dz, du, dv = _forces(flat, k, change)
-    total = factors[AXIAL] * (dz if z > 0.0 else -dz)
-    c, dc = 0.5 * factors[ROUND] * z, 0.5 * factors[ROUND] * dz
+    half = 0.5 * factors[ROUND]
+    of_x, of_y, of_z, of_u, of_v = 0.0, 0.0, factors[AXIAL] if z > 0.0 else -factors[AXIAL], 0.0, 0.0
     for side in (1.0, -1.0):
-        a, b = x + side * u, y + side * v
+        a, b, c = x + side * u, y + side * v, half * z
         size = math.hypot(math.hypot(a, b), c)
         if size > 0.0:
-            total += factors[RADIAL] * (a * (dx + side * du) + b * (dy + side * dv) + c * dc) / size
+            part = factors[RADIAL] / size
+            of_x, of_y, of_z = of_x + part * a, of_y + part * b, of_z + part * half * c
+            of_u, of_v = of_u + side * part * a, of_v + side * part * b
+    return 0.5 * of_x, 0.5 * of_y, of_z, over_span * of_u, over_span * of_v
+
+
+@njit(cache=True)
+def friction_change(flat, k, multipliers, change):
+    """Derivative of `friction_bound` in the direction of a `change` (nj,) of the multipliers."""
+    slopes, total = friction_slopes(flat, k, multipliers), 0.0
+    for i in range(len(slopes)):
+        r = flat.friction_source[k, i]
+        total += slopes[i] * change[r] if r >= 0 else 0.0
     return total
 
 

@@ -325,6 +325,8 @@ def _rows_between(flat, functions, angles, kinematics, values, G, first, end):
     for r in range(first, end):
         a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
         given = joint_given(flat, r, functions) if r < flat.joint_rows else 0.0
+        if r >= flat.joint_rows and flat.row_kind[r] == SLIP:
+            given = flat.row_offset[r]  # the radius
         more = flat.term_start[r + 1] - flat.term_start[r]
         near = angles[flat.row_angle[r]] if (r >= flat.joint_rows or more > 0) and flat.row_angle[r] >= 0 else given
         A = matrix(axes, a)

@@ -16,7 +16,7 @@ from flexmb.simulation.recorded import Recording, record
 from flexmb.spatial.configuration import difference
 from flexmb.study.gradients.aligned import Aligned
 from flexmb.study.gradients.begun import start_of, starts_apart
-from flexmb.study.gradients.closed import model_in_contact
+from flexmb.study.gradients.closed import smooth_model
 from flexmb.study.gradients.dependence import Work
 from flexmb.study.gradients.model import Model, mechanism_of, refuse_without_derivatives
 from flexmb.study.gradients.rates import rates_of
@@ -69,7 +69,7 @@ def adjoint_gradient(
     before they are differentiated.
     """
     values = checked_values(at)
-    model = model_in_contact(model, values, duration, step, rho_inf, newton_tolerance)
+    model = smooth_model(model, values, duration, step, rho_inf, newton_tolerance)
 
     def ask(step: float, progress: Progress) -> tuple[float, np.ndarray, _Swept]:
         base = mechanism_of(model, values)

@@ -7,12 +7,12 @@ import numpy as np
 
 from flexmb.kernels.base.data import CompiledModel, make_marker_kinematics, make_workspace
 from flexmb.kernels.base.pointed import fields_of, pointed
-from flexmb.kernels.calls import difference_of_work, element_forces, rigid_slopes
+from flexmb.kernels.calls import difference_of_work, element_forces, friction_forces, rigid_slopes
 from flexmb.kernels.derivatives.adjoint import Track
 from flexmb.mechanism.compile import compiled, part_of
 from flexmb.simulation.recorded import Recording
 from flexmb.spatial.layout import elastic_places
-from flexmb.study.gradients.rates import BENDING, LINES, Rates
+from flexmb.study.gradients.rates import BENDING, FRICTION, LINES, Rates
 
 BODY = ("mass", "s0", "J0", "rest_Mrr", "rest_Mre")
 ROW = ("row_stiffness", "row_damping", "row_offset")
@@ -21,8 +21,8 @@ MOVED = 4e-3
 affects multipliers divided by the square of the step.
 """
 MOVED_LAWS = 1e-5
-"""The same for force elements between frames and controllers, which may be nonlinear over lengths of a thousandth, and
-whose forces do not depend on multipliers.
+"""The same for force elements between frames, controllers and dry friction, which may be nonlinear over lengths of a
+thousandth, and are evaluated with the multipliers of the motion.
 """
 OF_LAWS = ("element_parameters", "control_parameters", "signal_given")
 MARKER = ("marker_point", "marker_axes", "marker_rows")
@@ -30,7 +30,8 @@ MARKER = ("marker_point", "marker_axes", "marker_rows")
 
 @dataclass(frozen=True, eq=False)
 class EffectsOfLaws:
-    """Derivatives of frame forces and of commands of controllers with respect to a parameter, along a recorded motion.
+    """Derivatives of frame forces, of commands of controllers and of dry friction with respect to a parameter, along a
+    recorded motion.
 
     - `forces` (n, nv): of their part of the residuals of the steps.
     - `states`, `state_rates` (n, nz): of their states and of the rates of these at the ends of the steps, with the same
@@ -43,17 +44,19 @@ class EffectsOfLaws:
 
 
 def effects_of_laws(recording: Recording, rates: Rates, steps: int) -> EffectsOfLaws | None:
-    """The derivatives of frame forces and commands in the first `steps` steps; None if the parameter does not change
-    them."""
+    """The derivatives of frame forces, commands and dry friction in the first `steps` steps; None if the parameter does
+    not change them."""
     mechanism, d = recording.result.mechanism, rates.arrays
     flat = compiled(mechanism)
     elements = (flat.element_row[:, None] + np.arange(6)).ravel()
     rows = np.union1d(elements, np.flatnonzero(flat.row_command >= 0)).astype(np.int64)
     loads = np.flatnonzero(flat.load_command >= 0)
-    places = [flat.row_markers[rows].ravel(), flat.signal_markers.ravel(), flat.load_marker[loads]]
+    rubbing = flat.friction_row
+    places = [flat.row_markers[[*rows, *rubbing]].ravel(), flat.signal_markers.ravel(), flat.load_marker[loads]]
     markers = np.concatenate(places)
     moved = _moved_markers(flat, d)[markers[markers >= 0]].any() or (bool(rates.functions) and flat.follows == 1)
-    given = any(name in d for name in (*OF_LAWS, *(("load_wrench",) if len(loads) else ())))
+    given = any(name in d for name in (*OF_LAWS, *FRICTION, *(("load_wrench",) if len(loads) else ())))
+    given = given or _changing(d, ("row_offset",), len(flat.row_kind))[rubbing].any()
     if not (moved or given or rates.own_laws):
         return None
     table, nv, nz = recording.functions[:steps], len(flat.weight), len(recording.run.motion.states)
@@ -63,6 +66,10 @@ def effects_of_laws(recording: Recording, rates: Rates, steps: int) -> EffectsOf
         own, found = part_of(by_laws(changed), rows, loads), [np.zeros((steps, n)) for n in (nv, nz, nz)]
         workspace = make_workspace(own)
         element_forces(own, recording.track, recording.h, functions, make_marker_kinematics(own), workspace, *found)
+        if len(rubbing):
+            rubbed, workspace = np.zeros((steps, nv)), make_workspace(changed)
+            friction_forces(changed, recording.track, functions, make_marker_kinematics(changed), workspace, rubbed)
+            found[0] += rubbed
         return np.hstack(found)
 
     def central(size: float) -> np.ndarray:
@@ -71,7 +78,7 @@ def effects_of_laws(recording: Recording, rates: Rates, steps: int) -> EffectsOf
     if rates.own_laws:  # known at both sides only
         slopes = central(0.5 * rates.distance)
     else:
-        size = rates.size(mechanism, MOVED_LAWS, (*BENDING, *OF_LAWS))
+        size = rates.size(mechanism, MOVED_LAWS, (*BENDING, *OF_LAWS, *FRICTION))
         slopes = (4 * central(0.5 * size) - central(size)) / 3
     return EffectsOfLaws(slopes[:, :nv], slopes[:, nv : nv + nz], slopes[:, nv + nz :])
 
@@ -86,8 +93,9 @@ def by_laws(flat: CompiledModel) -> CompiledModel:
 
 
 def without_laws(flat: CompiledModel) -> CompiledModel:
-    """The arrays of a mechanism whose frame forces and controllers do not act."""
+    """The arrays of a mechanism whose frame forces, controllers and dry friction do not act."""
     changed = {"element_row": flat.element_row[:0], "control_law": flat.control_law[:0], "follows": 0}
+    changed |= {name: getattr(flat, name)[:0] for name in ("friction_row", "friction_speed")}
     changed["row_command"] = np.full_like(flat.row_command, -1)
     changed["load_command"] = np.full_like(flat.load_command, -1)
     changed["load_wrench"] = np.where(flat.load_command[:, None] >= 0, 0.0, flat.load_wrench)

@@ -12,7 +12,7 @@ from flexmb.kernels.derivatives.variation import make_variation
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.simulation.recorded import Recording, record
 from flexmb.study.gradients.begun import start_of, starts_apart
-from flexmb.study.gradients.closed import model_in_contact
+from flexmb.study.gradients.closed import smooth_model
 from flexmb.study.gradients.dependence import effects_of_laws, without_laws
 from flexmb.study.gradients.model import Model, mechanism_of, refuse_without_derivatives
 from flexmb.study.gradients.rates import Rates, rates_of
@@ -61,7 +61,7 @@ def direct_gradient(
     (2008), section 3: derivatives of the discrete equations.
     """
     values = checked_values(at)
-    model = model_in_contact(model, values, duration, step, rho_inf, newton_tolerance)
+    model = smooth_model(model, values, duration, step, rho_inf, newton_tolerance)
 
     def ask(step: float, progress: Progress) -> tuple[Recording, dict[str, float], dict[str, np.ndarray], bool]:
         whole = 1.0 + 2.5 * len(values)

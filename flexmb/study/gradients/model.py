@@ -7,11 +7,13 @@ import numpy as np
 
 from flexmb.errors import StudyError
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.features import SMOOTH, refuse
+from flexmb.mechanism.features import SMOOTH, Feature, refuse
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 
 Model = Callable[..., System | Mechanism]
+FURTHER: frozenset[Feature] = frozenset({"new states", "regularised friction", "friction that sticks"})
+"""What has derivatives beside smooth features; friction is known to slide, or to stick, throughout the motion."""
 
 
 def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
@@ -32,7 +34,7 @@ def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
 def refuse_without_derivatives(mechanism: Mechanism) -> None:
     """Raise `MechanismError` or `ControllerError` when parts of a mechanism have no derivatives in the direct and the
     adjoint method."""
-    refuse(mechanism, "The adjoint or direct method", includes=SMOOTH - {"velocity matrices"} | {"new states"})
+    refuse(mechanism, "The adjoint or direct method", includes=SMOOTH - {"velocity matrices"} | FURTHER)
 
 
 def require_alike(a: Mechanism, b: Mechanism) -> None:
@@ -64,6 +66,10 @@ def require_alike(a: Mechanism, b: Mechanism) -> None:
         "line_body",
         "line_function",
         "line_station",
+        "friction_row",
+        "friction_source",
+        "friction_start",
+        "friction_direction",
     )
     for name in (*structure, *further):
         if not np.array_equal(getattr(x, name), getattr(y, name)):

@@ -19,11 +19,13 @@ from flexmb.study.gradients.scales import scale_of
 
 LINES = ("line_numbers", "station_point", "station_tangent", "station_length", "station_rows", "station_slopes")
 """Arrays of fluid in pipes and of wind."""
+FRICTION = ("friction_factors", "friction_speed", "friction_arm")
+"""Arrays of dry friction in joints."""
 NUMBERS = (
     "gravity", "mass", "s0", "J0", "rest_Mrr", "rest_Mre", "rest_moments", "rest_chol", "linear", "quadratic",
     "stiffness", "damping", "marker_point", "marker_axes", "marker_rows", "marker_second",
     "row_stiffness", "row_damping", "row_offset", "term_factor", "load_wrench", "element_parameters",
-    "control_parameters", "signal_given", *LINES,
+    "control_parameters", "signal_given", *FRICTION, *LINES,
 )  # fmt: skip
 """Arrays of `CompiledModel` that parameters may change."""
 DERIVED = ("rest_Mrr", "rest_Mre", "rest_moments", "rest_chol")

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from flexmb.kernels.base.data import DISTANCE, HEIGHT, SLIP, TRANSLATION
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 
@@ -15,6 +16,9 @@ OWN = (
     "element_parameters",
     "control_parameters",
     "signal_given",
+    "friction_factors",
+    "friction_speed",
+    "friction_arm",
     "line_numbers",
     "station_length",
 )
@@ -35,7 +39,7 @@ def scale_of(name: str, mechanism: Mechanism) -> np.ndarray:
     if name in OWN:
         return size
     if name == "row_offset":
-        return np.maximum(size, np.where(np.isin(flat.row_kind, (0, 3)), length, 1.0))
+        return np.maximum(size, np.where(np.isin(flat.row_kind, (TRANSLATION, DISTANCE, HEIGHT, SLIP)), length, 1.0))
     if name in ("marker_axes", "station_tangent"):
         return np.ones_like(value)
     if name in ("marker_point", "station_point"):

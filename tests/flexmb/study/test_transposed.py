@@ -61,6 +61,7 @@ def test_they_are_the_derivatives(second_order, far):
         w,
         wdot,
         y,
+        multipliers,
         functions,
         e.angles,
         e.kinematics,

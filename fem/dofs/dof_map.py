@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 
 from fem.dofs.warping import Warping
 from fem.errors import MatrixError, MeshError
-from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink
+from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink, mean_motion
 
 REDUNDANT = 1e-10
 """Terms below this fraction of those of their row, as displacements of the part, count as zero."""
@@ -266,26 +266,13 @@ def _link_rows(free: DofMap, points: np.ndarray, link: RigidLink) -> Iterator[_R
 
 
 def _mean_rows(free: DofMap, points: np.ndarray, link: MeanLink) -> Iterator[_Row]:
-    x, w = points[link.nodes], np.asarray(link.weights) / np.sum(link.weights)
-    centre = w @ x
-    d = x - centre
-    J = np.eye(3) * (w @ (d * d).sum(axis=1)) - (d.T * w) @ d
-    extent = np.linalg.eigvalsh(J)
-    turns = extent[0] > 1e-12 * extent[2] > 0
-    used = set(link.components)
-    if not turns and used & {3, 4, 5}:
+    x = points[link.nodes]
+    B, turns = mean_motion(x, np.asarray(link.weights), points[link.reference])
+    if not turns and set(link.components) & {3, 4, 5}:
         raise MeshError(
             f"{link.source}: its {len(x)} nodes lie on one line, and the mean rotation about it is not defined. "
             "Give more nodes, or the translations only."
         )
-    S = np.zeros((len(x), 3, 3))  # rows of the mean rotation: J^-1 sum w d x u
-    if turns:
-        spin = np.cross(np.eye(3)[None], d[:, None]).swapaxes(1, 2)  # spin @ e = e x d, its transpose d x u
-        S = np.linalg.inv(J) @ (w[:, None, None] * spin.swapaxes(1, 2))
-    arm = points[link.reference] - centre
-    B = np.zeros((len(x), 6, 3))
-    B[:, 3:] = S
-    B[:, :3] = w[:, None, None] * np.eye(3) + np.cross(S.swapaxes(1, 2), arm).swapaxes(1, 2)
     nodes = free.translations(link.nodes)
     for k in link.components:
         own = int((free.translations if k < 3 else free.rotations)(link.reference)[k % 3])

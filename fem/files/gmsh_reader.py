@@ -6,6 +6,7 @@ https://gmsh.info/doc/texinfo/gmsh.html#MSH-file-format.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -161,6 +162,7 @@ def _read_41(data: bytes, binary: bool) -> RawMesh:
                 tags[dim, entity] = s.take("i", int(s.take("n", 1)[0])).tolist()
                 if dim:
                     s.take("i", int(s.take("n", 1)[0]))
+    parts = _partitions(data, binary, tags)
     s = _section(data, "Nodes", binary)
     ids, points = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 3))]
     for _ in range(s.take("n", 4)[0]):
@@ -171,6 +173,7 @@ def _read_41(data: bytes, binary: bool) -> RawMesh:
         points.append(s.take("d", count * width).reshape(count, width)[:, :3])
     s = _section(data, "Elements", binary)
     found = []
+    there: set[tuple[int, int]] = set()
     for _ in range(s.take("n", 4)[0]):
         dim, entity, code = s.take("i", 3).tolist()
         count = int(s.take("n", 1)[0])
@@ -178,8 +181,54 @@ def _read_41(data: bytes, binary: bool) -> RawMesh:
             continue
         width = _kind(code)[1]
         nodes = s.take("n", count * (width + 1)).reshape(count, width + 1)[:, 1:]
+        if (dim, entity) in parts.ghosts:
+            continue
+        there.add((dim, entity))
         found.append((code, nodes, [(tag, np.arange(count)) for tag in tags.get((dim, entity), [])]))
+    highest = max((dim for dim, _ in there), default=0)
+    owners = {place: owned for place, owned in parts.owners.items() if place[0] == highest}
+    _require_all({p for k in there & set(owners) for p in owners[k]}, {p for owned in owners.values() for p in owned})
     return _raw(np.concatenate(ids), np.concatenate(points), _joined(found), _names(data))
+
+
+@dataclass
+class _Partitions:
+    """What a file says of partitions: those of each entity (dimension, tag), and the entities that hold copies of the
+    cells of other partitions."""
+
+    owners: dict[tuple[int, int], list[int]]
+    ghosts: set[tuple[int, int]]
+
+
+def _partitions(data: bytes, binary: bool, tags: dict[tuple[int, int], list[int]]) -> _Partitions:
+    """The partitions of a file, whose entities have physical groups, which are added to `tags`."""
+    found = _Partitions({}, set())
+    if b"$PartitionedEntities" not in data:
+        return found
+    s = _section(data, "PartitionedEntities", binary)
+    s.take("n", 1)  # how many there are
+    ghosts = [int(s.take("i", 2)[0]) for _ in range(s.take("n", 1)[0])]
+    found.ghosts = {(dim, tag) for dim in range(4) for tag in ghosts}
+    for dim, count in enumerate(s.take("n", 4)):
+        for _ in range(count):
+            entity = int(s.take("i", 3)[0])
+            found.owners[dim, entity] = s.take("i", int(s.take("n", 1)[0])).tolist()
+            s.take("d", 6 if dim else 3)
+            tags[dim, entity] = s.take("i", int(s.take("n", 1)[0])).tolist()
+            if dim:
+                s.take("i", int(s.take("n", 1)[0]))
+            found.ghosts.discard((dim, entity))
+    return found
+
+
+def _require_all(owners: set[int], expected: Iterable[int]) -> None:
+    """Raise `MeshError` for a file with the cells of some of the partitions of a mesh."""
+    lost = sorted(set(expected) - owners)
+    if lost:
+        raise MeshError(
+            f"it holds the cells of the partitions {sorted(owners)}, and those of {lost} are in other files; write all "
+            "into one file (Mesh.PartitionSplitMeshFiles = 0)"
+        )
 
 
 def _joined(
@@ -205,7 +254,10 @@ def _read_2(data: bytes, binary: bool) -> RawMesh:
     else:
         values = s.take("d", 4 * count).reshape(count, 4)
         ids, points = values[:, 0].astype(np.int64), values[:, 1:]
-    rows = _elements_2_binary(data) if binary else _elements_2_text(data)
+    of_partitions: set[tuple[int, ...]] = set()
+    rows = (_elements_2_binary if binary else _elements_2_text)(data, of_partitions)
+    mentioned = max((abs(p) for partitions in of_partitions for p in partitions), default=0)
+    _require_all({partitions[0] for partitions in of_partitions}, range(1, mentioned + 1))
     found = []
     for code, (tags, nodes) in rows.items():
         tag, rows_of = np.array(tags), np.array(nodes).reshape(-1, _kind(code)[1])
@@ -219,7 +271,7 @@ def _read_2(data: bytes, binary: bool) -> RawMesh:
     return _raw(ids, points, found, _names(data))
 
 
-def _elements_2_text(data: bytes) -> dict[int, tuple[list[int], list[int]]]:
+def _elements_2_text(data: bytes, of_partitions: set[tuple[int, ...]]) -> dict[int, tuple[list[int], list[int]]]:
     section = _section(data, "Elements", False)
     values = section.take("n", len(section.tokens or [])).tolist()
     rows: dict[int, tuple[list[int], list[int]]] = {}
@@ -229,6 +281,8 @@ def _elements_2_text(data: bytes) -> dict[int, tuple[list[int], list[int]]]:
         end = at + 3 + ntags + _kind(code)[1]
         tags, nodes = rows.setdefault(code, ([], []))
         tags.append(values[at + 3] if ntags else 0)
+        if ntags > 3:  # the third is their number; those of neighbours, which have copies, are negative
+            of_partitions.add(tuple(values[at + 6 : at + 3 + ntags]))
         nodes += values[at + 3 + ntags : end]
         at = end
     if at != len(values):
@@ -236,7 +290,7 @@ def _elements_2_text(data: bytes) -> dict[int, tuple[list[int], list[int]]]:
     return rows
 
 
-def _elements_2_binary(data: bytes) -> dict[int, tuple[list[int], list[int]]]:
+def _elements_2_binary(data: bytes, of_partitions: set[tuple[int, ...]]) -> dict[int, tuple[list[int], list[int]]]:
     s = _section(data, "Elements", True)
     line = data.index(b"\n", s.start)
     total, s.start = int(data[s.start : line]), line + 1
@@ -248,6 +302,8 @@ def _elements_2_binary(data: bytes) -> dict[int, tuple[list[int], list[int]]]:
         table = s.take("i", count * width).reshape(count, width)
         tags, nodes = rows.setdefault(code, ([], []))
         tags += table[:, 1].tolist() if ntags else [0] * count
+        if ntags > 3:
+            of_partitions |= {tuple(row) for row in np.unique(table[:, 4 : 1 + ntags], axis=0).tolist()}
         nodes += table[:, 1 + ntags :].ravel().tolist()
         done += count
     return rows

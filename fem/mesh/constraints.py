@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from fem.errors import MeshError
 
@@ -194,6 +194,28 @@ class NodeSpring(_Terms):
 
 
 Constraint = Equation | RigidLink | MeanLink
+
+
+def mean_motion(
+    x: Float[np.ndarray, "k 3"], weights: Float[np.ndarray, " k"], place: Float[np.ndarray, "3"]
+) -> tuple[Float[np.ndarray, "k 6 3"], bool]:
+    """The mean motion of points `x` by weighted least squares: coefficients of their displacements in the translation
+    of a point at `place` that moves with them (rows 0 to 2) and in their rotation (3 to 5); and whether they turn,
+    which points on one line do not."""
+    w = weights / weights.sum()
+    centre = w @ x
+    d = x - centre
+    J = np.eye(3) * (w @ (d * d).sum(axis=1)) - (d.T * w) @ d
+    extent = np.linalg.eigvalsh(J)
+    turns = bool(extent[0] > 1e-12 * extent[2] > 0)
+    S = np.zeros((len(x), 3, 3))  # rows of the mean rotation: J^-1 sum w d x u
+    if turns:
+        spin = np.cross(np.eye(3)[None], d[:, None]).swapaxes(1, 2)  # spin @ e = e x d, its transpose d x u
+        S = np.linalg.inv(J) @ (w[:, None, None] * spin.swapaxes(1, 2))
+    B = np.zeros((len(x), 6, 3))
+    B[:, 3:] = S
+    B[:, :3] = w[:, None, None] * np.eye(3) + np.cross(S.swapaxes(1, 2), place - centre).swapaxes(1, 2)
+    return B, turns
 
 
 def turning_nodes(constraints: tuple[Constraint, ...]) -> Int[np.ndarray, " k"]:

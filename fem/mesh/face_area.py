@@ -37,15 +37,19 @@ def lumped_area(mesh: Mesh, nodes: Int[np.ndarray, " n"]) -> Float[np.ndarray, "
     return area if (area > 0).all() else None
 
 
-def face_shares(shape: Element, number: int, x: Float[np.ndarray, "nf nn 3"]) -> Float[np.ndarray, "nf k"]:
+def face_shares(
+    shape: Element, number: int, x: Float[np.ndarray, "nf nn 3"], consistent: bool = False
+) -> Float[np.ndarray, "nf k"]:
     """The parts (nf, face nodes) of the area of face `number` of cells, with node positions x, that its nodes stand
-    for."""
+    for; `consistent`: the integrals `int N_i dA` themselves."""
     local = np.asarray(shape.faces[number])
     xi, tangents, weights = _face_points(shape, number)
     N = shape.shape(xi)[:, local]  # points, face nodes
     along = np.einsum("qna,qat->qnt", shape.gradient(xi), tangents)
     t = np.einsum("fnk,qnt->fqtk", x, along)
     dA = np.linalg.norm(np.cross(t[:, :, 0], t[:, :, 1]), axis=2) * weights
+    if consistent:
+        return np.asarray(dA @ N)
     diagonal = dA @ (N * N)
     return diagonal * (dA.sum(axis=1) / diagonal.sum(axis=1))[:, None]
 

@@ -112,6 +112,39 @@ def test_couplings_turn_with_orientations(tmp_path):
     np.testing.assert_allclose(relative[1] + relative[2], (u(900, 3) * 0 + u(900, 5) * -1 + u(900, 4) * 1), atol=1e-13)
 
 
+def test_distributing_couplings_turn_about_the_axes_of_orientations(tmp_path):
+    """Translations always follow the mean; of the rotations only the named ones, in the axes at the reference."""
+    coupling = "*COUPLING, REF NODE=900, SURFACE=end face, CONSTRAINT NAME=c{}\n*DISTRIBUTING\n{}"
+    whole, part = (read(tmp_path, POINT + coupling.format("", rows)) for rows in ("1, 6\n", "4\n"))
+    assert [m.constraints[0].components for m in (whole, part)] == [(0, 1, 2, 3, 4, 5), (0, 1, 2, 3)]
+    _, _, all_six = null_motions(whole)
+    axes = "*ORIENTATION, NAME=o\n0., 3., 4., 0., -4., 3.\n"
+    mesh = read(tmp_path, POINT + axes + coupling.format(", ORIENTATION=o", "4\n6\n"))
+    model, _, u = null_motions(mesh)
+    both = read(tmp_path, POINT + axes + coupling.format(", ORIENTATION=o", ""))
+    assert model.ndof == null_motions(both)[0].ndof + 1
+    R = np.array([[0, 0.6, 0.8], [0, -0.8, 0.6], [1, 0, 0]])
+    theta, mean = (np.stack([motion(900, k) for k in (3, 4, 5)]) for motion in (u, all_six))
+    moved = np.array([u(n, k) for n in mesh.node_ids if n < 900 for k in range(3)])
+    shape = np.array([all_six(n, k) for n in mesh.node_ids if n < 900 for k in range(3)])
+    follows = mean @ np.linalg.solve(shape, moved)
+    np.testing.assert_allclose(R[[0, 2]] @ theta, R[[0, 2]] @ follows, atol=1e-12)
+    assert np.abs(R[1] @ (theta - follows)).max() > 0.1
+    turned = "*NSET, NSET=r\n900\n*TRANSFORM, NSET=r\n1., 1., 0., -1., 1., 0.\n"
+    with pytest.raises(
+        MeshWarning, match=r"some rotations of a node that \*TRANSFORM turns; give the coupling an ORIE"
+    ):
+        read(tmp_path, POINT + turned + coupling.format("", "4\n"))
+
+
+def test_distributing_couplings_weigh_the_faces_of_their_surface_only(tmp_path):
+    """All nodes of a cube are on two of its faces; the four between them are not of the surface."""
+    text = "*SURFACE, NAME=pair\n1, S1\n1, S2\n"
+    text += "*COUPLING, REF NODE=900, SURFACE=pair, CONSTRAINT NAME=c\n*DISTRIBUTING\n"
+    (mean,) = read(tmp_path, POINT + text).constraints
+    assert sum(mean.weights) == pytest.approx(2.0)
+
+
 def test_ties_join_meshes_that_do_not_match(tmp_path):
     """A slave node inside a master's face follows its shape functions, and is moved onto it."""
     nodes = "*NODE\n" + "".join(
@@ -293,3 +326,37 @@ def test_springs_are_refused_where_they_cannot_be():
     turned = fem.Model(replace(mesh, springs=(fem.NodeSpring([0], [4], [1.0], 2.0),)), fem.Material.steel())
     with pytest.raises(MeshError, match="rotations of nodes that have none"):
         turned.K  # noqa: B018
+
+
+def test_every_line_of_a_tie_is_a_pair_of_surfaces(tmp_path):
+    """Two small cubes at both ends of the part."""
+    text, pairs = "", ""
+    for k, (x, element, face) in enumerate([(2.0, 2, "S4"), (-1.0, 1, "S6")]):
+        first = 200 + 10 * k
+        text += "*NODE\n" + "".join(
+            f"{first + j}, {x + a}, {0.25 + 0.5 * b}, {0.25 + 0.5 * c}\n"
+            for j, (a, b, c) in enumerate(
+                [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+            )
+        )
+        text += f"*ELEMENT, TYPE=C3D8, ELSET=small\n{9 + k}, " + ", ".join(str(first + j) for j in range(8)) + "\n"
+        text += f"*SURFACE, NAME=slave{k}\n{9 + k}, {'S6' if k == 0 else 'S4'}\n*SURFACE, NAME=master{k}\n{element}, {face}\n"
+        pairs += f"slave{k}, master{k}\n"
+    section = "*SOLID SECTION, ELSET=small, MATERIAL=STEEL\n"
+    both = read(tmp_path, text + section + "*TIE, NAME=t\n" + pairs)
+    assert len(both.constraints) == 2 * 4 * 3
+    with pytest.raises(MeshWarning, match="data line 2 has a third entry, x"):
+        read(tmp_path, text + section + "*TIE, NAME=t\n" + pairs.rstrip() + ", x\n")
+
+
+def test_nodes_of_two_transforms_are_noted(tmp_path):
+    first, second = (
+        "*TRANSFORM, NSET=root\n1., 1., 0., -1., 1., 0.\n",
+        "*TRANSFORM, NSET=root\n1., 0., 0., 0., 0., 1.\n",
+    )
+    equation = "*EQUATION\n2\n101, 2, 1., 103, 2, -1.\n"
+    mesh = read(tmp_path, first + second + equation)
+    _, _, u = null_motions(mesh)
+    np.testing.assert_allclose(u(101, 2), u(103, 1), atol=1e-14)  # the second axis is z now
+    assert any("4 nodes have other axes by an earlier *TRANSFORM (first: 101)" in text for text in mesh.warnings)
+    assert not any("earlier" in text for text in read(tmp_path, first + first + equation).warnings)

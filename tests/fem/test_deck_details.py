@@ -265,3 +265,41 @@ def test_a_short_line_of_an_element_is_named(tmp_path):
 def test_what_is_missing_or_doubled_is_named(extra, named, tmp_path):
     found = refusals(read(tmp_path, CUBE + "*SOLID SECTION, ELSET=E, MATERIAL=M\n" + STEEL + extra))
     assert [f for f in found if re.search(named, f)], found
+
+
+@pytest.mark.parametrize("section", ["RECT\n.02", "RECTANGULAR\n.02, .02"])
+def test_a_square_has_one_size_and_names_of_sections_may_be_long(section, tmp_path):
+    """As in CalculiX, which solves both alike."""
+    square, given = (
+        read(tmp_path, BEAM.replace("RECT\n.02, .01", text) + STEEL) for text in ("RECT\n.02, .02", section)
+    )
+    assert not given.unread
+    np.testing.assert_allclose(fem.Model(given).K.toarray(), fem.Model(square).K.toarray(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "section", ["GENERAL, DENSITY=7850.\n2e-4, 6e-9, 0., 2e-9, 3e-9", "RECT, DENSITY=7850.\n.02, .01"]
+)
+def test_general_sections_of_beams_have_constants_of_their_own(section, tmp_path):
+    """A cantilever of 1 m: F L^3 / (3 E I) and the shear F L / (k G A), k = 1 where the section is given by constants;
+    I11 is about the first axis, y."""
+    mesh = read(tmp_path, ROD + f"*BEAM GENERAL SECTION, ELSET=E, SECTION={section}\n0., 1., 0.\n2e11, 5e10\n")
+    assert not mesh.unread
+    A, about_y, about_z, k = (2e-4, 6e-9, 2e-9, 1.0) if "GENERAL" in section else (2e-4, 0.02 * 0.01**3 / 12, 0.01 * 0.02**3 / 12, 5 / 6)  # fmt: skip
+    expected = [1 / (3 * 2e11 * second) + 1 / (k * 5e10 * A) for second in (about_z, about_y)]
+    np.testing.assert_allclose(bending(mesh), expected, rtol=1e-9)
+    assert fem.Model(mesh).mass == pytest.approx(7850 * A, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("section", "reason"),
+    [
+        ("GENERAL\n2e-4, 6e-9, 1e-9, 2e-9, 3e-9\n0., 1., 0.\n2e11, 5e10", "a product of inertia (I12)"),
+        ("GENERAL\n2e-4, 6e-9, 0., 2e-9, 3e-9\n0., 1., 0.", "three data lines are needed"),
+        ("GENERAL, TAPER\n2e-4, 6e-9, 0., 2e-9, 3e-9\n0., 1., 0.\n2e11, 5e10", "its options TAPER are not read"),
+        ("MESHED\n0., 1., 0.\n2e11, 5e10\n1.", "a section MESHED"),
+    ],
+)
+def test_general_sections_that_are_not_read_say_why(section, reason, tmp_path):
+    found = refusals(read(tmp_path, ROD + f"*BEAM GENERAL SECTION, ELSET=E, SECTION={section}\n"))
+    assert any(reason in text for text in found)

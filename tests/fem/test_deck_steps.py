@@ -332,3 +332,41 @@ def test_motions_without_stiffness_and_mass_have_no_frequency():
     K, M = sp.diags([1.0, -1.0]).tocsr(), sp.diags([1.0, 0.0]).tocsr()
     with pytest.raises(FactorisationError, match="Step 1 of 'part': the part has no natural frequencies"):
         _frequencies(K, M, 1, "Step 1 of 'part'")
+
+
+def test_a_moment_of_a_step_about_the_normal_of_a_shell_is_named(tmp_path):
+    """Beside a large force; moments in the plane are silent."""
+    path = tmp_path / "plate.inp"
+    nodes = "".join(
+        f"{k}, {x}, {y}, 0.\n" for k, (x, y) in enumerate(((0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)), 1)
+    )
+    text = f"*NODE\n{nodes}*ELEMENT, TYPE=S4, ELSET=EALL\n1, 1, 2, 5, 4\n2, 2, 3, 6, 5\n" + MATERIAL.format(nu=0.3)
+    text += "*SHELL SECTION, ELSET=EALL, MATERIAL=M\n0.01\n*BOUNDARY\n1, 1, 6\n4, 1, 6\n*STEP\n*STATIC\n*CLOAD\n"
+    path.write_text(text + "5, 6, 1.\n6, 3, 1e4\n*END STEP\n")
+    with pytest.warns(MeshWarning, match=r"a moment of 1 about the normal of the shell acts on node 4 \(number 5"):
+        solved(path)
+    path.write_text(text + "5, 4, 1.\n6, 5, 1e4\n*END STEP\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solved(path)
+
+
+@pytest.mark.parametrize(
+    ("load", "reason"),
+    [
+        ("*CLOAD\nTIP, 1\n", "data line 1 needs a node or set, a dof and a value; found TIP, 1"),
+        ("*CLOAD\nTIP, x, 1.\n", "a whole number is needed, found 'x'"),
+        ("*DLOAD\nEALL, P1\n", "data line 1 needs a set, a kind of load and values; found EALL, P1"),
+        ("*TEMPERATURE\nALL\n", "data line 1 needs a node or set and a temperature; found ALL"),
+        ("*CHANGE SOLID SECTION, ELSET=EALL\n", "its option MATERIAL=... is missing"),
+    ],
+)
+def test_what_is_wrong_with_a_load_is_said_in_words(load, reason, tmp_path):
+    _, (step,) = fem.read_steps(bar(tmp_path, static(f"*BOUNDARY\n{AXIAL}{load}")))
+    assert any(reason in u.text for u in step.unread)
+
+
+def test_blanks_in_the_direction_of_gravity_are_zeros(tmp_path):
+    lines = ("*DLOAD\nEALL, GRAV, 9810., , , -1.\n", "*DLOAD\nEALL, GRAV, 9810., 0., 0., -1.\n")
+    found = [fem.read_steps(bar(tmp_path, static(text)))[1][0].bodies[0].gravity for text in lines]
+    np.testing.assert_array_equal(*found)

@@ -128,3 +128,13 @@ def test_what_cannot_be_expanded_is_refused(tmp_path):
     along = beam(tmp_path, "RECT\n3., 2.", "").read_text().replace("0., 1., 0.", "1., 0., 0.")
     with pytest.raises(MeshError, match="its first axis is along the beam"):
         fem.read_mesh(written(tmp_path, along), expand=True)
+
+
+def test_elliptic_sections_have_their_diameters_along_their_axes(tmp_path):
+    """Displacements of CalculiX 2.20 of a cantilever of B32 under unit forces, its SECTION=CIRC of .1 and .2."""
+    steps = "".join(STATIC.format(f"*CLOAD, OP=NEW\n9, {k}, 1.\n") for k in (1, 2, 3))
+    path = beam(tmp_path, "CIRC\n.1, .2", steps, kind="B32", length=4.0)
+    path.write_text(path.read_text().replace(f"{E}, 0.", f"{E}, .3"))
+    mesh, results = solved(path)
+    found = [r.displacements[mesh.nodes("TIP")[0], k] for k, r in enumerate(results)]
+    np.testing.assert_allclose(found, [0.00123055, 9.769842, 2.476252], rtol=1e-6)

@@ -147,3 +147,113 @@ def test_nodes_are_found_by_their_number_in_the_file(tmp_path):
     np.testing.assert_array_equal(mesh.points[mesh.numbered(21, 10)], [[1, 1, 0], [0, 0, 0]])
     with pytest.raises(MeshError, match="no node has the number 99 in the file; numbers run from 10 to"):
         mesh.numbered(99)
+
+
+CUBE = (
+    "*NODE\n1, 0, 0, 0\n2, 1, 0, 0\n3, 1, 1, 0\n4, 0, 1, 0\n5, 0, 0, 1\n6, 1, 0, 1\n7, 1, 1, 1\n8, 0, 1, 1\n9, 2, 0, 0\n10, 3, 0, 0\n"
+    "*ELEMENT, TYPE=C3D8, ELSET=E\n1, 1, 2, 3, 4, 5, 6, 7, 8\n*SOLID SECTION, ELSET=E, MATERIAL=M\n"
+    "*MATERIAL, NAME=M\n*ELASTIC\n2.1e5, .3\n"
+)  # fmt: skip
+SPRING = "*ELEMENT, TYPE=SPRING2, ELSET=L\n50, 1, 9\n*SPRING, ELSET=L\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("*EQUATION\nx\n1, 1, 1., 9, 1, -1.\n", "a whole number is needed, found 'x'"),
+        ("*EQUATION\n2\n1, 1, y, 9, 1, -1.\n", "a number is needed, found 'y'"),
+        ("*COUPLING, REF NODE=9\n*KINEMATIC\n", "its option SURFACE=... is missing"),
+        ("*COUPLING, SURFACE=S\n*KINEMATIC\n", "its option REFNODE=... is missing"),
+        ("*TIE, NAME=T\nS\n", "data line 1 needs the slave and the master surface; found S"),
+        ("*TRANSFORM\n1, 0, 0, 0, 1, 0\n*EQUATION\n2\n1, 1, 1., 9, 1, -1.\n", "its option NSET=... is missing"),
+        (
+            "*ORIENTATION, NAME=O, DEFINITION=NODES\n1, 2\n*SURFACE, NAME=S\nE, S1\n"
+            "*COUPLING, SURFACE=S, REF NODE=9, CONSTRAINT NAME=C, ORIENTATION=O\n*KINEMATIC\n1\n",
+            "*ORIENTATION by NODES; points by coordinates are read",
+        ),
+        (SPRING, "data line 1 needs dofs; found no line"),
+        (SPRING + "x, 1\n5.\n", "a whole number is needed, found 'x'"),
+        ("*ELEMENT, TYPE=MASS, ELSET=L\n50, 9\n*MASS, ELSET=L\n", "data line 1 needs the mass; found no line"),
+        ("*MPC\nPIN, 1, 9\nFOO, 2, 10\n", "FOO with 2 nodes; PLANE, STRAIGHT, MEANROT, PIN, TIE and LINK are read"),
+        ("*MATERIALS, NAME=N\n", "flexmb knows no keyword *MATERIALS; did you mean *MATERIAL?"),
+        ("*EQUATIONS\n1\n1, 1, 1.\n", "flexmb knows no keyword *EQUATIONS; did you mean *EQUATION?"),
+    ],
+)
+def test_what_is_wrong_with_a_keyword_of_abaqus_is_said_in_words(text, reason, tmp_path):
+    found = read(tmp_path / "part.inp", CUBE + text).unread
+    assert reason in found[-1].text
+
+
+@pytest.mark.parametrize("keyword", ["NODE", "ELEMENT"])
+def test_a_keyword_of_the_mesh_with_a_typing_error_is_refused(keyword, tmp_path):
+    with pytest.raises(MeshError, match=rf"line \d+: flexmb knows no keyword \*{keyword}S; did you mean \*{keyword}\?"):
+        read(tmp_path / "part.inp", CUBE.replace(f"*{keyword}", f"*{keyword}S"))
+
+
+def test_every_line_of_mpc_is_one_and_sets_are_paired(tmp_path):
+    """Lines that begin with a node go on with the list of the line before, as in CalculiX."""
+    sets = "*NSET, NSET=A\n1, 2\n*NSET, NSET=B\n9, 10\n"
+    for text in ("PIN, 1, 9\nPIN, 2, 10\n", "PIN, A, B\n", "PIN, 1, 0, 9\nPIN, 2,\n10\n"):
+        mesh = read(tmp_path / "part.inp", CUBE + sets + "*MPC\n" + text)
+        assert mesh.unread == ()
+        where = {int(n): k for k, n in enumerate(mesh.node_ids)}
+        pairs = {tuple(c.nodes.tolist()) for c in mesh.constraints}
+        assert pairs == {(where[1], where[9]), (where[2], where[10])}
+        assert len(mesh.constraints) == 6
+    (lost,) = read(tmp_path / "part.inp", CUBE + sets + "*NSET, NSET=C\n3, 4, 5\n*MPC\nPIN, A, C\n").unread
+    assert "PIN of sets of 2 and 3 nodes" in lost.text
+
+
+@pytest.mark.parametrize(
+    ("section", "reason"),
+    [
+        ("CIRC\n.1, .2", "SECTION=CIRC takes the radius; found 2 sizes"),
+        ("PIPE\n.1", "SECTION=PIPE takes the radius and the wall; found 1 sizes"),
+        ("PIPE\n.1, .2", "A tube's inner diameter must be from 0 to the outer one, 0.2; found -0.2"),
+        ("BOX\n.1, .2, .01, .02, .01, .01", "a box whose walls differ"),
+        ("I\n.1, .2, .1, .1, .01, .01, .01", "a section I; RECT, CIRC, PIPE, BOX are read"),
+    ],
+)
+def test_sections_of_beams_that_are_not_read_say_why(section, reason, tmp_path):
+    beam = "*ELEMENT, TYPE=B31, ELSET=B\n60, 2, 9\n*BEAM SECTION, ELSET=B, MATERIAL=M, SECTION={}\n0., 1., 0.\n"
+    found = read(tmp_path / "part.inp", CUBE + beam.format(section)).unread
+    assert any(reason in u.text for u in found)
+    thick = read(tmp_path / "part.inp", CUBE + beam.format("PIPE\n.1, .09"))
+    assert any("is the thickness of the wall, not the inner radius" in text for text in thick.warnings)
+
+
+def test_weights_of_nodes_count_in_distributing_couplings(tmp_path):
+    surface = "*SURFACE, NAME=S, TYPE=NODE\n1, 2.\n2, 3.\n3\n*COUPLING, CONSTRAINT NAME=C, SURFACE=S, REF NODE=9\n"
+    mesh = read(tmp_path / "part.inp", CUBE + surface + "*DISTRIBUTING\n")
+    (mean,) = mesh.constraints
+    assert dict(zip(mesh.node_ids[mean.nodes].tolist(), mean.weights.tolist(), strict=True)) == {1: 2, 2: 3, 3: 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "reason"),
+    [
+        ("*SURFACE, NAME=S, COMBINE=UNION\nA, B\n", "SURFACE", "unknown options COMBINE"),
+        ("*ELEMENT, TYPE=C3D8, ELSTE=F\n2, 1, 2, 3, 4, 5, 6, 7, 8\n", "ELEMENT", "unknown options ELSTE; known are ELSET, INPUT, TYPE"),
+        ("*MPC, USER\nPIN, 1, 9\n", "MPC", "unknown options USER"),
+        ("*SURFACE, NAME=S, TYPE=REVOLUTION\nSTART, 1., 0.\n", "SURFACE", "its type REVOLUTION is not read"),
+        ("*ORIENTATION, NAME=O\n1, 0, 0, 0, 1, 0\n*ORIENTATION, NAME=o\n0, 1, 0, 1, 0, 0\n", "ORIENTATION", "defines it twice"),
+        ("*NODE\n11, 0, 0, 2, 0., 0., 1.\n*ELEMENT, TYPE=S3, ELSET=F\n70, 1, 2, 11\n*SHELL SECTION, ELSET=F, MATERIAL=M\n.1\n", "NODE", "normals of shells and beams"),
+    ],
+)  # fmt: skip
+def test_what_is_not_read_of_surfaces_axes_and_normals_is_named(text, label, reason, tmp_path):
+    found = [u for u in read(tmp_path / "part.inp", CUBE + text).unread if u.keyword == label]
+    assert any(reason in u.text for u in found)
+
+
+def test_elements_of_two_sections_and_names_of_parameters_are_named(tmp_path):
+    two = "*MATERIAL, NAME=N\n*ELASTIC\n7e4, .3\n*SOLID SECTION, ELSET=E, MATERIAL=N\n"
+    mesh = read(tmp_path / "part.inp", CUBE + two)
+    assert any("1 elements have this section and that of SOLID SECTION, line 14" in text for text in mesh.warnings)
+    with pytest.raises(MeshError, match=r"ELASTIC cannot be read: a number is needed, found '<E>'; write the values"):
+        read(tmp_path / "part.inp", CUBE.replace("2.1e5", "<E>"))
+
+
+def test_elements_with_more_numbers_than_nodes_are_noted(tmp_path):
+    mesh = read(tmp_path / "part.inp", CUBE.replace("6, 7, 8\n", "6, 7, 8, 9, 10\n"))
+    said = "ELEMENT, line 12 of part.inp: elements of type C3D8 have 8 nodes, and 1 lines have more numbers"
+    assert any(text.startswith(said) and "first: line 13" in text for text in mesh.warnings)

@@ -628,7 +628,7 @@ def test_sets_act_where_case_control_selects_them(tmp_path):
     for control, count, notes in (
         ("METHOD = 1\n", 0, ["selects no SPC, and the sets [4] (SPC1, line 40", "selects no MPC, and the sets [3]"]),
         ("MPC = 3\n", 1, ["selects no SPC"]),
-        ("SPC 4\nMPC=7\n", 1, ["selects MPC [7], and the sets [3] (MPC, line 40 of part.bdf"]),
+        ("SPC 4\nMPC=0\n", 1, ["selects no MPC, and the sets [3] (MPC, line 40 of part.bdf"]),
         ("SPC = 4\nMPC = 3\n", 2, []),
     ):
         mesh = read(tmp_path, "SOL 103\nCEND\n" + control + "BEGIN BULK\n" + body, supports="keep")
@@ -639,9 +639,10 @@ def test_sets_act_where_case_control_selects_them(tmp_path):
 
 
 TWICE = {
-    "property 5": "PSHELL,5,1,.06,1,,1\n", "material 1": "MAT1,1,2.1+5,,.3,1.-9\n", "PARAM,WTMASS": "PARAM,WTMASS,.1\nPARAM,WTMASS,.2\n",
+    "property 5 of shells": "PSHELL,5,1,.06,1,,1\n", "material 1": "MAT1,1,2.1+5,,.3,1.-9\n", "PARAM,WTMASS": "PARAM,WTMASS,.1\nPARAM,WTMASS,.2\n",
     "coordinate system 3": "CORD2R,3,,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.\nCORD2R,3,,0.,0.,0.,0.,1.,0.,+\n+,1.,0.,0.\n",
     "PELAS 8": "PELAS,8,7.+2,,,9,1.\nPELAS,8,7.+3\n", "PBUSH 9": "PBUSH,9,K,3.+3\nPBUSH,9,K,4.+3\n", "SPCADD 9": "SPCADD,9,1,2\nSPCADD,9,1,3\n",
+    "GRDSET": "GRDSET,,,,,,,456\nGRDSET,,,,,,,6\n",
     "element 3": "CTRIA3,3,5,1,2,3\n", "CONM2 7": "CONM2,7,1,,1.-4\nCONM2,7,1,,1.-4\n", "element 12": "CONROD,12,1,2,1,.1\n",
 }  # fmt: skip
 

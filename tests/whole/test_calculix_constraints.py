@@ -94,3 +94,38 @@ def test_frequencies_are_those_of_calculix(case, tmp_path):
     ours = sl.eigh(model.K.toarray(), model.M.toarray(), eigvals_only=True, subset_by_index=[0, 5])
     np.testing.assert_allclose(ours, values[:6], rtol=1e-5)
     assert model.unread == ()
+
+
+AXES = {
+    "fixed": "*ORIENTATION, NAME=O\n1., 1., 0., -1., 1., .5\n",
+    "around": "*ORIENTATION, NAME=O, SYSTEM=CYLINDRICAL\n0., 0., 0., 1., .5, 0.\n",
+}
+
+
+@pytest.mark.foreign
+@needs_ccx
+@pytest.mark.parametrize(
+    ("axes", "dofs"), [("", "1, 6\n"), ("", "5\n"), ("", ""), ("fixed", "1, 6\n"), ("around", "5, 6\n")]
+)
+def test_distributing_couplings_carry_the_loads_of_calculix(axes, dofs, tmp_path):
+    """Nodes are weighed by the integrals of their shape functions, loads are in the axes of the orientation, and the
+    translations are coupled in any case."""
+    loaded = sorted({1, 2, 3} | ({4, 5, 6} if dofs == "1, 6\n" else {int(d) for d in dofs.split(",") if d.strip()}))
+    about = ", ORIENTATION=O" if axes else ""
+    text = ONE + f"*NSET, NSET=P\n{FIRST - 5}, {FIRST - 1}\n" + AXES.get(axes, "")
+    text += f"*COUPLING, REF NODE={FIRST}, SURFACE=SA_x1, CONSTRAINT NAME=c{about}\n*DISTRIBUTING\n{dofs}"
+    text += "*BOUNDARY\nA_x0, 1, 3\n" + "".join(
+        f"*STEP\n*STATIC\n*CLOAD, OP=NEW\n{FIRST}, {d}, 10.\n*NODE PRINT, NSET=P\nU\n*END STEP\n" for d in loaded
+    )
+    (tmp_path / "job.inp").write_text(text)
+    done = subprocess.run(["ccx", "job"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert "Job finished" in done.stdout, done.stdout[-2000:]
+    rows = [line.split() for line in (tmp_path / "job.dat").read_text().splitlines()]
+    theirs = np.array([[float(v) for v in row[1:]] for row in rows if len(row) == 4]).reshape(len(loaded), 2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mesh, steps = fem.read_steps(tmp_path / "job.inp")
+        model = fem.Model(mesh)
+        nodes = [int(np.flatnonzero(mesh.node_ids == n)[0]) for n in (FIRST - 5, FIRST - 1)]
+        ours = np.array([fem.solve_step(model, step).displacements[nodes] for step in steps])
+    assert np.abs(ours - theirs).max(axis=(1, 2)) == pytest.approx(0, abs=1e-5 * np.abs(theirs).max())

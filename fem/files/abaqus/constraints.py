@@ -17,10 +17,10 @@ from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Statement
 from fem.files.abaqus.instance import is_turned, moved, turned
-from fem.files.abaqus.lines import fields, member, number
+from fem.files.abaqus.lines import fields, member, number, whole
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.ties import TOLERANCE, closest_points
-from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink
+from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink, mean_motion
 from fem.mesh.unread import Stated
 
 AXIAL = 1e-10
@@ -47,6 +47,10 @@ class Axes:
     b: np.ndarray
     turn: float = 0.0
     turned_about: int = 2
+
+    def same(self, other: "Axes") -> bool:
+        """Whether both are given alike."""
+        return self.cylindrical == other.cylindrical and np.array_equal([self.a, self.b], [other.a, other.b])
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """Axes (3, 3) in rows at the point `x`."""
@@ -78,7 +82,8 @@ class Replaced:
 
 @dataclass
 class Constraints:
-    """The constraints of a deck, and the points, which ties move onto their masters."""
+    """The constraints of a deck, and the points, which ties move onto their masters. `loaded`: axes of loads on nodes
+    where they are not those of the node."""
 
     numbers: Numbers
     points: np.ndarray
@@ -87,6 +92,7 @@ class Constraints:
     supports: list[Stated]
     warnings: list[str]
     solids: Replaced = field(default_factory=lambda: Replaced())
+    loaded: dict[int, np.ndarray] = field(default_factory=dict)
 
     @staticmethod
     def of(numbers: Numbers, points: np.ndarray, solids: "Replaced | None" = None) -> "Constraints":
@@ -114,7 +120,7 @@ class Constraints:
                 raise MeshError("no data line follows it")
             self.require_own_axes(s)
             made = [replace(c, source=s.source.label) for c in _READERS[s.keyword](self, s)]
-        except (MeshError, ValueError, KeyError) as error:
+        except ValueError as error:  # errors of meshes are ValueErrors
             reason = f"{s.source.text} (not obeyed: {error})"
             self.numbers.deck.unread.append(replace(s.source, text=reason))
             return
@@ -160,6 +166,11 @@ class Constraints:
             raise MeshError(f"one node is needed, and the set {text!r} has {len(rows)}")
         return rows[0]
 
+    def is_node(self, text: str) -> bool:
+        """Whether a text is a number or the name of a set of nodes."""
+        who, deck = member(text), self.numbers.deck
+        return isinstance(who, int) or _in_instance(text) or who in {*deck.assembly.nodes, *deck.part.nodes}
+
     def faces(self, text: str) -> np.ndarray | None:
         """(block, row, face) of the faces of a surface; None for an unknown one."""
         who = str(member(text))
@@ -175,6 +186,13 @@ class Constraints:
         return sorted({n for b, r, f in faces.tolist() for n in self.numbers.face_nodes(b, r, f)})
 
     # components in the axes of nodes
+
+    def load(self, row: int, dof: int, value: float) -> tuple[list[int], list[int], list[float]]:
+        """Nodes, components and values, in the axes of the mesh, of a load on a dof (1 to 6) of a node."""
+        if row not in self.loaded or not 1 <= dof <= 6:
+            return self.terms(row, dof, value)
+        first, k = divmod(dof - 1, 3)
+        return [row] * 3, [3 * first + j for j in range(3)], (value * self.loaded[row][k]).tolist()
 
     def terms(self, row: int, dof: int, coefficient: float) -> tuple[list[int], list[int], list[float]]:
         """Nodes, components and coefficients of a dof (1 to 6) of a node, in the axes of the mesh."""
@@ -227,7 +245,14 @@ class Constraints:
         for s in self.numbers.deck.statements:
             if s.keyword == "TRANSFORM":
                 axes = self._axes(s, s.options.get("TYPE", "R"))
-                found |= dict.fromkeys(self.nodes(s.options["NSET"]), axes)
+                nodes = self.nodes(s.option("NSET"))
+                twice = [n for n in nodes if n in found and not axes.same(found[n])]
+                if twice:
+                    self.warnings.append(
+                        f"{s.source.label}: {len(twice)} nodes have other axes by an earlier *TRANSFORM (first: "
+                        f"{self.numbers.label(twice[0])}); the last one counts, as in CalculiX"
+                    )
+                found |= dict.fromkeys(nodes, axes)
         return found
 
     def orientation(self, name: str) -> Axes | None:
@@ -248,6 +273,8 @@ class Constraints:
     def _axes(self, s: Statement, kind: str) -> Axes:
         """Axes by two points, and those of rectangular orientations by an origin that both are seen from; those of a
         part turn with its instance."""
+        if s.options.get("DEFINITION", "COORDINATES").upper() != "COORDINATES":
+            raise MeshError(f"*{s.keyword} by {s.options['DEFINITION']}; points by coordinates are read")
         values = [number(f) for f in fields(s.rows[0][1]) if f] if s.rows else []
         cylindrical = kind[:1].upper() == "C"
         counts = (6, 9) if s.keyword == "ORIENTATION" and not cylindrical else (6,)
@@ -279,7 +306,7 @@ def _equations(c: Constraints, s: Statement) -> Iterator[Constraint]:
         raise MeshError(f"its options {', '.join(s.options)} are not supported")
     entries = [f for _, row in s.rows for f in fields(row) if f]
     while entries:
-        count = int(entries[0])
+        count = whole(entries[0])
         part, entries = entries[1 : 1 + 3 * count], entries[1 + 3 * count :]
         if len(part) < 3 * count or count < 1:
             raise MeshError(f"{count} terms were announced, and {len(part) // 3} follow")
@@ -293,7 +320,7 @@ def _equations(c: Constraints, s: Statement) -> Iterator[Constraint]:
             coefficients: list[float] = []
             for t, group in enumerate(groups):
                 row = group[k if len(group) > 1 else 0]
-                n, m, v = c.terms(row, int(part[3 * t + 1]), number(part[3 * t + 2]))
+                n, m, v = c.terms(row, whole(part[3 * t + 1]), number(part[3 * t + 2]))
                 nodes, components, coefficients = nodes + n, components + m, coefficients + v
             order = _dependent_first(coefficients, len(c.terms(groups[0][0], int(part[1]), 1.0)[0]))
             yield _equation((nodes, components, coefficients), order)
@@ -315,7 +342,7 @@ def _rigid_body(c: Constraints, s: Statement) -> Iterator[Constraint]:
     unknown = set(s.options) - {"NSET", "ELSET", "REFNODE", "ROTNODE", "PINNSET", "TIENSET", "POSITION"}
     if unknown or not s.options.get("REFNODE") or s.options.get("POSITION", "INPUT").upper() != "INPUT":
         raise MeshError(f"options {', '.join(sorted(set(s.options)))}; a set and REF NODE are supported")
-    reference = c._node(s.options["REFNODE"])
+    reference = c._node(s.option("REFNODE"))
     nodes, pinned = set(), set(c.nodes(s.options["PINNSET"])) if s.options.get("PINNSET") else set()
     for key in ("NSET", "TIENSET"):
         nodes |= set(c.nodes(s.options[key])) if s.options.get(key) else set()
@@ -330,7 +357,7 @@ def _rigid_body(c: Constraints, s: Statement) -> Iterator[Constraint]:
 
 def _dofs(ends: Sequence[str]) -> list[int]:
     """The dofs (1 to 6) from the first to the last of `ends`; none without ends."""
-    numbers = [int(end) for end in ends]
+    numbers = [whole(end) for end in ends]
     for dof in numbers:
         if not 1 <= dof <= 6:
             raise MeshError(f"dof {dof} is no translation or rotation")
@@ -341,9 +368,9 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*COUPLING` with `*KINEMATIC` or `*DISTRIBUTING`."""
     if not s.kind:
         raise MeshError("neither *KINEMATIC nor *DISTRIBUTING follows it")
-    reference = c._node(s.options["REFNODE"])
+    reference = c._node(s.option("REFNODE"))
     axes = c.orientation(s.options.get("ORIENTATION", ""))
-    nodes = np.array([n for n in c._surface_nodes(s.options["SURFACE"]) if n != reference])
+    nodes = np.array([n for n in c._surface_nodes(s.option("SURFACE")) if n != reference])
     if s.options.get("INFLUENCERADIUS"):
         raise MeshError("its option INFLUENCE RADIUS is not supported")
     _require_usual(s)
@@ -354,9 +381,7 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
     turns = set(components) & {3, 4, 5}
     whole = {0, 1, 2} <= set(components) and (axes is None or len(turns) in (0, 3))
     if s.kind == "DISTRIBUTING":
-        if axes is not None and not whole:
-            raise MeshError("some dofs of a distributing coupling in the axes of an orientation")
-        yield MeanLink(nodes, reference, c.numbers.areas(c.faces(s.options["SURFACE"]), nodes, c.points), components)
+        yield from _distributing(c, s, nodes, reference, tuple(sorted(turns)) if dofs else None)
     elif whole:
         yield RigidLink(nodes, reference, components)
     else:
@@ -367,6 +392,48 @@ def _coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
                     yield _follows(n, reference, local[k], c.points[n] - c.points[reference])
                 elif n in c.turning:
                     yield _weighted(n, [reference], np.ones(1), local[k - 3], 3)
+
+
+def _distributing(
+    c: Constraints, s: Statement, nodes: np.ndarray, reference: int, turns: tuple[int, ...] | None
+) -> Iterator[Constraint]:
+    """A reference node that follows the mean of a surface with its translations, and the rotations `turns` (3 to 5) in
+    the axes of an orientation at the node; None: all, in CalculiX none.
+
+    CalculiX weighs the nodes by the integrals of their shape functions, which may be negative, and its loads on the
+    reference node are in the axes of the orientation.
+    """
+    exact = c.numbers.deck.as_named
+    axes = c.orientation(s.options.get("ORIENTATION", ""))
+    R = np.eye(3) if axes is None else axes.at(c.points[reference])
+    if turns is None:
+        turns = () if exact else (3, 4, 5)
+    weights = c.numbers.areas(c.faces(s.option("SURFACE")), nodes, c.points, consistent=exact)
+    given = c.numbers.deck.weights.get(str(member(s.option("SURFACE"))))
+    if weights is None and given:
+        of = {row: weight for who, weight in given for row in c.nodes(who)}
+        weights = np.array([of[n] for n in nodes.tolist()])
+    if not exact and (axes is None or len(turns) in (0, 3)):
+        if reference in c._transforms and len(turns) in (1, 2):
+            raise MeshError("some rotations of a node that *TRANSFORM turns; give the coupling an ORIENTATION")
+        yield MeanLink(nodes, reference, weights, (0, 1, 2, *turns))
+        return
+    if exact:
+        c.loaded[reference] = R
+    B, may_turn = mean_motion(c.points[nodes], np.ones(len(nodes)) if weights is None else weights, c.points[reference])
+    if turns and not may_turn:
+        raise MeshError("its nodes lie on one line, and the mean rotation about it is not defined")
+    for k in (0, 1, 2, *turns):
+        first = k // 3 * 3
+        e = np.eye(3)[k] if k < 3 else R[k - 3]
+        order = [j for j in np.argsort(-np.abs(e)).tolist() if e[j]]
+        mean = np.einsum("j,njk->nk", e, B[:, first : first + 3])
+        i, j = np.nonzero(mean)
+        yield Equation(
+            np.concatenate([np.full(len(order), reference), nodes[i]]),
+            np.concatenate([first + np.array(order), j]),
+            np.concatenate([-e[order], mean[i, j]]),
+        )
 
 
 def _require_usual(s: Statement) -> None:
@@ -389,9 +456,41 @@ def _follows(node: int, reference: int, e: np.ndarray, d: np.ndarray) -> Equatio
 
 
 def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
-    """`*MPC`: PLANE, STRAIGHT and MEANROT (CalculiX), PIN, TIE and LINK (Abaqus), linear."""
-    entries = [f for _, row in s.rows for f in fields(row) if f]
-    kind, rows = entries[0].upper(), [n for text in entries[1:] for n in c.nodes(text)]
+    """`*MPC`: PLANE, STRAIGHT and MEANROT (CalculiX), PIN, TIE and LINK (Abaqus), linear. A line that does not begin
+    with a node begins another one; zeros stand for nothing."""
+    found: list[tuple[str, list[list[int]]]] = []
+    for _, row in s.rows:
+        entries = [f for f in fields(row) if f and f != "0"]
+        if entries and not (found and c.is_node(entries[0])):
+            found.append((entries.pop(0).upper(), []))
+        for text in entries:
+            found[-1][1].append(c.nodes(text))
+    for kind, groups in found:
+        if kind in ("PIN", "TIE", "LINK") and len(groups) == 2:
+            size = max(map(len, groups))
+            if {len(g) for g in groups} - {1, size}:
+                raise MeshError(f"{kind} of sets of {len(groups[0])} and {len(groups[1])} nodes, which are paired")
+            for k in range(size):
+                yield from _of_pair(c, kind, [g[k if len(g) > 1 else 0] for g in groups])
+        else:
+            yield from _of_many(c, kind, [n for g in groups for n in g])
+
+
+def _of_pair(c: Constraints, kind: str, rows: list[int]) -> Iterator[Constraint]:
+    """PIN, TIE or LINK of two nodes."""
+    x = c.points[rows]
+    if kind == "LINK":
+        if not np.linalg.norm(x[1] - x[0]) > 0:
+            raise MeshError("LINK of two nodes at one place, which has no direction")
+        yield _weighted(rows[0], rows[1:], np.ones(1), (x[1] - x[0]) / np.linalg.norm(x[1] - x[0]))
+        return
+    turns = kind == "TIE" and set(rows) <= c.turning
+    for k in range(6 if turns else 3):
+        yield Equation(np.array(rows), np.array([k, k]), np.array([1.0, -1.0]))
+
+
+def _of_many(c: Constraints, kind: str, rows: list[int]) -> Iterator[Constraint]:
+    """PLANE, STRAIGHT and MEANROT."""
     x = c.points[rows]
     if kind == "PLANE" and len(rows) > 3:
         far = int(np.linalg.norm(x - x[0], axis=1).argmax())
@@ -412,15 +511,8 @@ def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
         for k in range(2, len(rows)):
             w = float((x[k] - x[0]) @ along / np.linalg.norm(x[1] - x[0]))
             yield from (_weighted(rows[k], rows[:2], np.array([1 - w, w]), e) for e in across)
-    elif kind in ("PIN", "TIE") and len(rows) == 2:
-        turns = kind == "TIE" and set(rows) <= c.turning
-        for k in range(6 if turns else 3):
-            yield Equation(np.array(rows), np.array([k, k]), np.array([1.0, -1.0]))
     elif kind == "MEANROT" and len(rows) > 4 and len(rows) % 3 == 1 and rows[0::3][:-1] == rows[2::3]:
         yield _mean_rotation(rows[:-1:3], x[:-1:3], rows[-1], x[-1])
-    elif kind == "LINK" and len(rows) == 2 and np.linalg.norm(x[1] - x[0]) > 0:
-        e = (x[1] - x[0]) / np.linalg.norm(x[1] - x[0])
-        yield _weighted(rows[0], rows[1:], np.ones(1), e)
     else:
         hint = "; in Abaqus BEAM is a rigid link, in CalculiX it keeps a distance" if kind == "BEAM" else ""
         raise MeshError(f"{kind} with {len(rows)} nodes; PLANE, STRAIGHT, MEANROT, PIN, TIE and LINK are read{hint}")
@@ -459,11 +551,19 @@ def _weighted(node: int, others: list[int], weights: np.ndarray, e: np.ndarray, 
 
 
 def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
-    """`*TIE`: the slave's nodes within the tolerance follow the master's faces, onto which they are moved."""
+    """`*TIE`: pairs of surfaces, one a line."""
     unknown = set(s.options) - {"NAME", "POSITIONTOLERANCE", "ADJUST", "TYPE", "NOROTATION"}
     if unknown or s.options.get("TYPE", "SURFACE TO SURFACE").upper() not in ("SURFACE TO SURFACE", "NODE TO SURFACE"):
         raise MeshError(f"options {', '.join(sorted(s.options))} (cyclic symmetry and multistage ties are not read)")
-    slave, master = fields(s.rows[0][1])[:2]
+    for row in range(len(s.rows)):
+        slave, master, *rest = s.entries(row, 2, "the slave and the master surface")
+        if any(rest):
+            raise MeshError(f"data line {row + 1} has a third entry, {', '.join(rest)}")
+        yield from _tied(c, s, slave, master)
+
+
+def _tied(c: Constraints, s: Statement, slave: str, master: str) -> Iterator[Constraint]:
+    """The slave's nodes within the tolerance follow the master's faces, onto which they are moved."""
     faces = c.faces(master)
     if faces is None or not len(faces):
         raise MeshError(f"the master {master!r} is no surface of element faces that were read")

@@ -18,8 +18,8 @@ from pathlib import Path
 from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.element_types import AS_NAMED, kind_of, not_known
-from fem.files.abaqus.keywords import HARMLESS
-from fem.files.abaqus.lines import Place, Rows, beside, blocks, fields, lines, member, number, required
+from fem.files.abaqus.keywords import HARMLESS, OPTIONS, meant
+from fem.files.abaqus.lines import Place, Rows, beside, blocks, fields, lines, member, number, required, whole
 from fem.files.abaqus.materials import Materials, take_material
 from fem.mesh.unread import Unread, canonical
 from fem.user_files import IncludedFiles
@@ -39,8 +39,6 @@ LUMPED = {"MASS": 1, **dict.fromkeys(("SPRING1", "DASHPOT1"), 1), "DCOUP3D": 1} 
 """Elements without extent and their number of nodes, which `fem.files.abaqus.lumped` reads."""
 LUMPED_VALUES = ("MASS", "SPRING", "DASHPOT", "DISTRIBUTINGCOUPLING")
 """Keywords that say what these are."""
-SET_OPTIONS = {"NSET", "ELSET", "GENERATE", "UNSORTED", "INTERNAL", "INSTANCE", "INPUT"}
-"""Options of sets that are read."""
 MOST_GENERATED = 10_000_000
 """Largest number of members that the GENERATE of a deck may add to its sets."""
 PLANE = ("CPS", "CPE", "CAX")
@@ -76,6 +74,20 @@ class Statement:
     kind: str = ""
     details: dict[str, str] = field(default_factory=dict)
     of_part: bool = False
+
+    def option(self, key: str) -> str:
+        """The value of an option. Raises `MeshError` where it is missing."""
+        if not self.options.get(key):
+            raise MeshError(f"its option {key}=... is missing")
+        return self.options[key]
+
+    def entries(self, row: int, least: int, what: str) -> list[str]:
+        """The entries of a data line, of which there are at `least` so many. Raises `MeshError`, which says `what` they
+        are, for others."""
+        found = fields(self.rows[row][1]) if row < len(self.rows) else []
+        if len(found) < least or not all(found[:least]):
+            raise MeshError(f"data line {row + 1} needs {what}; found {', '.join(found) or 'no line'}")
+        return found
 
 
 @dataclass
@@ -143,6 +155,8 @@ class Deck:
     instances: int = 0
     passed_over: int = 0  # nodes and elements of the assembly: reference points
     generated: int = 0  # members of sets by GENERATE
+    weights: dict[str, list[tuple[str, float]]] = field(default_factory=dict)  # of the nodes of surfaces of nodes
+    normals: Place = ""  # where the first node with a normal is
 
     def add_node(self, x: Sequence[float]) -> int:
         """The number of a new node at `x`."""
@@ -183,8 +197,11 @@ def read_deck(path: Path, included: IncludedFiles, as_named: bool = False, expan
         except ValueError as error:
             if isinstance(error, MeshError):
                 raise
-            raise MeshError(f"{place}: *{keyword} cannot be read: {error}.") from None
+            raise MeshError(f"{place}: *{_spelt(line)} cannot be read: {str(error).rstrip('.')}.") from None
     _without_effect(deck)
+    if deck.normals and deck.shells:
+        reason = "the last three numbers of nodes (not obeyed: normals of shells and beams)"
+        deck.unread.append(deck.not_obeyed(deck.normals, reason, "NODE"))
     return deck
 
 
@@ -205,6 +222,13 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
     deck.steps += keyword == "STEP"
     if deck.in_step or keyword in ("BOUNDARY", "INITIALCONDITIONS", "ENDSTEP"):
         deck.history.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows, deck.steps))
+    if meant(keyword) in ("NODE", "ELEMENT", "NSET", "ELSET"):
+        raise MeshError(f"{place}: flexmb knows no keyword *{_spelt(line)}; did you mean *{meant(keyword)}?")
+    known = OPTIONS.get(keyword, frozenset(options))
+    if unknown := sorted(set(options) - known):
+        there = f"; known are {', '.join(sorted(known))}" if known else ""
+        told = f"{line} (unknown options {', '.join(unknown)}{there})"
+        deck.unread.append(deck.not_obeyed(place, told, _spelt(line)))
     if keyword in REFUSED:
         raise MeshError(f"{place}: *{keyword} is not supported. Write a flat deck, with every node and element in it.")
     if keyword in ("NODE", "ELEMENT", "NSET", "ELSET") and options.get("INPUT"):
@@ -217,18 +241,14 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
     elif keyword in ("NSET", "ELSET"):
         _take_set(deck, place, line, options, rows)
     elif keyword == "SURFACE":
-        name = deck.named(required(place, options, "NAME"))
-        if options.get("TYPE", "ELEMENT").upper() == "NODE":
-            deck.sets.nodes[name] = [member(fields(line)[0]) for _, line in rows]
-        else:
-            deck.sets.surfaces[name] = [fields(line) for _, line in rows]
+        _take_surface(deck, place, line, options, rows)
     elif keyword in ("PART", "ASSEMBLY", "INSTANCE"):
         deck.level = keyword
         deck.scopes_so_far += 1
         deck.scope = deck.scopes_so_far
         if keyword == "INSTANCE":
             deck.instances += 1
-            deck.move = [[float(f) for f in fields(line)] for _, line in rows]
+            deck.move = [[number(f) for f in fields(line)] for _, line in rows]
             if deck.instances > 1:
                 raise MeshError(
                     f"{place}: the deck has more than one instance of a part. One flexible body is one part: write a "
@@ -257,6 +277,8 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         deck.unread.append(replace(source, text=told))
     elif keyword in STATEMENTS:
         source = deck.not_obeyed(place, line, _spelt(line))
+        if keyword == "ORIENTATION":
+            _require_new_orientation(deck, source, options, rows)
         deck.statements.append(Statement(keyword, source, options, rows, deck.steps, of_part=deck.in_part))
     elif keyword in ("KINEMATIC", "DISTRIBUTING") and deck.statements and deck.statements[-1].keyword == "COUPLING":
         deck.statements[-1] = replace(deck.statements[-1], kind=keyword, rows=rows, details=options)
@@ -272,16 +294,46 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         _take_material(deck, deck.not_obeyed(place, line, _spelt(line)), keyword, options, rows)
 
 
+def _require_new_orientation(deck: Deck, source: Unread, options: dict[str, str], rows: Rows) -> None:
+    """Name an orientation that the deck defines twice and differently."""
+    name, own = options.get("NAME", "").upper(), [fields(row) for _, row in rows]
+    for s in deck.statements:
+        if s.keyword == "ORIENTATION" and s.options.get("NAME", "").upper() == name:
+            if own != [fields(row) for _, row in s.rows]:
+                told = f"{source.text} (the deck defines it twice, first by {s.source.label}, which counts: keep one)"
+                deck.unread.append(replace(source, text=told))
+            return
+
+
 def _take_material(deck: Deck, source: Unread, keyword: str, options: dict[str, str], rows: Rows) -> None:
     try:
         if not take_material(deck.materials, source, keyword, options, rows) and keyword not in HARMLESS:
-            deck.unread.append(source)
+            near = meant(keyword)
+            hint = f"{source.text} (flexmb knows no keyword *{source.keyword}; did you mean *{near}?)"
+            deck.unread.append(replace(source, text=hint) if near else source)
     except MeshError as error:
         deck.unread.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
 
 
 def _spelt(line: str) -> str:
     return " ".join(line[1:].split(",")[0].upper().split())
+
+
+def _take_surface(deck: Deck, place: Place, line: str, options: dict[str, str], rows: Rows) -> None:
+    """Faces of elements, or nodes, each of which may have a weight in couplings."""
+    name = deck.named(required(place, options, "NAME"))
+    kind = options.get("TYPE", "ELEMENT").upper()
+    if set(options) & {"COMBINE", "CROP"}:
+        return  # its lines name other surfaces; the option is named
+    if kind not in ("ELEMENT", "NODE"):
+        deck.unread.append(deck.not_obeyed(place, f"{line} (not obeyed: its type {kind} is not read)", "SURFACE"))
+    elif kind == "NODE":
+        entries = [fields(row) for _, row in rows]
+        deck.sets.nodes[name] = [member(row[0]) for row in entries]
+        if any(row[1:] for row in entries):
+            deck.weights[name] = [(row[0], number(row[1]) if row[1:] and row[1] else 1.0) for row in entries]
+    else:
+        deck.sets.surfaces[name] = [fields(row) for _, row in rows]
 
 
 def _take_set(deck: Deck, place: Place, line: str, options: dict[str, str], rows: Rows) -> None:
@@ -291,10 +343,6 @@ def _take_set(deck: Deck, place: Place, line: str, options: dict[str, str], rows
         deck.internal.add(name)
     if "UNSORTED" in options and keyword == "NSET":
         deck.unsorted.add(name)
-    unknown = sorted(set(options) - SET_OPTIONS)
-    if unknown:
-        told = f"{line} (unknown options {', '.join(unknown)}; known are {', '.join(sorted(SET_OPTIONS))})"
-        deck.unread.append(deck.not_obeyed(place, told, keyword))
     members = (deck.sets.nodes if keyword == "NSET" else deck.sets.elements).setdefault(name, [])
     found: list[str | int] = []
     for row_place, row in rows:
@@ -308,7 +356,7 @@ def _take_set(deck: Deck, place: Place, line: str, options: dict[str, str], rows
 
 
 def _generated(deck: Deck, place: Place, line: str) -> list[str | int]:
-    numbers = [int(f) for f in fields(line)]
+    numbers = [whole(f) for f in fields(line)]
     if len(numbers) not in (2, 3) or (len(numbers) == 3 and numbers[2] <= 0):
         raise MeshError(f"{place}: GENERATE needs first, last and a positive increment; found {line!r}.")
     members = range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) == 3 else 1)
@@ -342,6 +390,8 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
         try:
             x = [number(f) if f else 0.0 for f in entries[1:4]]
             deck.nodes[first + int(entries[0])] = (*x, *[0.0] * (3 - len(x)))
+            if not deck.normals and any(number(f) for f in entries[4:7] if f):
+                deck.normals = place
         except (ValueError, IndexError):
             raise MeshError(f"{place}: a node needs a number and coordinates; found {line!r}.") from None
         numbers.append(first + int(entries[0]))
@@ -354,7 +404,7 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
     if given in LUMPED:
         first = ASSEMBLY_NODES if deck.level == "ASSEMBLY" else 0
         source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
-        table = _element_rows(place, given, LUMPED[given] + 1, rows)
+        table = _element_rows(deck, place, given, LUMPED[given] + 1, rows)
         deck.lumped |= {first + row[0]: Lumped(given, [first + n for n in row[1:]], source) for row in table}
         if options.get("ELSET"):
             deck.sets.elements.setdefault(deck.named(options["ELSET"]), []).extend(first + row[0] for row in table)
@@ -382,7 +432,7 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
         elif given in AS_NAMED:
             deck.otherwise[given] = "given incompatible modes, as C3D8I has"
     if found is not None:
-        table = _element_rows(place, given, found[1] + 1, rows)
+        table = _element_rows(deck, place, given, found[1] + 1, rows)
         members += [row[0] for row in table]
         if given == "T3D2":
             deck.rods |= dict.fromkeys((row[0] for row in table), source)
@@ -396,7 +446,7 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
 
 def _take_beams(deck: Deck, place: Place, line: str, given: str, rows: Rows, members: list[str | int]) -> None:
     """Beams of two nodes; of three nodes (end, middle, end) two of them."""
-    table = _element_rows(place, given, BEAM_TYPES[given] + 1, rows)
+    table = _element_rows(deck, place, given, BEAM_TYPES[given] + 1, rows)
     source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
     members += [row[0] for row in table]
     for row in table:
@@ -417,12 +467,14 @@ def _is_new(deck: Deck, place: Place, kind: str, row: list[int]) -> bool:
     return known[1] is row
 
 
-def _element_rows(place: Place, given: str, width: int, rows: Rows) -> list[list[int]]:
-    """Number and nodes of each element, which may go on in further lines; surplus numbers in a line mean nothing.
+def _element_rows(deck: Deck, place: Place, given: str, width: int, rows: Rows) -> list[list[int]]:
+    """Number and nodes of each element, which may go on in further lines; surplus numbers in a line mean nothing, and
+    are noted.
 
     Raises `MeshError` where an element that goes on leaves some: the line before is short."""
     table: list[list[int]] = []
     values: list[int] = []
+    surplus: list[str] = []
     first = place
     for row_place, line in rows:
         first, goes_on = (first, True) if values else (row_place, False)
@@ -436,10 +488,17 @@ def _element_rows(place: Place, given: str, width: int, rows: Rows) -> list[list
                 f"{values[0]} has fewer, and with the next line it has {len(values) - 1}. Complete the line."
             )
         if len(values) >= width:
+            surplus += [row_place.rpartition(", ")[2]] if len(values) > width else []
             table.append(values[:width])
             values = []
     if values:
         raise MeshError(
             f"{place}: *ELEMENT of type {given} needs {width - 1} nodes an element; the last one has {len(values) - 1}."
+        )
+    if surplus:
+        label = deck.not_obeyed(place, "", "ELEMENT").label
+        deck.idle.append(
+            f"{label}: elements of type {given} have {width - 1} nodes, and {len(surplus)} lines have more numbers, "
+            f"which mean nothing (first: {surplus[0]})"
         )
     return table

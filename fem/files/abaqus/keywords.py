@@ -3,6 +3,17 @@
 Every keyword that is neither read nor listed here counts as not obeyed, unknown ones included.
 """
 
+from difflib import get_close_matches
+
+_READ = (
+    *("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE", "PART", "END PART", "ASSEMBLY", "END ASSEMBLY", "INSTANCE"),
+    *("END INSTANCE", "MATERIAL", "ELASTIC", "DENSITY", "EXPANSION", "SOLID SECTION", "SHELL SECTION", "BEAM SECTION"),
+    *("BEAM GENERAL SECTION", "MASS", "SPRING", "DASHPOT", "EQUATION", "MPC", "RIGID BODY", "TIE", "COUPLING"),
+    *("KINEMATIC", "DISTRIBUTING", "TRANSFORM", "ORIENTATION", "BOUNDARY", "STEP", "END STEP", "CLOAD", "DLOAD"),
+)
+_NEAR = 0.88
+"""Likeness from which an unknown keyword counts as a typing error."""
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -36,3 +47,29 @@ WITHOUT_EFFECT = _words(
 """Definitions that act through loads, temperatures, contact pairs and sensitivities only, which have keywords of their
 own."""
 HARMLESS = OUTPUT | PROCEDURES | WITHOUT_EFFECT
+_SETS = _words("NSET ELSET GENERATE UNSORTED INTERNAL INSTANCE INPUT")
+OPTIONS = {
+    "NODE": _words("NSET SYSTEM INPUT"),
+    "ELEMENT": _words("TYPE ELSET INPUT"),
+    "NSET": _SETS,
+    "ELSET": _SETS,
+    "SURFACE": _words("NAME TYPE INTERNAL TRIM"),
+    "MATERIAL": _words("NAME"),
+    "ELASTIC": _words("TYPE DEPENDENCIES MODULI"),
+    "DENSITY": _words("DEPENDENCIES"),
+    "EXPANSION": _words("TYPE ZERO DEPENDENCIES"),
+    "MPC": _words(""),
+    "TRANSFORM": _words("NSET TYPE"),
+    "ORIENTATION": _words("NAME SYSTEM DEFINITION"),
+    "INSTANCE": _words("NAME PART"),
+}
+"""Options of keywords that are read, or change no small motion of a linear part."""
+
+
+def meant(keyword: str) -> str:
+    """The keyword that is read and of which another one, unknown, is a typing error; nothing for others."""
+    known = {"".join(word.split()): word for word in _READ}
+    if keyword in known or keyword in HARMLESS:
+        return ""
+    close = get_close_matches(keyword, known, n=1, cutoff=_NEAR)
+    return known[close[0]] if close else ""

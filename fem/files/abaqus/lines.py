@@ -78,8 +78,20 @@ def fields(line: str) -> list[str]:
 
 
 def number(text: str) -> float:
-    """A number as Fortran writes it."""
-    return float(text.upper().replace("D", "E"))
+    """A number as Fortran writes it. Raises `ValueError` for other texts."""
+    try:
+        return float(text.upper().replace("D", "E"))
+    except ValueError:
+        hint = "; write the values in the place of names of *PARAMETER" if text.startswith("<") else ""
+        raise ValueError(f"a number is needed, found {text!r}{hint}") from None
+
+
+def whole(text: str) -> int:
+    """A whole number. Raises `ValueError` for other texts."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"a whole number is needed, found {text!r}") from None
 
 
 def required(place: Place, options: dict[str, str], key: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Constraints
 from fem.files.abaqus.deck import Lumped, Statement
-from fem.files.abaqus.lines import fields, member, number
+from fem.files.abaqus.lines import fields, member, number, whole
 from fem.mesh.constraints import Constraint, Equation, MeanLink, NodeMass, NodeSpring, RigidLink
 from fem.mesh.unread import Stated, Unread
 
@@ -40,7 +40,7 @@ def lumped_elements(c: Constraints) -> LumpedElements:
                     raise MeshError(f"element {k} is at nodes that the deck does not define")
                 found += [(made, s.source) for made in _READERS[s.keyword](c, s, lump)]
             left = {k: lump for k, lump in left.items() if k not in mine}
-        except (ValueError, IndexError, KeyError) as error:  # errors of meshes are ValueErrors
+        except ValueError as error:  # errors of meshes are ValueErrors
             if isinstance(error, MeshError) and s.source.label in str(error):
                 raise
             deck.unread.append(replace(s.source, text=f"{s.source.text} (not obeyed: {error})"))
@@ -53,7 +53,7 @@ def lumped_elements(c: Constraints) -> LumpedElements:
 
 
 def _mass(c: Constraints, s: Statement, lump: Lumped) -> Iterator[NodeMass]:
-    values = fields(s.rows[0][1])
+    values = s.entries(0, 1, "the mass")
     if set(s.options) != {"ELSET"} or len(values) != 1 or lump.kind != "MASS":
         raise MeshError("a mass has one value and no options")
     yield NodeMass(c.numbers.node_of[lump.nodes[0]], number(values[0]), s.source.label)
@@ -66,7 +66,8 @@ def _spring(c: Constraints, s: Statement, lump: Lumped) -> Iterator[NodeSpring]:
     axial = lump.kind.endswith("A")
     if not lump.kind.startswith(s.keyword):
         raise MeshError(f"its elements are of type {lump.kind}")
-    dofs = [] if axial else [int(f) for f in rows.pop(0) if f]
+    dofs = [] if axial else [whole(f) for f in s.entries(0, 1, "dofs") if f]
+    rows = rows if axial else rows[1:]
     if set(s.options) != {"ELSET"} or len(rows) != 1 or len([f for f in rows[0] if f]) != 1:
         raise MeshError(f"{what}s that are linear, with one value for all frequencies and temperatures, are read")
     nodes = [c.numbers.node_of[n] for n in lump.nodes]
@@ -95,8 +96,8 @@ def _distributing(c: Constraints, s: Statement, lump: Lumped) -> Iterator[Equati
     nodes or sets, each with the weight of its nodes."""
     reference = c.numbers.node_of[lump.nodes[0]]
     weights: dict[int, float] = {}
-    for _, row in s.rows:
-        who, weight = fields(row)[:2]
+    for k in range(len(s.rows)):
+        who, weight = s.entries(k, 2, "a node or set and a weight")[:2]
         weights |= dict.fromkeys(c.nodes(who), number(weight))
     weights.pop(reference, None)
     share = np.array(list(weights.values())) / sum(weights.values())

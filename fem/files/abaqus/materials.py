@@ -1,6 +1,6 @@
 """Materials and sections of a deck: `*MATERIAL` with `*ELASTIC` (isotropic, orthotropic, engineering constants,
 anisotropic), `*DENSITY` and `*EXPANSION`; `*SOLID SECTION`, `*SHELL SECTION`, `*BEAM SECTION`,
-`*BEAM GENERAL SECTION`.
+`*BEAM GENERAL SECTION`, also with constants of its own.
 
 What a keyword says beyond that makes it one that is not obeyed.
 """
@@ -91,7 +91,7 @@ class Materials:
 
     `expand`: whether shells and beams become solids, which may have sections that shells and beams here do not have;
     `warm`: whether constants may depend on temperature, as they may in steps; `round`: the first section with a radius
-    that CalculiX takes as a diameter.
+    that CalculiX takes as a diameter; `notes`: what else to say of sections.
     """
 
     records: dict[str, DeckMaterial] = field(default_factory=dict)
@@ -100,6 +100,7 @@ class Materials:
     expand: bool = False
     warm: bool = False
     round: Unread | None = None
+    notes: list[str] = field(default_factory=list)
 
     def begin(self, name: str, source: Unread) -> None:
         """From now on constants are those of this material."""
@@ -208,6 +209,8 @@ def _section(
 ) -> DeckSection | None:
     """A section that is read in full; None for others, or a `MeshError` with the reason."""
     expand = known.expand
+    if keyword == "BEAMGENERALSECTION" and not options.get("MATERIAL"):
+        return _general(known, source, options, values)
     unknown = sorted(set(options) - {"ELSET", "MATERIAL", "NODALTHICKNESS"} - _OPTIONS[keyword])
     if "BEAM" in keyword and not options.get("DENSITY"):
         unknown = [k for k in unknown if k != "DENSITY"]
@@ -228,14 +231,57 @@ def _section(
         thickness, axes = number(values[0][0]), options.get("ORIENTATION", "").upper()
         return DeckSection(*where, orientation=axes, thickness=thickness, offset=_shift(options) * thickness)
     kind, size = options.get("SECTION", "").upper(), [number(f) for f in values[0] if f] if values else []
-    if kind == "CIRC" and len(size) == 1 and (expand or known.warm):  # solids and steps are those of CalculiX
-        size = [size[0] / 2]
-    elif kind == "CIRC":
-        known.round = known.round or source
-    beam = _beam(kind, size)
-    box = expand and kind == "BOX" and len(size) == 6
-    if (beam is None and not box) or "NODALTHICKNESS" in options:
+    kind = next((name for name in _SIZES if kind.startswith(name)), kind)  # RECTANGULAR
+    if kind == "RECT" and len(size) == 1:  # a square, in CalculiX
+        size = [size[0], size[0]]
+    if kind == "CIRC" and (expand or known.warm):  # solids and steps are those of CalculiX
+        size = [width / 2 for width in size]
+    if "NODALTHICKNESS" in options:
         return None
+    beam = _beam(kind, size, solid=expand)
+    if kind == "CIRC" and not (expand or known.warm):
+        known.round = known.round or source
+    if kind == "PIPE" and size[1] > size[0] / 2:
+        known.notes.append(
+            f"{source.label}: the wall of SECTION=PIPE, {size[1]:g}, is over half of its radius, {size[0]:g}; the "
+            "second size is the thickness of the wall, not the inner radius"
+        )
+    return DeckSection(*where, beam=beam, y_axis=_normal(values[1:]), shape=(kind, tuple(size)))
+
+
+def _general(known: Materials, source: Unread, options: dict[str, str], values: list[list[str]]) -> DeckSection:
+    """A section of Abaqus with constants of its own: its sizes, or area, I11, I12, I22 and J; its first axis; E and G.
+    Raises `MeshError` for what is not read."""
+    unknown = sorted(set(options) - {"ELSET", "SECTION", "DENSITY", "POISSON"})
+    if unknown or not options.get("ELSET"):
+        raise MeshError(
+            f"its options {', '.join(unknown)} are not read" if unknown else "its option ELSET=... is missing"
+        )
+    if known.expand:
+        raise MeshError("a section with constants of its own has no solid; read the deck without expand=True")
+    kind = options.get("SECTION", "GENERAL").upper()
+    if kind not in ("GENERAL", *_SIZES):
+        raise MeshError(f"a section {kind}; GENERAL, {', '.join(_SIZES)} are read")
+    if len(values) != 3 or len(values[2]) < 2 or not all(values[2][:2]):
+        raise MeshError("three data lines are needed: the section, its first axis, and E and G at one temperature")
+    size = [number(f or "0") for f in values[0]]
+    E, G = (number(f) for f in values[2][:2])
+    try:
+        if kind == "GENERAL":
+            area, I11, I12, I22, J = [*size, *[0.0] * 5][:5]
+            if I12:
+                raise MeshError("a product of inertia (I12); give the moments about principal axes")
+            beam: Section | None = Section(area, I11, I22, J, 1.0, 1.0)
+        else:
+            beam = _beam(kind, size)
+        elasticity = Material.orthotropic((E, E, E), (0.0, 0.0, 0.0), (G, G, G)).elasticity
+    except MaterialError as error:
+        raise MeshError(str(error).rstrip(".")) from None
+    name = f"{source.keyword}, LINE {source.line}"
+    known.records[name] = DeckMaterial(
+        source, elasticity, number(options["DENSITY"]) if options.get("DENSITY") else None
+    )
+    where = (str(member(options["ELSET"])), name, source)
     return DeckSection(*where, beam=beam, y_axis=_normal(values[1:]), shape=(kind, tuple(size)))
 
 
@@ -288,14 +334,36 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _beam(kind: str, size: list[float]) -> Section | None:
-    """The section of a beam by its widths along its first and second direction, or its radius and wall."""
-    if kind == "RECT" and len(size) == 2:
-        return Section.rectangle(*size)
-    if kind == "CIRC" and len(size) == 1:
-        return Section.circle(2 * size[0])
-    if kind == "PIPE" and len(size) == 2:
-        return Section.tube(2 * size[0], 2 * (size[0] - size[1]))
-    if kind == "BOX" and len(size) == 6 and len(set(size[2:])) == 1:
-        return Section.box(size[0], size[1], size[2])
+_SIZES = {
+    "RECT": (2, "two widths"),
+    "CIRC": (1, "the radius"),
+    "PIPE": (2, "the radius and the wall"),
+    "BOX": (6, "two widths and four walls"),
+}
+"""Number and meaning of the sizes of a section."""
+
+
+def _beam(kind: str, size: list[float], solid: bool = False) -> Section | None:
+    """The section of a beam by its widths along its first and second direction, or its radius and wall; None for an
+    ellipse, and a box whose walls differ, of which beams that become `solid` may be. Raises `MeshError` for others."""
+    if kind not in _SIZES:
+        raise MeshError(f"a section {kind or 'of no type'}; {', '.join(_SIZES)} are read")
+    count, what = _SIZES[kind]
+    if solid and kind == "CIRC" and len(size) == 2 and min(size) > 0:
+        return None
+    if len(size) != count:
+        raise MeshError(f"SECTION={kind} takes {what}; found {len(size)} sizes")
+    try:
+        if kind == "RECT":
+            return Section.rectangle(*size)
+        if kind == "CIRC":
+            return Section.circle(2 * size[0])
+        if kind == "PIPE":
+            return Section.tube(2 * size[0], 2 * (size[0] - size[1]))
+        if len(set(size[2:])) == 1:
+            return Section.box(size[0], size[1], size[2])
+    except MaterialError as error:
+        raise MeshError(str(error).rstrip(".")) from None
+    if not solid:
+        raise MeshError("a box whose walls differ")
     return None

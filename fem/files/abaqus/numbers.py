@@ -8,7 +8,7 @@ from fem.elements import ELEMENTS, element
 from fem.errors import MeshError, unknown_name
 from fem.files.abaqus.deck import Deck
 from fem.files.abaqus.lines import member
-from fem.mesh.face_area import lumped_area
+from fem.mesh.face_area import face_shares
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.user_files import DEEPEST
 
@@ -148,10 +148,17 @@ class Numbers:
         kind, rows = self.blocks[block]
         return [int(rows[row][k]) for k in element(kind).faces[face]]
 
-    def areas(self, faces: np.ndarray | None, nodes: np.ndarray, points: np.ndarray) -> np.ndarray | None:
-        """The area (k,) of a surface that each of its nodes stands for; None for a set of nodes."""
+    def areas(
+        self, faces: np.ndarray | None, nodes: np.ndarray, points: np.ndarray, consistent: bool = False
+    ) -> np.ndarray | None:
+        """The area (k,) of a surface that each of its nodes stands for, as of `face_shares`; None for a set of
+        nodes."""
         if faces is None:
             return None
-        solid = [k for k, (kind, _) in enumerate(self.blocks) if kind in ELEMENTS]
-        mesh = Mesh(points, tuple(CellBlock(*self.blocks[k]) for k in solid))
-        return lumped_area(mesh, nodes)
+        area = np.zeros(len(points))
+        for block, face in np.unique(faces[:, [0, 2]], axis=0).tolist():
+            kind, cells = self.blocks[block]
+            rows = cells[faces[(faces[:, 0] == block) & (faces[:, 2] == face), 1]]
+            shares = face_shares(element(kind), face, points[rows], consistent)
+            np.add.at(area, rows[:, list(element(kind).faces[face])], shares)
+        return area[nodes]

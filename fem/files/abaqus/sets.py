@@ -8,7 +8,7 @@ import numpy as np
 
 from fem.axes.cylindrical import CylindricalAxes
 from fem.elements import LINE, TRUSS
-from fem.errors import MaterialError, MeshError
+from fem.errors import MeshError
 from fem.files.abaqus.constraints import Axes, Constraints
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, read_deck
 from fem.files.abaqus.expanded.links import links, replaced, touched
@@ -105,7 +105,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         groups,
         nodes,
         faces,
-        (*warnings, *deck.idle, *constraints.warnings),
+        (*warnings, *deck.idle, *deck.materials.notes, *_twice(deck, numbers), *constraints.warnings),
         tuple(unsupported),
         beams=True,
         unread=tuple(deck.unread),
@@ -158,6 +158,20 @@ def _shells(deck: Deck, numbers: Numbers) -> dict[int, tuple[np.ndarray, Unread]
     return found
 
 
+def _twice(deck: Deck, numbers: Numbers) -> Iterator[str]:
+    """Notes on elements that several sections name."""
+    known: dict[int, DeckSection] = {}
+    for section in deck.materials.sections:
+        mine = numbers.of_elements(section.elset)
+        both = sorted(mine & set(known))
+        if both:
+            yield (
+                f"{section.source.label}: {len(both)} elements have this section and that of "
+                f"{known[both[0]].source.label} (first: {both[0]}); the last one counts"
+            )
+        known |= dict.fromkeys(mine, section)
+
+
 def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterator[Declared]:
     """The materials that sections give to elements; without constants those that the deck does not define."""
     for section in deck.materials.sections:
@@ -175,7 +189,7 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
             _require_directions(deck, section, C)
             if axes is not None and C is not None:
                 (C, about), name = _turned(C, axes), f"{name}, orientation {section.orientation}"
-        except MeshError as error:
+        except ValueError as error:  # errors of meshes are ValueErrors
             deck.unread.append(replace(section.source, text=f"{section.source.text} (not obeyed: {error})"))
         if material.warm is not None:
             constraints.warnings.append(
@@ -246,7 +260,7 @@ def _oriented_shell(
                 Shell.layup([Ply(material, thickness)])  # raises for a material with directions, which has none here
             plies.append(Ply(material, thickness, _angle(axes, turn, cells, constraints)))
         shell = Shell.layup(plies, x_axis, section.offset)
-    except (MeshError, MaterialError) as error:
+    except ValueError as error:  # errors of meshes and materials are ValueErrors
         deck.unread.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
         section.thickness = None
         return

@@ -15,7 +15,7 @@ from fem.files.abaqus.constraints import Constraints
 from fem.files.abaqus.cyclic import read_cyclic
 from fem.files.abaqus.deck import Statement
 from fem.files.abaqus.keywords import OUTPUT
-from fem.files.abaqus.lines import fields, member, number
+from fem.files.abaqus.lines import fields, member, number, whole
 from fem.mesh.constraints import Equation
 from fem.mesh.steps import (
     BodyForce,
@@ -184,13 +184,14 @@ def _point_loads(c: Constraints, s: Statement, state: _State) -> None:
         state.forces.clear()
     deck = c.numbers.deck
     round_about = any(deck.plane[k].family == "CAX" for k in deck.expanded)
-    for _, row in s.rows:
-        who, dof, value = fields(row)[:3]
+    for k in range(len(s.rows)):
+        who, text, value = s.entries(k, 3, "a node or set, a dof and a value")[:3]
+        dof = whole(text)
         for node in c.nodes(who):
             # forces on axisymmetric elements are those of the whole circumference, solved is a sector of two degrees
-            nodes, components, along = c.terms(node, int(dof), number(value) / (180 if round_about else 1))
-            made = [NodalForce(n, k, v) for n, k, v in zip(nodes, components, along, strict=True)]
-            _add(state.forces, (node, int(dof)), s.step, made)
+            nodes, components, along = c.load(node, dof, number(value) / (180 if round_about else 1))
+            made = [NodalForce(n, j, v) for n, j, v in zip(nodes, components, along, strict=True)]
+            _add(state.forces, (node, dof), s.step, made)
 
 
 def _add(loads: dict, key: tuple, step: int, made: list) -> None:
@@ -203,9 +204,9 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
     if _is_new(s, state):
         state.spread.clear()
         state.fluid.clear()
-    for _, row in s.rows:
-        who, kind, *rest = fields(row)
-        kind, values = kind.upper(), [number(f) for f in rest if f]
+    for k in range(len(s.rows)):
+        who, kind, *rest = s.entries(k, 3, "a set, a kind of load and values")
+        kind, values = kind.upper(), [number(f or "0") for f in rest]
         if s.keyword == "DSLOAD":
             if kind != "P":
                 raise MeshError(f"a load of type {kind}; P is read on surfaces")
@@ -279,8 +280,8 @@ def _rows(cells: list[tuple[int, int]]) -> np.ndarray:
 
 def _temperatures(c: Constraints, s: Statement) -> dict[int, float]:
     found: dict[int, float] = {}
-    for _, row in s.rows:
-        who, value, *gradients = fields(row)
+    for k in range(len(s.rows)):
+        who, value, *gradients = s.entries(k, 2, "a node or set and a temperature")
         if any(gradients):
             raise MeshError("temperatures that vary through a thickness")
         found |= dict.fromkeys(c.nodes(who), number(value))
@@ -334,7 +335,7 @@ def _heating(c: Constraints, state: _State) -> Iterator[Heating | Constants]:
 def _change_section(c: Constraints, s: Statement, state: _State) -> None:
     """`*CHANGE SOLID SECTION`: another material of a set that has a section of its own."""
     _require_options(s, "ELSET", "MATERIAL")
-    elset, name = str(member(s.options["ELSET"])), s.options["MATERIAL"].strip('"').upper()
+    elset, name = str(member(s.option("ELSET"))), s.option("MATERIAL").strip('"').upper()
     materials = c.numbers.deck.materials
     others = [materials.records.get(x.material) for x in materials.sections if x.elset == elset]
     if not others:

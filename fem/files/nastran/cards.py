@@ -144,16 +144,18 @@ def _ends_executive(line: str) -> bool:
     return bool(re.match(r"\s*CEND\b", line, re.IGNORECASE))
 
 
-def selections(path: Path) -> dict[str, set[int]]:
-    """The numbers of sets that the case control of a deck selects, by command (SPC, MPC). A deck with case control
-    selects no other; without it, the commands are absent."""
-    found: dict[str, set[int]] = {}
-    for _, _, line in _lines(path, IncludedFiles(path, MeshError)):
+def selections(path: Path) -> dict[str, dict[int, Card]]:
+    """The numbers of sets that the case control of a deck selects, by command (SPC, MPC), and where; 0 selects none. A
+    deck with case control selects no other; without it, the commands are absent."""
+    found: dict[str, dict[int, Card]] = {}
+    for file, number, line in _lines(path, IncludedFiles(path, MeshError)):
         if _ends_executive(line):
-            found = {"SPC": set(), "MPC": set()}
+            found = {"SPC": {}, "MPC": {}}
         if re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE):
             return found
-        command = re.match(r"\s*(SPC|MPC)(?:\s*=\s*|\s+)(\d+)", line, re.IGNORECASE)
-        if command:
-            found.setdefault(command[1].upper(), set()).add(int(command[2]))
+        command = re.match(r"\s*(SPC|MPC)(?:\s*\([^)]*\))?(?:\s*=\s*|\s+)(\d+)", line, re.IGNORECASE)
+        if command and int(command[2]):
+            name = command[1].upper()
+            place = Card(name, [command[2]], file, number, line.strip())
+            found.setdefault(name, {}).setdefault(int(command[2]), place)
     return {}

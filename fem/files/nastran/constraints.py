@@ -26,7 +26,8 @@ class Connections:
 
     - `row`: row of a node by its number; `axes` of the nodes whose components are turned; `turning`: rows of nodes with
       rotations; `properties`: PELAS, PDAMP and PVISC, `bushes`: PBUSH, by number; `mass_factor`: WTMASS;
-      `rates`: row of the node of a scalar point that is the rate of twist of beams there.
+      `rates`: row of the node of a scalar point that is the rate of twist of beams there;
+    - `carriers`: for each node that follows another one rigidly, that one.
     """
 
     row: Mapping[int, int]
@@ -44,6 +45,7 @@ class Connections:
     springs: list[tuple[NodeSpring, Unread]] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    carriers: dict[int, int] = field(default_factory=dict)
 
     def take(self, card: Card, keyword: str = "") -> None:
         """Add what a card says, or the card to those that are not obeyed."""
@@ -62,6 +64,15 @@ class Connections:
                 self.springs.append((m, source))
             else:
                 to.append(Stated(m, source))
+            if isinstance(m, RigidLink) and set(m.components) == set(range(6)):
+                self.carriers |= dict.fromkeys(m.nodes.tolist(), m.reference)
+
+    def carrier(self, row: int) -> int:
+        """The node that a node follows as one rigid body, through all such links; itself where it follows none."""
+        seen = {row}
+        while (row := self.carriers.get(row, row)) not in seen:
+            seen.add(row)
+        return row
 
     def node(self, number: int) -> int:
         """Row of a node. Raises `MeshError` for an unknown one."""
@@ -226,7 +237,8 @@ def _mass(c: Connections, card: Card) -> Iterator[Made]:
         return
     if not mass > 0:
         raise MeshError("a moment of inertia without a mass")
-    if row not in c.turning:
+    carrier = row if row in c.turning else c.carrier(row)
+    if carrier not in c.turning:
         raise MeshError("an offset or inertia at a node without rotations")
     principal, directions = np.linalg.eigh(J)
     squares = 1.5 / mass * (principal.sum() - 2 * principal)
@@ -236,7 +248,7 @@ def _mass(c: Connections, card: Card) -> Iterator[Made]:
     places = c.points[row] + offset + np.concatenate([arms.T, -arms.T])
     first = len(c.points)
     c.points.extend(places)
-    yield RigidLink(np.arange(first, first + 6), row)
+    yield RigidLink(np.arange(first, first + 6), carrier)
     yield from (NodeMass(first + k, mass / 6) for k in range(6))
 
 

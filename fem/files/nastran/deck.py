@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fem.errors import MeshError
 from fem.files.nastran.cards import Card
 from fem.files.nastran.sections import Constants, constants
-from fem.files.nastran.shells import orthotropic
+from fem.files.nastran.shells import SURFACES, orthotropic
 from fem.mesh.unread import Unread
 
 _LOADS = """
@@ -14,6 +14,16 @@ RLOAD1 RLOAD2 TLOAD1 TLOAD2 TEMP TEMPD TEMPP1 TEMPRB DEFORM ACCEL ACCEL1
 """
 LOADS = set(_LOADS.split())
 """Cards of loads, which are omitted together by the name LOAD."""
+PROPERTY_OF = {
+    "PSOLID": "solids",
+    **dict.fromkeys(("PSHELL", "PCOMP", "PCOMPG"), "shells"),
+    **dict.fromkeys(("PBAR", "PBARL"), "CBAR"),
+    **dict.fromkeys(("PBEAM", "PBEAML"), "CBEAM"),
+    "PROD": "CROD",
+    "PTUBE": "CTUBE",
+}
+"""The elements that each property is one of. Nastran looks for the property of an element among those of its kind, so
+that those of other kinds may have the same number."""
 NEW_NODES = 10**9
 """Number of the first node that this reader adds."""
 
@@ -24,14 +34,14 @@ class Deck:
 
     nodes: dict[int, Card] = field(default_factory=dict)
     cells: dict[str, tuple[list[list[int]], list[int], list[Card]]] = field(default_factory=dict)
-    properties: dict[int, Card] = field(default_factory=dict)
+    properties: dict[tuple[str, int], Card] = field(default_factory=dict)  # by kind of elements and number
     materials: dict[int, Card] = field(default_factory=dict)
     systems: dict[int, Card] = field(default_factory=dict)
     used_systems: set[int] = field(default_factory=set)
     lumped: dict[tuple[str, int], Card] = field(default_factory=dict)  # PELAS, PDAMP, PVISC
     bushes: dict[int, Card] = field(default_factory=dict)
     connecting: list[Card] = field(default_factory=list)
-    together: dict[tuple[str, int], set[int]] = field(default_factory=dict)  # SPCADD, MPCADD
+    together: dict[tuple[str, int], tuple[Card, set[int]]] = field(default_factory=dict)  # SPCADD, MPCADD
     defaults: Card | None = None  # GRDSET
     numbers: set[tuple[str, int]] = field(default_factory=set)  # of elements, by kind
     given: dict[str, Card] = field(default_factory=dict)  # what a deck may give once
@@ -54,6 +64,17 @@ class Deck:
                 f"{card.place}: {kind} {card.whole(1)} is given twice. Every element needs a number of its own."
             )
         self.numbers.add((kind, card.whole(1)))
+
+    def owner(self, card: Card, number: int) -> Card | None:
+        """The property of an element."""
+        if card.name == "CONROD":
+            return card
+        kind = "shells" if card.name in SURFACES else card.name
+        return self.properties.get((kind if kind in PROPERTY_OF.values() else "solids", number))
+
+    def of_others(self, number: int) -> list[Card]:
+        """The properties of a number, of elements of any kind."""
+        return [card for (_, n), card in self.properties.items() if n == number]
 
     def add(self, kind: str, nodes: list[int], card: Card, group: int) -> None:
         rows, groups, sources = self.cells.setdefault(kind, ([], [], []))

@@ -19,7 +19,7 @@ from fem.errors import MeshError
 from fem.files.nastran import lines
 from fem.files.nastran.cards import Card, cards, selections
 from fem.files.nastran.constraints import Connections
-from fem.files.nastran.deck import NEW_NODES, Deck, material_of, not_obeyed
+from fem.files.nastran.deck import NEW_NODES, PROPERTY_OF, Deck, material_of, not_obeyed
 from fem.files.nastran.sections import BEAM_PROPERTIES
 from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES
 from fem.files.nastran.structure import Beams, sectioned, split_rods
@@ -45,6 +45,12 @@ LUMPED_PROPERTIES = {"PELAS": 4, "PDAMP": 2, "PVISC": 4}
 """Properties of springs and dampers, of which a card may have several, and the number of fields of each."""
 _NEUTRAL = {"G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
 """Parameters that change the part, and the value at which they do not."""
+FIELDS = {
+    "GRID": 8, "CBAR": 16, "CBEAM": 18, "CROD": 4, "CTUBE": 4, "CONROD": 8, "CQUAD4": 14, "CTRIA3": 13, "PBAR": 19,
+    "PROD": 6, "PTUBE": 6, "MAT1": 12, "CONM2": 14, "CELAS1": 6, "CELAS2": 8, "CDAMP1": 6, "CDAMP2": 6, "CVISC": 4,
+    "CBUSH": 14, "RBAR": 9, "CORD1R": 8, "CORD1C": 8, "CORD1S": 8, "CORD2R": 11, "CORD2C": 11, "CORD2S": 11,
+}  # fmt: skip
+"""Numbers of fields of cards of a fixed length; Nastran stops where more are given."""
 FAR = 1e3
 """Ratio of Young's and shear modulus beyond which a number is in the field of another."""
 CONSISTENT = 0.01
@@ -69,11 +75,14 @@ def _read(path: Path, included: IncludedFiles) -> RawMesh:
 
 def _take(deck: Deck, card: Card) -> None:
     """Add one card to the deck."""
+    last = FIELDS.get(card.name, len(card.fields))
+    if surplus := [text for text in card.fields[last:] if text]:
+        deck.unread.append(not_obeyed(card, reason=f"it has {last} fields, and {surplus[0]!r} stands beyond them"))
     if card.name == "GRID":
         known = deck.nodes.setdefault(card.whole(1), card)
-        if [card.text_at(k) for k in range(2, 6)] != [known.text_at(k) for k in range(2, 6)]:
+        if card.meaning != known.meaning:
             raise MeshError(
-                f"{card.place}: node {card.whole(1)} is given twice, at {known.fields[1:5]} and {card.fields[1:5]}."
+                f"{card.place}: node {card.whole(1)} is given twice, as {known.fields[1:7]} and {card.fields[1:7]}."
             )
     elif any(card.name in e.nastran for e in ELEMENTS.values()):
         _take_cell(deck, card)
@@ -91,16 +100,22 @@ def _take(deck: Deck, card: Card) -> None:
         deck.number("element", card)
         deck.add(TRUSS, [card.whole(2), card.whole(3)], card, 0)
     elif card.name == "GRDSET":
+        deck.once("GRDSET", card)
         deck.defaults = card
     elif card.name in ("SPCADD", "MPCADD"):
         deck.once(f"{card.name} {card.whole(1)}", card)
         sets = {card.whole(k) for k in range(2, len(card.fields) + 1) if card.text_at(k)}
-        deck.together[card.name[:3], card.whole(1)] = sets
-    elif card.name in ("PSOLID", "PROD", "PTUBE", *SHELL_PROPERTIES, *BEAM_PROPERTIES):
-        deck.once(f"property {card.whole(1)}", card)
-        deck.properties[card.whole(1)] = card
+        deck.together[card.name[:3], card.whole(1)] = card, sets
+    elif card.name in PROPERTY_OF:
+        kind = PROPERTY_OF[card.name]
+        deck.once(f"property {card.whole(1)} of {kind}", card)
+        deck.properties[kind, card.whole(1)] = card
         if card.name == "PSOLID":
             deck.used_systems.add(_system(card, 3))
+            if card.text_at(7).upper() not in ("", "SMECH"):
+                deck.unread.append(
+                    not_obeyed(card, reason=f"its elements are of the kind {card.text_at(7)}, not SMECH")
+                )
     elif card.name == "MAT1":
         deck.once(f"material {card.whole(1)}", card)
         deck.materials[card.whole(1)] = card
@@ -224,14 +239,15 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
             )
         blocks.append((kind, np.array([[row[n] for n in nodes] for nodes in rows], dtype=np.int64)))
         known = [
-            n if card.text_at(2) or n in deck.properties else 0 for n, card in zip(properties, sources, strict=True)
+            n if card.text_at(2) or deck.owner(card, n) is not None else 0
+            for n, card in zip(properties, sources, strict=True)
         ]
         groups.append(
             np.array(known, dtype=np.int64)
         )  # an element that names no property, and has none, is in no group
     every = sorted({int(p) for values in groups for p in np.unique(values)} - {0})
     named = {f"property {p}": [np.flatnonzero(values == p) for values in groups] for p in every}
-    declared = [*_solids(deck, named), *sections]
+    declared = [*_solids(deck, named, [kind in ELEMENTS for kind, _ in blocks]), *sections]
     structure = _structure(deck, declared)
     turning = {int(n) for block, (rows, _) in structure.items() for n in blocks[block][1][rows].ravel()}
     turning -= {int(n) for kind, rows in blocks if kind == TRUSS for n in rows.ravel()} - {
@@ -282,11 +298,13 @@ def _connections(
     frames = Systems(deck.systems, {n: points[k] for n, k in row.items()})
     found = Connections(row, points, turned, turning, deck.lumped, deck.bushes, frames, deck.mass_factor, rates)
     chosen = selections(path)
-    for card in deck.connecting:
+    for kind, commands in chosen.items():
+        found.unread += _missing(deck, kind, commands)
+    for card in sorted(deck.connecting, key=lambda c: c.name == "CONM2"):  # lumps are carried by rigid links
         kind = SELECTED.get(card.name, "")
         mine = {c.whole(1) for c in deck.connecting if SELECTED.get(c.name) == kind} if kind else set()
         selected = chosen.get(kind)
-        active = mine if selected is None else _together(deck, kind, selected)
+        active = mine if selected is None else _together(deck, kind, set(selected))
         if kind and len(mine if selected is None else selected) > 1:
             reason = f"the deck has the sets {sorted(active)}, and one must be selected"
             found.unread.append(not_obeyed(card, reason=reason))
@@ -299,9 +317,21 @@ def _connections(
     return found
 
 
-def _passed_over(deck: Deck, chosen: dict[str, set[int]]) -> Iterator[str]:
+def _missing(deck: Deck, kind: str, selected: dict[int, Card]) -> Iterator[Unread]:
+    """The sets that case control selects, or a selected SPCADD or MPCADD adds, and the deck does not have."""
+    there = {c.whole(1) for c in deck.connecting if SELECTED.get(c.name) == kind}
+    known = f"it has {sorted(there)}" if there else "it has none"
+    for number, command in selected.items():
+        card, wanted = deck.together.get((kind, number), (command, {number}))
+        for lost in sorted(wanted - there):
+            why = f", and a {card.name} adds no other one" if (kind, lost) in deck.together else ""
+            yield not_obeyed(card, reason=f"the deck has no set {lost} of {kind}{why}; {known}")
+
+
+def _passed_over(deck: Deck, chosen: dict[str, dict[int, Card]]) -> Iterator[str]:
     """Notes on the sets that case control does not select."""
-    for kind, selected in chosen.items():
+    for kind, commands in chosen.items():
+        selected = set(commands)
         idle = [c for c in deck.connecting if SELECTED.get(c.name) == kind]
         idle = [c for c in idle if c.whole(1) not in _together(deck, kind, selected)]
         if idle:
@@ -314,11 +344,8 @@ def _passed_over(deck: Deck, chosen: dict[str, set[int]]) -> Iterator[str]:
 
 
 def _together(deck: Deck, kind: str, selected: set[int]) -> set[int]:
-    """The sets that selected numbers stand for: themselves, and those of SPCADD or MPCADD."""
-    found = set(selected)
-    for number in selected:
-        found |= deck.together.get((kind, number), set())
-    return found
+    """The sets that selected numbers stand for: those of an SPCADD or MPCADD, elsewhere themselves."""
+    return {n for number in selected for n in deck.together.get((kind, number), (None, {number}))[1]}
 
 
 def _structure(deck: Deck, declared: list[Declared]) -> dict[int, tuple[np.ndarray, Unread]]:
@@ -334,11 +361,12 @@ def _structure(deck: Deck, declared: list[Declared]) -> dict[int, tuple[np.ndarr
     return found
 
 
-def _solids(deck: Deck, named: dict[str, list[np.ndarray]]) -> Iterator[Declared]:
-    for number, card in deck.properties.items():
+def _solids(deck: Deck, named: dict[str, list[np.ndarray]], solid: list[bool]) -> Iterator[Declared]:
+    """The materials of the blocks that are `solid`."""
+    for (_, number), card in deck.properties.items():
         if card.name == "PSOLID":
             members = named.get(f"property {number}", [])
-            cells = [np.column_stack([np.full(len(rows), block), rows]) for block, rows in enumerate(members)]
+            cells = [np.column_stack([np.full(len(m), k), m]) for k, m in enumerate(members) if solid[k]]
             places = np.vstack([np.zeros((0, 2), dtype=np.int64), *cells])
             name, known, source = material_of(deck, card.whole(2), card)
             wrong = "MAT8 is a material of shells" if name.startswith("MAT8") else known.wrong

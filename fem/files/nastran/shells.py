@@ -19,6 +19,7 @@ SHELL_PROPERTIES = ("PSHELL", "PCOMP", "PCOMPG")
 RIGID = 1e3
 """Ratio by which shells without shear strain (MID3 blank, G1Z and G2Z zero) are stiffer in transverse shear than the
 material in their plane makes them."""
+_LAST_OF_PSHELL = 11
 _FIRST_THICKNESS = 11
 _PLACES = {3: (6, 7, 10), 4: (7, 8, 10), 6: (9, 10, 14), 8: (15, 16, 17)}
 """For each number of nodes the fields of the angle, the offset and TFLAG."""
@@ -111,8 +112,13 @@ def _homogeneous(
         raise MeshError("no bending (MID2), or plane strain")
     if card.whole(11, 0):
         raise MeshError("coupling of membrane and bending (MID4)")
+    if any(card.fields[_LAST_OF_PSHELL:]):
+        raise MeshError("fields after MID4, which are those of other programs than Nastran")
     made = material(number, materials, mass_factor)
-    bending, shear = card.real(5, 1.0) or 1.0, (card.real(7, 5 / 6) or 5 / 6) / (5 / 6)
+    bending, shear = card.real(5, 1.0), card.real(7, 5 / 6) / (5 / 6)
+    for what, value, default in (("12I/T**3", bending, "1.0"), ("TS/T", shear, ".833333")):
+        if not value > 0:
+            raise MeshError(f"{what} is not above zero; leave it blank for {default}")
     if of_bending != number:
         bending *= _ratio(made, material(of_bending, materials, mass_factor), "bending (MID2)")
     shears = np.full(2, shear if of_shear else RIGID)

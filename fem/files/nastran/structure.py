@@ -24,8 +24,7 @@ def split_rods(deck: Deck) -> None:
     """Make trusses of the CROD and CTUBE whose property is read; others mark places."""
     rows, numbers, sources = deck.cells.pop(LINE, ([], [], []))
     for nodes, number, card in zip(rows, numbers, sources, strict=True):
-        made = deck.properties.get(number)
-        is_rod = card.name in lines.RODS and made is not None and made.name in ("PROD", "PTUBE")
+        is_rod = card.name in lines.RODS and deck.owner(card, number) is not None
         deck.add(TRUSS if is_rod else LINE, nodes, card, number)
 
 
@@ -111,10 +110,12 @@ def sectioned(deck: Deck, beams: Beams, unread_lines: list[Unread]) -> Iterator[
     has_shells = any(card.name in SHELL_PROPERTIES for card in deck.properties.values())
     for block, (kind, (rows, numbers, sources)) in enumerate(deck.cells.items()):
         for place, (nodes, number, card) in enumerate(zip(rows, numbers, sources, strict=True)):
-            owner = card if card.name == "CONROD" else deck.properties.get(number)
+            owner = deck.owner(card, number)
             try:
                 if any(n not in beams.points for n in nodes):
                     continue  # refused with all others
+                if owner is None and kind == LINE and (others := deck.of_others(number)):
+                    raise MeshError(f"its property {number} is a {others[0].name}, which is none of {card.name}")
                 if kind == LINE:
                     key = _beam_key(deck, beams, owner, card, nodes, made_of)
                 elif kind == TRUSS:
@@ -126,7 +127,7 @@ def sectioned(deck: Deck, beams: Beams, unread_lines: list[Unread]) -> Iterator[
                 else:
                     continue  # it is a solid, or marks a place in a deck without shells
             except (MeshError, MaterialError) as error:
-                bare = kind == LINE and (owner is None or owner.name not in BEAM_PROPERTIES)
+                bare = kind == LINE and owner is None and not deck.of_others(number)
                 (unread_lines if bare else deck.unread).append(not_obeyed(card, reason=str(error)))
                 continue
             groups.setdefault(key, []).append((block, place))
@@ -154,7 +155,7 @@ def _beam_key(
         said = f"{owner.name} {owner.whole(1)} (line {owner.line} of {owner.file})"
         beams.untwisted[said] = beams.untwisted.get(said, 0) + 1
     torsion = "vlasov" if points[0] and section.warping else "saint-venant"
-    key = (owner.whole(1), ends.y, torsion)
+    key = (owner.name, owner.whole(1), ends.y, torsion)
     if key not in made_of:
         name, known, source = material_of(deck, number, owner, beam=True)
         common = (name, known.elasticity, known.density, source, _NONE)
@@ -176,7 +177,7 @@ def _tapered_key(
     ends: lines.Ends,
 ) -> tuple:
     """The section of a CBEAM that varies along it, which is one of its own for every place."""
-    key = (owner.whole(1), ends.y, tuple(ends.a.tolist()), tuple(ends.b.tolist()))
+    key = (owner.name, owner.whole(1), ends.y, tuple(ends.a.tolist()), tuple(ends.b.tolist()))
     if key not in made_of:
         name, known, source = material_of(deck, owner.whole(2), owner, beam=True)
         table = tapered(owner, known, deck.mass_factor, ends.a, ends.b, ends.y)
@@ -225,7 +226,7 @@ def _shell_key(
     if known not in shells:
         shells[known] = shell(owner, element, deck.materials, systems, deck.mass_factor, card.place)
     number, made = shells[known]
-    key = (owner.whole(1), element[:2], made.x_axis)
+    key = (owner.name, owner.whole(1), element[:2], made.x_axis)
     if key not in made_of:
         name, own, source = material_of(deck, number, owner)
         plain = not made.plies and (made.bending_ratio, made.shear_ratio, made.added_mass) == (1.0, 1.0, 0.0)

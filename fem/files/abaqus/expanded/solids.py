@@ -95,7 +95,9 @@ class _At:
             return np.array([self.section.thickness or 0.0, self.section.offset])
         assert self.section.shape is not None
         kind, sizes = self.section.shape
-        return np.array([2 * sizes[0]] * 2 if kind in ("CIRC", "PIPE") else sizes[:2])
+        if kind == "CIRC":
+            return np.array([2 * sizes[0], 2 * sizes[-1]])
+        return np.array([2 * sizes[0]] * 2 if kind == "PIPE" else sizes[:2])
 
     def shares(self, other: "_At") -> bool:
         """Whether both elements have one expansion here."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import pyvista as pv
@@ -89,6 +90,11 @@ def look_at(plotter: pv.Plotter, points: np.ndarray, up: np.ndarray) -> None:
     plotter.reset_camera_clipping_range()
 
 
+def _every(step: int, count: int) -> np.ndarray:
+    """Whether each of `count` vertices is chosen: one of `step`, or all."""
+    return np.arange(count) % max(1, step) == 0
+
+
 def stress_title(mechanism: Mechanism) -> str:
     """The title of a colour bar of stresses, with their unit where that is known, over two lines."""
     return shown_units(mechanism.units, None, "stress")["stress"].label("von Mises\nstress") + "\n"
@@ -113,9 +119,7 @@ class MovingScene:
         self.up = -gravity / np.linalg.norm(gravity) if np.linalg.norm(gravity) > 0 else np.array([0.0, 1.0, 0.0])
         sample = np.atleast_2d(q)
         sample = sample[np.unique(np.linspace(0, len(sample) - 1, SAMPLES).round().astype(int))]
-        self.largest_stress = max(
-            (float(s.stress(self.eta(k, x)).max()) for k, s in self._having_stress() for x in sample), default=0.0
-        )
+        self.sample = sample
         self.meshes = [drawn(world_points(mechanism, k, s, sample[0]), s.triangles) for k, s in self._all()]
         for (_, surface), mesh in zip(self._all(), self.meshes, strict=True):
             mesh.point_data[STRESS] = np.zeros(len(surface.points), dtype=np.float32)
@@ -133,6 +137,12 @@ class MovingScene:
                 name=f"{link.sort} {link.name}",
             )  # fmt: skip
         self._frame(sample)
+
+    @cached_property
+    def largest_stress(self) -> float:
+        """The largest von Mises stress at the sampled times: the end of the colour scale."""
+        having = self._having_stress()
+        return max((float(s.stress(self.eta(k, x)).max()) for k, s in having for x in self.sample), default=0.0)
 
     def _all(self) -> Sequence[tuple[int, Surface]]:
         return list(enumerate(self.surfaces))
@@ -169,11 +179,10 @@ class MovingScene:
     def _frame(self, sample: np.ndarray) -> None:
         ground = ground_shape(self.mechanism)
         places = [] if ground is None else [ground[0]]
+        few = [surface.part(_every(len(surface.points) // 300, len(surface.points))) for surface in self.surfaces]
         for q in sample:
             shown = joined(self.mechanism, q, self.magnification)
-            for k, surface in self._all():
-                points = world_points(self.mechanism, k, surface, shown, self.magnification)
-                places.append(points[:: max(1, len(points) // 300)])
+            places += [world_points(self.mechanism, k, s, shown, self.magnification) for k, s in enumerate(few)]
             places += link_points(self.mechanism, self.links, shown, self.magnification)
         look_at(self.plotter, np.concatenate(places).astype(float), self.up)
 

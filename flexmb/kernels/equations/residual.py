@@ -172,14 +172,16 @@ def residual(flat, q, w, wdot, multipliers, functions, angles, kinematics, works
     """
     energies[:] = 0.0
     balance_rows(flat, q, w, multipliers, functions, angles, kinematics, workspace, out, energies)
-    bodies = len(flat.modes)
     if workspace.pool[0] == 0:
-        balance_bodies(flat, q, w, wdot, kinematics, workspace, out, 0, bodies, 0)
+        for b in range(len(flat.modes)):
+            balance_body(flat, b, q, w, wdot, kinematics, workspace, 0, out)
     else:
         _share_balance(flat, q, w, wdot, kinematics, workspace, out)
-    for b in range(bodies):
-        for k in range(3):
-            energies[k] += workspace.body_energies[b, k]
+    of_bodies = workspace.body_energies
+    for b in range(len(flat.modes)):
+        energies[KINETIC] += of_bodies[b, KINETIC]
+        energies[ELASTIC] += of_bodies[b, ELASTIC]
+        energies[GRAVITY] += of_bodies[b, GRAVITY]
 
 
 @njit(cache=True)

@@ -145,35 +145,47 @@ class Interface:
         return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.dof_map.size_of_all, 6))
 
     def _rows_with_rotations(self, model: HasPoints, w: np.ndarray) -> sp.csr_matrix:
-        """B of a set with nodes of beams or shells: displacements define its rotation, and rotations of nodes count,
-        as those of an area of the extent of the set, about the axes about which displacements do not.
+        """B of a set with nodes of beams or shells. The displacements of an average one define its translation, and its
+        rotation about the axes across which it extends; about the others it turns as its nodes do.
 
-        Of these, rotations about the normal of a shell, which has almost no stiffness against them, come last.
+        Rotations of nodes about the normal of a shell, which has almost no stiffness against them, do not count, unless
+        nothing else defines the rotation: what acts on nodes are forces, and moments in the tangent planes.
         """
-        turning = self.nodes[model.dof_map.has_rotations(self.nodes)]
-        counted = np.tile(np.eye(3), (len(turning), 1, 1))
         if self.kind == "average":
-            d = model.points[self.nodes] - w @ model.points[self.nodes]
-            spread = (d.T * w) @ d
-            about, axes = np.linalg.eigh(np.eye(3) * np.trace(spread) - spread)
-            open_axes = axes[:, about <= THIN**2 * about[2]]
-            projection = open_axes @ open_axes.T
-            counted = np.tile(projection, (len(turning), 1, 1))
-            if model.mesh is not None:
-                n = model.mesh.free_normals[turning] @ projection
-                stiff = counted - n[:, :, None] * n[:, None, :]
-                kept = np.linalg.eigvalsh(open_axes.T @ stiff.sum(axis=0) @ open_axes)
-                counted = stiff if (kept > COLLINEAR * len(turning)).all() else counted
-        extent = np.ptp(model.points[self.nodes], axis=0).max()
-        counted *= (extent if extent > 0 else 1.0) ** 2 / len(w)
-        L = self.rigid_body_modes(model)
-        WL = np.concatenate([np.repeat(w, 3), np.ones(len(self.rotation_dofs)), np.zeros(len(self.warping_dofs))])
-        WL = WL[:, None] * L
-        turns = slice(3 * len(w), 3 * len(w) + len(self.rotation_dofs))
-        WL[turns] = (counted @ L[turns].reshape(-1, 3, 6)).reshape(-1, 6)
-        rows = WL @ np.linalg.inv(L.T @ WL)
+            rows = self._mean_motion(model, w)
+        else:
+            L = self.rigid_body_modes(model)
+            extent = np.ptp(model.points[self.nodes], axis=0).max()
+            turning = np.full(len(self.rotation_dofs), (extent if extent > 0 else 1.0) ** 2 / len(w))
+            WL = np.concatenate([np.repeat(w, 3), turning, np.zeros(len(self.warping_dofs))])[:, None] * L
+            rows = WL @ np.linalg.inv(L.T @ WL)
         dof, direction = np.repeat(self.dofs, 6), np.tile(np.arange(6), len(rows))
         return sp.csr_matrix((rows.ravel(), (dof, direction)), shape=(model.dof_map.size_of_all, 6))
+
+    def _mean_motion(self, model: HasPoints, w: np.ndarray) -> np.ndarray:
+        """The rows (d, 6) of an average interface whose nodes, some of them, have rotations."""
+        turning = self.nodes[model.dof_map.has_rotations(self.nodes)]
+        centre = w @ model.points[self.nodes]
+        d = model.points[self.nodes] - centre
+        spread = (d.T * w) @ d
+        inertia, axes = np.linalg.eigh(np.eye(3) * np.trace(spread) - spread)
+        open_ = inertia <= THIN**2 * inertia[2]
+        closed, around = axes[:, ~open_], axes[:, open_]
+        rows = np.repeat(w, 3)[:, None] * rigid_motion(model.points[self.nodes], centre)
+        rows[:, 3:] = rows[:, 3:] @ closed / inertia[~open_] @ closed.T
+        tangent = np.tile(np.eye(3), (len(turning), 1, 1))
+        if model.mesh is not None and open_.any():
+            n = model.mesh.free_normals[turning]
+            tangent -= n[:, :, None] * n[:, None, :]
+            if np.linalg.eigvalsh(around.T @ tangent.mean(axis=0) @ around)[0] <= COLLINEAR:
+                tangent[:] = np.eye(3)
+        mean = tangent.mean(axis=0) @ around  # of the rotations about the open axes
+        own = around @ np.linalg.inv(around.T @ mean) if open_.any() else around
+        turned = (tangent @ around / len(turning) @ own.T).reshape(-1, 3)
+        rows[:, 3:] -= rows[:, 3:] @ mean @ own.T  # the part of the other rotations in it
+        rows = np.vstack([rows, np.hstack([np.zeros((len(turned), 3)), turned]), self._unwarped])
+        rows[:, :3] += np.cross(rows[:, 3:], self.point - centre)
+        return rows
 
     def __str__(self) -> str:
         return f"{self.kind} interface {self.name!r}: {np.size(self.nodes)} nodes, point {self.point}"

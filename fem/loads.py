@@ -1,5 +1,6 @@
 """Nodal forces of gravity, pressure and point forces. Units: consistent; axes: those of the mesh."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,9 @@ from jaxtyping import Float, Int
 
 from fem.elements import SHELLS, Element, element
 from fem.elements.quadrature import triangle
-from fem.errors import MatrixError, MeshError, unknown_name
+from fem.errors import MatrixError, MeshError, MeshWarning, unknown_name
 from fem.matrices import assembly
+from fem.mesh.directors import opposite_cells
 from fem.mesh.mesh import Mesh, is_selection
 from fem.model import Model
 
@@ -31,7 +33,11 @@ def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -
 
     `faces`: name of a face set of the mesh, or (cell, face of the cell) pairs; or of a cell set of shells, on whose top
     the pressure acts, against the normal (negative: on the bottom). The forces are `-value * int N_a n dA`, exact for
-    the faces as they are interpolated, curved ones included; the load keeps its direction (no follower stiffness).
+    the faces as they are interpolated, curved ones included; the load keeps its direction (no follower stiffness). The
+    area of shells is that of the middle surface: on the face of a curved one with the radius R it is (1 +- h / 2 R)
+    times as large.
+
+    Issues a `MeshWarning` for sets of shells of which neighbours have opposite normals: it pushes them apart.
 
     Raises `MeshError` for sets and faces that do not exist.
     """
@@ -61,10 +67,28 @@ def _pressure_on_shells(model: Model, mesh: Mesh, name: str, value: float) -> Fo
         raise MeshError(
             f"Mesh {mesh.name!r}: the cell set {name!r} has {found} cells; a pressure acts on faces or shells."
         )
+    _warn_of_opposite_normals(mesh, name, cells)
     pressed = np.where(np.isin(np.arange(mesh.cell_count), cells), source.material_of, -1)
     for shells, dofs in assembly.shell_groups(mesh, source.materials, pressed, model.dof_map):
         np.add.at(total, dofs, -value * shells.area_loads())
     return np.asarray(model.dof_map.gather(total))
+
+
+def _warn_of_opposite_normals(mesh: Mesh, name: str, cells: np.ndarray) -> None:
+    chosen, starts = np.isin(np.arange(mesh.cell_count), cells), np.cumsum([0, *map(len, mesh.cells)])
+    blocks = [b.connectivity[chosen[k : k + len(b)]] for b, k in zip(mesh.cells, starts, strict=False)]
+    edges, turned = opposite_cells([block for block in blocks if len(block)])
+    if len(edges):
+        label = mesh.node_label
+        warnings.warn(
+            MeshWarning(
+                f"Mesh {mesh.name!r}: a pressure acts on the cell set {name!r}, whose cells have opposite normals at "
+                f"{len(edges)} edges (first: nodes {label(int(edges[0, 0]))}, {label(int(edges[0, 1]))}): it pushes "
+                f"{len(turned)} of {len(cells)} cells the other way. fem.fix_orientation(mesh) turns them like "
+                "their neighbours (offsets and layups with them); or load sets of one side each."
+            ),
+            stacklevel=4,
+        )
 
 
 def point_force(model: Model, nodes: Any, force: Any) -> Force:

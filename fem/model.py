@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from fem.beam import Beam, Truss
 from fem.dofs.dof_map import DofMap
-from fem.dofs.warping import LARGEST_ANGLE, Warping, freely_warping, loose_ends, turned_sections
+from fem.dofs.warping import LARGEST_ANGLE, Warping, freely_warping, loose_ends, stepped_sections, turned_sections
 from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
@@ -25,7 +25,7 @@ from fem.matrices.matrix_check import RIGID, checked_free_matrices
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
-from fem.matrices.stress import fibre_stresses, nodal_stresses
+from fem.matrices.stress import at_stress_places, fibre_stresses, nodal_stresses
 from fem.mesh.check import warn_of_doubled_cells, warn_of_hinges
 from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
@@ -508,21 +508,24 @@ class Model:
             stacklevel=3,
         )
 
-    def warn_of_free_warping(self) -> None:
-        """Issue a `MeshWarning` where rigid interfaces clamp beams of open sections whose torsion is Saint-Venant's:
-        they warp freely there, and twist too far; and where beams whose torsion is Vlasov's meet at an angle or with
-        sections the other way up, or end at links and other cells: there, too, warping is free."""
+    def warn_of_free_warping(self, held: Any = ()) -> None:
+        """Issue a `MeshWarning` where rigid interfaces, or supports of the nodes `held`, clamp beams of open sections
+        whose torsion is Saint-Venant's: they warp freely there, and twist too far; and where beams whose torsion is
+        Vlasov's meet at an angle or with sections the other way up, or end at links and other cells: there, too,
+        warping is free."""
         source = self._matrices
         if not isinstance(source, _Assembly):
             return
-        self._warn_of_loose_ends(source)
+        held = np.asarray(held, dtype=np.int64)
+        self._warn_of_loose_ends(source, held)
         rigid = [i.nodes for i in self.interfaces.values() if i.kind == "rigid"]
-        clamped = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rigid]))
+        clamped = np.unique(np.concatenate([held, *rigid]))
         for run in freely_warping(source.mesh, self.materials, source.material_of, clamped)[:3]:
             s, nodes = run.beam.section, ", ".join(map(source.mesh.node_label, run.clamped[:4]))
+            who = "supports" if np.isin(run.clamped, held).any() else "rigid interfaces"
             warnings.warn(
                 MeshWarning(
-                    f"Model {self.name!r}: rigid interfaces clamp beams of an open section (material "
+                    f"Model {self.name!r}: {who} clamp beams of an open section (material "
                     f"{run.beam.name!r}, warping constant {s.warping:.4g}, node {nodes}), whose torsion is "
                     f"Saint-Venant's: the section warps freely there, and over its length of {run.length:.4g} "
                     f"(k L = {run.decay:.3g}) it twists up to {run.ratio:.3g} times as far as with warping held. Take "
@@ -548,8 +551,8 @@ class Model:
             )
             warnings.warn(MeshWarning(text), stacklevel=3)
 
-    def _warn_of_loose_ends(self, source: _Assembly) -> None:
-        stated = np.concatenate([np.zeros(0, dtype=np.int64), *(i.nodes for i in self.interfaces.values())])
+    def _warn_of_loose_ends(self, source: _Assembly, supported: np.ndarray) -> None:
+        stated = np.concatenate([supported, *(i.nodes for i in self.interfaces.values())])
         ends = loose_ends(source.mesh, self.materials, source.material_of, stated)
         label = source.mesh.node_label
         corners = [end for end in ends if end.angle is not None and end.angle > LARGEST_ANGLE]
@@ -569,6 +572,20 @@ class Model:
                 f"continue each other at {len(turned)} nodes (first: {label(turned[0].node)}) with sections that are "
                 "turned by 180 degrees or mirrored, and each warps freely there. Give the nodes of their cells in one "
                 f"direction, and one y_axis. {held}"
+            )
+            warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
+        stepped = stepped_sections(source.mesh, self.materials, source.material_of)
+        stepped = [step for step in stepped if step[0] not in stated]
+        if stepped:
+            node, *both = stepped[0]
+            beams = [m for m in (self.materials[k] for k in both) if isinstance(m, Beam)]
+            shapes = " and ".join(f"{beam.section.warping:.4g}" for beam in beams)
+            told = (
+                f"continue each other at {len(stepped)} nodes (first: {label(node)}, warping constants {shapes}) with "
+                f"sections that warp in two ways, and share one rate "
+                "of twist: one bimoment does not join them, and stiffness and stresses of warping are a guess near "
+                "there. Divide a tapered beam into smaller steps; model the joint of two shapes by shells; or state "
+                'what it does, by an interface: a rigid one holds the warping, kind="average" accepts this.'
             )
             warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
         if others:
@@ -769,9 +786,12 @@ class Model:
     def stresses(self, U: Float[np.ndarray, "ndof k"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Nodes (p,), places (p, 3) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of the displacement fields `U`.
 
-        The places are the nodes of the skin of solids, then the fibres of beams, the middles of trusses, and the
-        bottom, middle and top of shells at their nodes, whose node is -1. Issues a `MeshWarning` for beams with torsion
-        by Vlasov whose section has no `fibre_warping`: their stresses leave out those of held warping.
+        The places are the nodes of the skin of solids, then the fibres of beams at both ends of each cell (and between
+        them for Vlasov's torsion and tables), the middles of trusses, and the bottom, middle and top of shells at their
+        nodes, whose node is -1. Beams are exact for loads at nodes; a load w along a cell of length L, such as its
+        weight, adds a moment of w L^2 / 12 at its ends, which stresses leave out: divide such beams. Issues a
+        `MeshWarning` for beams with torsion by Vlasov whose section has no `fibre_warping`: their stresses leave out
+        those of held warping.
         """
         self._warn_of_stresses_left_out()
         source, u = self.elements, self.dof_map.expand(U)
@@ -780,7 +800,7 @@ class Model:
         found = [nodal_stresses(mesh, source.materials, source.material_of, chosen, self.displacements(U))]
         places, owners = [mesh.points[chosen]], [chosen]
         for beams, dofs in source.beams:
-            x, stress = fibre_stresses(beams, u[dofs])
+            x, stress = fibre_stresses(at_stress_places(beams, mesh.points[dofs[:, [0, 6]] // 3]), u[dofs])
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
         for rods, dofs in source.trusses:
             found, places = [*found, rods.stresses(u[dofs])], [*places, rods.x.mean(axis=1)]

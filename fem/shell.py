@@ -33,8 +33,8 @@ class Shell:
     - `plies`: layers of a shell made by `Shell.layup`.
     - `bending_ratio`, `shear_ratio`: bending and transverse shear stiffness relative to those of the layers (of a
       sandwich, a corrugated or stiffened sheet), the latter also by two numbers, along the first and the second axis;
-      `added_mass`: mass of a unit area of the middle surface beside that of
-      the material.
+      `added_mass`: mass of a unit area of the middle surface beside that of the material, or all of it where the
+      material has no density.
 
     Nodes of shells have six dofs. A shell that ends at a node of solid cells is hinged there: connect it by a rigid
     link or an average interface, or let it extend along the solid.
@@ -116,8 +116,10 @@ class Shell:
 
     @property
     def density(self) -> float | None:
-        """Density of the material, for a layup the mean one."""
-        if any(ply.material.density is None for ply in self.section.plies) and not self.added_mass:
+        """Density of the material, for a layup the mean one; None where plies lack it. `added_mass` may stand for that
+        of all plies, not of some."""
+        lacking = [ply.material.density is None for ply in self.section.plies]
+        if any(lacking) and not (self.added_mass and all(lacking)):
             return None
         return self.section.inertia[0] / self.thickness
 

@@ -43,7 +43,8 @@ class Basis:
       mean-axis frame (shapes M-orthogonal to the six rigid motions; Buckens, Tisserand).
     - `interface_modes`: for each interface (6, m), `B^T Psi`: translation of its point and rotation for unit elastic
       coordinates, in the axes of the mesh.
-    - `options`: arguments of the method, model, solver and wall times in seconds, as plain values.
+    - `options`: arguments of the method, model, solver and wall times in seconds, as plain values; `split` names the
+      kind of mode of which the basis has one and leaves out another of the same frequency ("" where it has none).
 
     Units: consistent.
 
@@ -179,6 +180,12 @@ class Basis:
             lines += [
                 f"  not among the inputs: {k!r}, within {v:.2g}" for k, v in self.options["unmeasured_inputs"].items()
             ]
+        if self.options.get("split"):
+            n = self.options["modes"]
+            lines.append(
+                f"  the last {self.options['split']} has the frequency of the next one, which is left out, and the "
+                f"body is stiffer in one direction: take {n + 1} modes, or {n - 1}"
+            )
         for row in self.options.get("candidates", []):
             size = row["coordinates"] or f"more than {row['tried']}"
             lines.append(f"  {row['method']:>14}: {size} coordinates ({row['seconds']:.1f} s)")

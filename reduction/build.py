@@ -203,6 +203,7 @@ def basis_of_shapes(
                 "shapes": perf_counter() - context.clock[1],
             },
             inputs=list(context.inputs.labels),
+            split=sequence.what if spec.tolerance is None and sequence.splits(count) else "",
             shape_frequencies=np.sqrt(sequence.eigenvalues[:count]) / (2 * np.pi),
             tolerance=spec.tolerance or 0.0,
             **given,

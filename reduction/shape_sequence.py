@@ -20,6 +20,9 @@ INDEPENDENT = 1e-6
 """Length of the part of a unit shape outside the span of those before it, below which it counts as dependent
 on them."""
 
+ALIKE = 1e-3
+"""Relative difference of two natural frequencies that counts as one double mode, which a mesh may divide a little."""
+
 START = 8
 """Shapes of the first sequence when a tolerance decides."""
 MOST = 200
@@ -34,6 +37,7 @@ class ShapeSequence:
     - `what`: the word for a shape in messages.
     - `eigenvalues`: those of modes of vibration, or the squared angular frequencies of responses; empty when neither is
       known.
+    - `next`: the eigenvalue of the mode after the last shape, NaN where it is not known.
     """
 
     first: Float[np.ndarray, "ndof s"]
@@ -41,6 +45,12 @@ class ShapeSequence:
     complete: bool
     what: str
     eigenvalues: Float[np.ndarray, " known"] = field(default_factory=lambda: np.zeros(0))
+    next: float = float("nan")
+
+    def splits(self, count: int) -> bool:
+        """Whether `count` shapes hold some modes of one frequency and leave out others, as of a double mode."""
+        values = np.append(self.eigenvalues, self.next)
+        return 0 < count < len(values) and bool(values[count] <= (1 + ALIKE) ** 2 * values[count - 1])
 
     def columns(self, count: int) -> Float[np.ndarray, "ndof m"]:
         """The shapes of a basis that takes `count`."""
@@ -59,12 +69,14 @@ def static_shapes(body: Statics, U: Float[np.ndarray, "ndof k"]) -> Float[np.nda
 
 def vibration(
     problem: Vibration, count: int | None, cutoff: float
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "ndof k"], bool]:
-    """Eigenvalues and shapes of the `count` lowest modes, or (None) of those up to the frequency `cutoff`, and whether
-    these are all modes of the problem."""
-    wanted = None if count is None else min(count, problem.available)
-    values, shapes = select_modes(problem, wanted, cutoff)
-    return values, shapes, len(values) == problem.available
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "ndof k"], bool, float]:
+    """Eigenvalues and shapes of the `count` lowest modes, or (None) of those up to the frequency `cutoff`, whether
+    these are all modes of the problem, and the eigenvalue of one mode more (NaN where it is not computed)."""
+    if count is None or count == 0 or count >= problem.available:
+        values, shapes = select_modes(problem, None if count is None else min(count, problem.available), cutoff)
+        return values, shapes, len(values) == problem.available, float("nan")
+    values, shapes = select_modes(problem, count + 1, cutoff)
+    return values[:count], shapes[:, :count], False, float(values[count])
 
 
 def free_modes(
@@ -75,10 +87,10 @@ def free_modes(
 
     def generate(count: int | None) -> ShapeSequence:
         if count is not None and count <= len(ready[0]):
-            values, shapes = ready[0][:count], ready[1][:, :count]
-            return ShapeSequence(first, shapes, False, "free mode", values)
-        values, shapes, complete = vibration(free_vibration(body), count, cutoff)
-        return ShapeSequence(first, elastic(body, shapes), complete, "free mode", values)
+            values, shapes, after = ready[0][:count], ready[1][:, :count], [*ready[0][count:], np.nan][0]
+            return ShapeSequence(first, shapes, False, "free mode", values, float(after))
+        values, shapes, complete, after = vibration(free_vibration(body), count, cutoff)
+        return ShapeSequence(first, elastic(body, shapes), complete, "free mode", values, after)
 
     return generate
 

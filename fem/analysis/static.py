@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from fem.analysis.drilling import warn_of_drilling
 from fem.errors import FactorisationError, MatrixError, MeshError, unknown_name
 from fem.interface import Interface, rigid_interface_map
 from fem.linear_algebra.factor import factor
@@ -26,6 +27,9 @@ ROUND_OFF = 1e-12
 """Entries of a row of unit length that count as none."""
 DEPENDENT = 1e-10
 """Part of a support, relative to the largest of its kind, that counts as following from the others."""
+
+NO_TORQUE = 1e-6
+"""Torque of a beam, relative to the largest moment at the ends of its kind, that counts as none."""
 
 
 @shown
@@ -121,7 +125,9 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
 
     Raises `MatrixError` for loads of another length and wrong components; `MeshError` for unknown supports, and where
     the file of the mesh says more of the part than is obeyed; `FactorisationError` where the supports leave a motion of
-    the part free. Issues a `MeshWarning` where a moment acts on the drilling stiffness of shells.
+    the part free. Issues a `MeshWarning` where a moment acts on the drilling stiffness of shells,
+    however large other loads are, where twisted open sections warp freely at supports, and where sections of beams that
+    continue each other are turned.
     """
     model.require_obeyed()
     model.warn_of_hinges()
@@ -133,6 +139,7 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
         )
     T = rigid_interface_map(model, model.interfaces.values())
     held = _supports(model, supports)
+    model.warn_of_turned_sections()
     C = sp.vstack([sp.csr_matrix((0, model.ndof)), *(support.rows for support in held)], format="csr")
     _require_held(model, C)
     K = sp.csr_matrix(T.T @ model.K @ T)
@@ -164,17 +171,30 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
     left = residual - rows[others].T @ multipliers[others]
     multipliers[single[first]] = left[column] / rows[single].data[first]
     q = T @ (size * z)
-    model.warn_of_drilling(q[:, None], "the solution")
+    warn_of_drilling(model, f, q)
+    if _twists(model, q):
+        model.warn_of_free_warping(np.concatenate([support.clamped for support in held]))
     return StaticResult(model, f, q, _reactions(model, held, multipliers / _lengths(C @ T @ S)))
+
+
+def _twists(model: Model, q: np.ndarray) -> bool:
+    """Whether beams of the model transmit a torque."""
+    u = model.dof_map.expand(q)
+    for beams, dofs in model.elements.beams if model.has_elements else ():
+        ends = np.einsum("eab,eb->ea", beams.stiffness(), u[dofs])[:, [3, 4, 5, 9, 10, 11]]
+        if (np.abs((beams.torque * u[dofs]).sum(axis=1)) > NO_TORQUE * np.abs(ends).max()).any():
+            return True
+    return False
 
 
 @dataclass(frozen=True, eq=False)
 class _Support:
-    """What holds the part: `rows @ q = 0`; moments are about `point`."""
+    """What holds the part: `rows @ q = 0`; moments are about `point`; `clamped` nodes do not move at all."""
 
     name: str
     rows: sp.csr_matrix
     point: np.ndarray
+    clamped: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 def _supports(model: Model, given: Any) -> list[_Support]:
@@ -207,7 +227,8 @@ def _supports(model: Model, given: Any) -> list[_Support]:
                 f"Support {name!r} of {model.name!r} holds nothing: nodes of solids have displacements, components 0 "
                 f"to 2, and no rotations; found {components}."
             )
-        found.append(_Support(name, rows, model.points[nodes].mean(axis=0)))
+        clamped = nodes if components is None else nodes[:0]
+        found.append(_Support(name, rows, model.points[nodes].mean(axis=0), clamped))
     return found
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from fem.analysis import state
 from fem.analysis.cyclic import two_sectors
+from fem.analysis.drilling import warn_of_drilling
 from fem.elements import ELEMENTS
 from fem.errors import FactorisationError, MeshError
 from fem.linear_algebra.factor import SINGULAR
@@ -55,7 +56,8 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
     - `before`: result of the step before, whose displacements and stresses change the stiffness in a perturbation step.
 
     Raises `MeshError` for other procedures, for keywords of the step that are not obeyed, and for thermal strains of
-    beams and shells; `FactorisationError` where the supports do not hold the part.
+    beams and shells; `FactorisationError` where the supports do not hold the part. Issues a `MeshWarning` where a
+    moment acts on the drilling stiffness of shells.
     """
     wrong = [u.label + f" ({u.text})" for u in step.unread]
     if step.procedure not in LINEAR or step.nonlinear or wrong:
@@ -86,6 +88,7 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
     q = np.zeros(held.ndof)
     q[dropped[:1]] = lifted
     q[free] = _displacements(K[free][:, free], (f - K @ q)[free], f"Step {step.number} ({step.source.label})")
+    warn_of_drilling(held, f, q)
     u = held.dof_map.expand(q)
     moved, turned, rates = np.split(u, [3 * len(held.points), held.dof_map.start_of_rates])
     return StepResult(moved.reshape(-1, 3)[: len(model.points)], turned.reshape(-1, 3), np.zeros(0), step, rates)

@@ -30,6 +30,10 @@ ALIGNED = float(np.cos(np.deg2rad(LARGEST_ANGLE)))
 ALIKE = 0.02
 """Difference of places, relative to the size of a section, and of warping, relative to the largest, of equal shapes."""
 
+STEP = 0.25
+"""Difference of the places of two sections, relative to the size of the larger, and of their warping, up to which one
+continues the other as a step of a tapered beam: the error of the bimoment is of this order."""
+
 ROUND = 1e-6
 """Relative difference of moments of inertia, and place of the shear centre, up to which a section may turn unseen."""
 
@@ -114,9 +118,9 @@ def turned_sections(
         c, d = float(np.cos(np.deg2rad(s.angle))), float(np.sin(np.deg2rad(s.angle)))
         arms = at[:, 1:].swapaxes(1, 2) @ np.array([[c, d], [-d, c]]) @ beam.offset
         wrong = np.einsum("ei,ei->e", arms[first], arms[first + 1]) < (arms[first] ** 2).sum(axis=1) * HALF_RIGHT
+        shape = {k: replace(beam, section=replace(s, fibre_warping=()))}
+        wrong |= ~_alike(shape)[k, (cosines[:, :2] < 0) @ np.array([2, 1])]  # its fibres too: where stresses are
         if max(map(abs, s.shear_centre)) > ROUND * s.area**0.5 or abs(s.Iy - s.Iz) > ROUND * s.Iy:
-            shape = {k: replace(beam, section=replace(s, fibre_warping=()))}
-            wrong |= ~_alike(shape)[k, (cosines[:, :2] < 0) @ np.array([2, 1])]
             wrong |= np.abs(cosines[:, 1]) < HALF_RIGHT
         wrong &= np.abs(cosines[:, 0]) > HALF_RIGHT
         found += [(n, k) for n in node[first[wrong]].tolist()]
@@ -141,6 +145,51 @@ def _alike(beams: dict[int, Beam]) -> np.ndarray:
             turned = np.abs(warps - x * warps[same])
             found[k, flip] = flip == 0 or (apart.max() < ALIKE * size and turned.max() <= ALIKE * most)
     return found
+
+
+def stepped_sections(
+    mesh: Mesh, materials: tuple[object, ...], material_of: Int[np.ndarray, " cells"]
+) -> list[tuple[int, int, int]]:
+    """The nodes at which beams with torsion by Vlasov of two shapes share a rate of twist, and the numbers of their
+    materials. One bimoment does not join their sectorial coordinates: sections of two shapes warp in two ways."""
+    vlasov = {k: m for k, m in enumerate(materials) if isinstance(m, Beam) and m.torsion == "vlasov"}
+    if len(vlasov) < 2:
+        return []
+    rates = Warping._at_ends_of(mesh, vlasov, material_of)
+    cells, _, _, axes, kinds = (np.concatenate(part) for part in zip(*_lines(mesh, vlasov, material_of), strict=True))
+    label, kind, at = rates.ends[cells].ravel(), np.repeat(kinds, 2), np.repeat(axes[:, :2], 2, axis=0)
+    order = np.lexsort((kind, label))
+    a, b = order[:-1], order[1:]
+    met = (label[a] == label[b]) & (kind[a] != kind[b])
+    found, known = [], {}
+    for i, j in zip(a[met].tolist(), b[met].tolist(), strict=True):
+        signs = tuple(np.where(np.einsum("ki,ki->k", at[i], at[j]) < 0, -1.0, 1.0).tolist())
+        key = int(kind[i]), int(kind[j]), signs
+        if key not in known:
+            known[key] = _steps(vlasov[key[0]], vlasov[key[1]], signs)
+        if known[key]:
+            found.append((int(rates.nodes[label[i]]), *key[:2]))
+    return found
+
+
+def _steps(a: Beam, b: Beam, signs: tuple[float, ...]) -> bool:
+    """Whether the sections of two beams differ by more than a step of a taper, with the `signs` of x and y of the
+    second in the axes of the first."""
+    s, t, (x, y) = a.section, b.section, signs
+    if abs(np.log(s.warping / s.area / (t.warping / t.area))) > 2 * np.log1p(STEP):  # of the mean square of omega
+        return True
+    flip = np.array([y, x * y])
+    places, others = np.array([s.shear_centre, *s.fibres]), flip * np.array([t.shear_centre, *t.fibres])
+    size = max(np.linalg.norm(places, axis=1).max(), np.linalg.norm(others, axis=1).max())
+    if np.linalg.norm(places[0] - others[0]) > STEP * size:
+        return True
+    if not (s.fibre_warping and t.fibre_warping):
+        return False
+    warps, theirs = np.array(s.fibre_warping), x * np.array(t.fibre_warping)
+    most = max(np.abs(warps).max(), np.abs(theirs).max())
+    apart = np.linalg.norm(places[1:, None] - others[1:], axis=2)
+    unlike = np.hypot(apart / size, (warps[:, None] - theirs) / most)
+    return bool(max(unlike.min(axis=0).max(), unlike.min(axis=1).max()) > STEP * 2**0.5)
 
 
 def _lines(

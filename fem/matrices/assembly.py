@@ -202,6 +202,9 @@ def beam_groups(
     needed = "a fem.Beam (a material and a section) or a fem.BeamTable"
     for _, first, block, beam, rows in _sectioned(mesh, materials, material_of, (LINE,), (Beam, BeamTable), needed):
         cells = block.connectivity[rows]
+        if isinstance(beam, BeamTable):  # its sections look one way, whatever way the nodes of a cell run
+            back = (mesh.points[cells[:, 1]] - mesh.points[cells[:, 0]]) @ beam.along < 0
+            cells = np.where(back[:, None], cells[:, ::-1], cells)
         x, places = mesh.points[cells], dofs.of_cells(cells)
         made = Beams.of(beam, x) if isinstance(beam, Beam) else TableBeams.of(beam, x)
         if isinstance(beam, Beam) and beam.torsion == "vlasov":

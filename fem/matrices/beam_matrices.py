@@ -384,11 +384,11 @@ class Trusses:
         return np.asarray((stiff[:, None] * self._strain)[..., None] * strain[:, None])
 
 
-def gauss_rule(beam: Beam, length: Float[np.ndarray, " e"]) -> tuple[np.ndarray, np.ndarray]:
+def gauss_rule(beam: Any, length: Float[np.ndarray, " e"]) -> tuple[np.ndarray, np.ndarray]:
     """Gauss points from 0 to 1 along beams and their weights: four, which integrate the work of polynomials; and more
     for the exponentials of warping that decays within a beam, without which a stressed beam would resist a rigid
     rotation."""
-    if beam.torsion != "vlasov":
+    if not isinstance(beam, Beam) or beam.torsion != "vlasov":
         return _XI, _W
     xi, weights = np.polynomial.legendre.leggauss(min(6 + int(np.ceil(decay(beam) * length.max(initial=0.0))), MOST))
     return (xi + 1) / 2, weights / 2

@@ -3,8 +3,9 @@
 import numpy as np
 from jaxtyping import Float, Int
 
+from fem.beam import Beam
 from fem.matrices.assembly import Materials, stress_batches
-from fem.matrices.beam_matrices import Beams
+from fem.matrices.beam_matrices import Beams, gauss_rule
 from fem.matrices.cell_matrices import VOIGT
 from fem.mesh.mesh import Mesh
 
@@ -56,6 +57,18 @@ def fibre_stresses(beams: Beams, fields: Float[np.ndarray, "e d k"]) -> tuple[np
         stress[:, 0, a] = stress[:, a, 0] = 2 * G * local[:, 0, a]
     world = np.einsum("pai,pabk,pbj->pijk", axes, stress, axes, optimize=True)
     return x, np.stack([world[:, i, j] for i, j in VOIGT], axis=1)
+
+
+def at_stress_places(beams: Beams, ends: Float[np.ndarray, "e 2 3"]) -> Beams:
+    """`beams` between the points `ends` at the places where their stresses are given: both ends, where those of bending
+    and extension, linear along a beam, are largest; and Gauss points between them where held warping or a table makes
+    them vary otherwise."""
+    beam = beams.beam
+    inner = np.zeros(0)
+    if not isinstance(beam, Beam) or beam.torsion == "vlasov":
+        inner = gauss_rule(beam, np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1))[0]
+    places = np.array([0.0, *inner, 1.0])
+    return type(beams).of(beam, ends, (places, np.ones(len(places))))
 
 
 def von_mises(stress: Float[np.ndarray, "*n 6"]) -> Float[np.ndarray, "*n"]:

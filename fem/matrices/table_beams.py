@@ -52,7 +52,8 @@ class TableBeams(Beams):
         points: Float[np.ndarray, "e 2 3"],
         rule: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> "TableBeams":
-        """Beams between pairs of points; `rule`: places from 0 to 1 along them and their weights, by default Gauss's.
+        """Beams between pairs of points in the direction of the table; `rule`: places from 0 to 1 along them and their
+        weights, by default Gauss's.
 
         Raises `MeshError` for a beam without length, and `MaterialError` for one outside the table or along its y axis.
         """
@@ -164,7 +165,10 @@ class TableBeams(Beams):
         S = self.S / self.S[..., :1, :1]
         spread[..., 1, 1], spread[..., 2, 2] = S[..., 5, 5], S[..., 4, 4]
         spread[..., 1, 2] = spread[..., 2, 1] = -S[..., 4, 5]
-        return stress_work(self, R[..., 0], R[..., 3], m, V, R[..., :1, None] * spread)
+        centroid = np.stack([np.zeros_like(S[..., 0, 5]), -S[..., 0, 5], S[..., 0, 4]], axis=-1)
+        bent = centroid[..., :, None] * (m - R[..., :1] * centroid)[..., None, :]  # second moments of bending beside it
+        Q = R[..., :1, None] * spread + bent + bent.swapaxes(-1, -2)
+        return stress_work(self, R[..., 0], R[..., 3], m, V, Q)
 
 
 def _cross(c: np.ndarray) -> np.ndarray:
@@ -191,11 +195,10 @@ def _at(points: np.ndarray, xi: np.ndarray) -> np.ndarray:
 
 
 def _sections(beam: BeamTable, points: np.ndarray, axes: np.ndarray, xi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Section stiffness and mass (e, q, 6, 6) in the axes of the cells at places (e, q) along them. In a cell that runs
-    against the table, x and z of the section point the other way (strains also change their sign, and no work does)."""
+    """Section stiffness and mass (e, q, 6, 6) in the axes of the cells, which run along the table, at places (e, q)
+    along them."""
     S, M, y = beam.at(_at(points, xi))
-    against = axes[:, :1] @ beam.along < 0
-    own = _axes(np.broadcast_to(np.where(against[..., None], -1, 1) * axes[:, :1], y.shape), y)
+    own = _axes(np.broadcast_to(axes[:, :1], y.shape), y)
     R = own @ axes[:, None].swapaxes(2, 3)  # from the axes of the cell
     T = np.zeros((*R.shape[:2], 6, 6))
     T[..., :3, :3] = T[..., 3:, 3:] = R

@@ -14,6 +14,7 @@ from fem.elements import ELEMENTS, LINE, LINES, SHELLS, Element, element
 from fem.errors import MeshError, MeshWarning
 from fem.mesh.cell_quality import integrable, scaled_jacobian
 from fem.mesh.constraints import MeanLink, RigidLink
+from fem.mesh.directors import opposite_cells
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.shown import shown
 
@@ -196,20 +197,14 @@ def _areas(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 
 def _turned_over(mesh: Mesh) -> list[Finding]:
     """Neighbouring shell cells with opposite normals."""
-    sides = [np.zeros((0, 2), dtype=np.int64)]
-    for b in mesh.cells:
-        corners = element(b.kind).corners
-        sides += [b.connectivity[:, [k, (k + 1) % corners]] for k in range(corners)] if b.kind in SHELLS else []
-    ends = np.concatenate(sides)
-    edges, of_side, meeting = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True, return_counts=True)
-    along = np.bincount(of_side.ravel(), ends[:, 0] < ends[:, 1], len(edges))
-    wrong = edges[(meeting == 2) & (along != 1)]  # where three shells meet, they have no common side
+    wrong, turned = opposite_cells([b.connectivity for b in mesh.cells if b.kind in SHELLS])
     if not len(wrong):
         return []
     text = (
         f"neighbouring shell cells have opposite normals at {len(wrong)} edges (first: nodes "
         f"{mesh.node_label(int(wrong[0, 0]))}, {mesh.node_label(int(wrong[0, 1]))}): top and bottom change sides "
-        "there, and an offset its direction. Reorder their nodes."
+        f"there, and an offset its direction. fem.fix_orientation(mesh) turns {len(turned)} cells like most of their "
+        "neighbours."
     )
     return [Finding(WARNING, text)]
 
@@ -439,17 +434,26 @@ def fix_orientation(mesh: Mesh) -> Mesh:
     places.
 
     This repairs mirrored meshes and files with the opposite convention. Cells that misplaced nodes invert remain as
-    they are, so check the mesh again.
+    they are, so check the mesh again. Cells of shells are turned like most of the cells that they continue, so that
+    top and bottom do not change sides; the first of two equal halves keeps its side.
     """
-    blocks, first = [], 0
+    shells = [b.connectivity for b in mesh.cells if b.kind in SHELLS]
+    opposite = np.isin(np.arange(sum(map(len, shells))), opposite_cells(shells)[1])
+    blocks, first, shell = [], 0, 0
     faces = {key: members.copy() for key, members in mesh.face_sets.items()}
     for block in mesh.cells:
-        if block.kind not in ELEMENTS:
+        if block.kind not in ELEMENTS and block.kind not in SHELLS:
             blocks.append(block)
             first += len(block)
             continue
         shape, order = element(block.kind), element(block.kind).mirrored
         cells = block.connectivity.copy()
+        if block.kind in SHELLS:
+            mine = opposite[shell : shell + len(block)]
+            cells[mine] = cells[mine][:, list(order)]
+            blocks.append(CellBlock(block.kind, cells))
+            first, shell = first + len(block), shell + len(block)
+            continue
         inverted = ~integrable(shape, mesh.points[cells])
         inverted[inverted] = integrable(shape, mesh.points[cells[inverted][:, list(order)]])
         cells[inverted] = cells[inverted][:, list(order)]

@@ -99,3 +99,32 @@ def directors(points: Float[np.ndarray, "n 3"], blocks: list[np.ndarray]) -> Dir
         for b, start in zip(blocks, starts, strict=False)
     )
     return Directors(vectors, of_vertex, of_cells)
+
+
+def opposite_cells(blocks: list[Int[np.ndarray, "e nn"]]) -> tuple[Int[np.ndarray, "k 2"], Int[np.ndarray, " t"]]:
+    """Edges between cells of `blocks` with opposite normals, and the cells, counted through the blocks, that must be
+    turned to agree with most of those that they continue; none of those that have two sides nowhere (a Moebius strip).
+
+    Cells continue each other at edges of two: three have no common side.
+    """
+    sides, owner, count = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    for cells in blocks:
+        corners = 3 if cells.shape[1] in (3, 6) else 4
+        sides += [cells[:, [k, (k + 1) % corners]] for k in range(corners)]
+        owner += [count + np.arange(len(cells))] * corners
+        count += len(cells)
+    ends, of_cell = np.concatenate(sides), np.concatenate(owner)
+    edges, of_side, meeting = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(of_side.ravel(), kind="stable")
+    pairs = order[np.isin(of_side.ravel()[order], np.flatnonzero(meeting == 2))].reshape(-1, 2)
+    against = (ends[pairs[:, 0]] == ends[pairs[:, 1]]).all(axis=1)
+    a, b = of_cell[pairs].T
+    # each cell as it is, and turned: of two neighbours, the first as it is goes with one of the other's two sides
+    rows = np.concatenate([a, a + count])
+    columns = np.concatenate([b + count * against, b + count * ~against])
+    graph = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(2 * count, 2 * count))
+    _, label = connected_components(graph, directed=False)
+    as_is, turned = label[:count], label[count:]
+    size = np.bincount(as_is, minlength=int(label.max(initial=-1)) + 1)
+    wrong = (as_is != turned) & ((size[as_is] < size[turned]) | ((size[as_is] == size[turned]) & (as_is > turned)))
+    return edges[of_side.ravel()[pairs[against, 0]]], np.flatnonzero(wrong)

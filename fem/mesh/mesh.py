@@ -332,16 +332,23 @@ class Mesh:
         return directors(self.points, [block.connectivity for block in self.cells if block.kind in SHELLS])
 
     @cached_property
-    def free_normals(self) -> Float[np.ndarray, "n 3"]:
-        """The normal of the shell at nodes that nothing but the drilling stiffness of one smooth piece of shells keeps
-        from turning about it; zero at all others."""
+    def shell_normals(self) -> Float[np.ndarray, "n 3"]:
+        """The normal of the shell at nodes of one smooth piece of shells that no constraint turns; zero at all
+        others."""
         normals = np.zeros((len(self.points), 3))
         if not len(self.shell_nodes):
             return normals
         nodes, first, pieces = np.unique(self.directors.node, return_index=True, return_counts=True)
-        other = np.union1d(self.line_nodes, turning_nodes(self.constraints))
-        smooth = (pieces == 1) & ~np.isin(nodes, other)
+        smooth = (pieces == 1) & ~np.isin(nodes, turning_nodes(self.constraints))
         normals[nodes[smooth]] = self.directors.vectors[first[smooth]]
+        return normals
+
+    @cached_property
+    def free_normals(self) -> Float[np.ndarray, "n 3"]:
+        """The normal of the shell at nodes that nothing but the drilling stiffness of one smooth piece of shells keeps
+        from turning about it; zero at all others."""
+        normals = self.shell_normals.copy()
+        normals[self.line_nodes] = 0.0
         return normals
 
     @cached_property

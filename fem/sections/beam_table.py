@@ -35,8 +35,8 @@ class BeamTable:
       is reported as zero.
 
     A curved beam is a line of straight cells. Geometric stiffness is that of the section forces; the part of the normal
-    force that acts through the turning of sections takes its radius of gyration from the stiffness. `beam_stiffness`
-    and `beam_mass` make matrices of centroid, shear centre and mass centre.
+    force that acts through the turning of sections takes centroid and radius of gyration from the stiffness.
+    `beam_stiffness` and `beam_mass` make matrices of centroid, shear centre and mass centre.
 
     Raises `MaterialError` for positions that do not rise, directions without length, a y axis that turns too far
     between stations, matrices that are not symmetric and positive definite, and masses of no body.

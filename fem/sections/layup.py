@@ -165,11 +165,11 @@ class Layup:
     def inertia(self) -> tuple[float, float, float]:
         """Mass of a unit area, and its first and second moment about the middle.
 
-        Raises `MaterialError` when a material has no density, unless there is an added mass.
+        Raises `MaterialError` when a material has no density, unless none has and an added mass stands for them.
         """
         z = self.heights
-        for ply in self.plies:
-            if not self.added_mass:
+        if not self.added_mass or any(ply.material.density is not None for ply in self.plies):
+            for ply in self.plies:
                 required_density(ply.material.name, ply.material.density, "Shell material")
         rho = np.array([float(ply.material.density or 0.0) for ply in self.plies])
         first, second, third = (float(rho @ (np.diff(z**k) / k)) for k in (1, 2, 3))

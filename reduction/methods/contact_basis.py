@@ -66,8 +66,9 @@ def contact_basis(
     contact force with a tenth of the error of 9 free modes; where the contact is a small part of the motion both are
     alike.
 
-    Raises `MatrixError` for a model without surfaces, and the errors of `craig_chang`. Cost: one factorisation, 3
-    solves for each node of the surfaces, which the residual compliance then takes over, and 11 for each mode.
+    Raises `MatrixError` for a model without surfaces or with nodes on its surfaces only, and the errors of
+    `craig_chang`. Cost: one factorisation, 3 solves for each node of the surfaces, which the residual compliance then
+    takes over, and 11 for each mode.
 
     Source of the massless elimination: Khenous, Laborde and Renard, "Mass redistribution method for finite element
     contact problems in elastodynamics", Eur. J. Mech. A 27 (2008) 918-932, here in the space of the modes.
@@ -80,14 +81,16 @@ def contact_basis(
     spec = size_spec(DEFAULT if modes is None else modes, band, None, least=1)
     context = reduction_context(model, spec, inputs, reference_frame)
     return build(
-        context, spec, "contact", contact_shape_generator(context, frictionless), reference_frame,
+        context, spec, "contact", contact_shape_generator(context, frictionless, required=True), reference_frame,
         frictionless=frictionless,
     )  # fmt: skip
 
 
-def contact_shape_generator(context: ReductionContext, frictionless: bool = False) -> ShapeGenerator:
+def contact_shape_generator(
+    context: ReductionContext, frictionless: bool = False, required: bool = False
+) -> ShapeGenerator:
     """Static responses to the inputs; then released modes of the part with its surfaces at rest, in the order of their
-    frequencies as modes of the free part."""
+    frequencies as modes of the free part. Raises MatrixError where there are none and they are `required`."""
     body, model = context.body, context.model
     first = static_responses(context)
     held = hold_surfaces(body, frictionless)
@@ -95,6 +98,13 @@ def contact_shape_generator(context: ReductionContext, frictionless: bool = Fals
 
     def generate(count: int | None) -> ShapeSequence:
         wanted = min((DEFAULT if count is None else count) + r, held.modes_available)
+        if wanted <= r and required:
+            raise MatrixError(
+                f"Model {model.name!r}: with all nodes of its surfaces ({', '.join(map(repr, model.surfaces))}) held, "
+                f"no node is left to move: they hold {held.D.shape[1]} of {model.ndof} dofs, and there are no modes to "
+                "release. Leave faces out of the surfaces, refine the mesh across the part, or take craig_chang(), "
+                "which needs no held nodes."
+            )
         if wanted <= r:
             return ShapeSequence(first, np.zeros((model.ndof, 0)), True, "released mode")
         Phi = lowest_modes(partial(held_displacement, held), model.M, wanted).vectors

@@ -101,7 +101,7 @@ def craig_bampton_shape_generator(context: ReductionContext, spec: SizeSpec) -> 
     cutoff = 0.0 if spec.band is None else BAND_FACTOR * spec.band[1]
 
     def generate(count: int | None) -> ShapeSequence:
-        values, shapes, complete = vibration(fixed_vibration(fixed), count, cutoff)
-        return ShapeSequence(static, elastic(body, shapes), complete, "fixed-interface mode", values)
+        values, shapes, complete, after = vibration(fixed_vibration(fixed), count, cutoff)
+        return ShapeSequence(static, elastic(body, shapes), complete, "fixed-interface mode", values, after)
 
     return generate

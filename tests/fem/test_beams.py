@@ -466,6 +466,8 @@ def test_sections_that_turn_between_beams_of_one_material_are_named():
         (angle, (0, 0), 2),
         (fem.Section(1e-3, 1e-6, 2e-6, 1e-7, shear_centre=(0, 0.01)), (0, 0), 2),
         (fem.Section(1e-3, 1e-6, 2e-6, 1e-7, shear_centre=(0.01, 0)), (0, 0), 0),
+        (fem.Section(1e-3, 1e-6, 1e-6, 1e-7, fibres=((0, 0.02), (0.017, -0.01), (-0.017, -0.01))), (0, 0), 2),
+        (fem.Section(1e-3, 1e-6, 1e-6, 1e-7, fibres=((0.02, 0), (-0.01, 0.017), (-0.01, -0.017))), (0, 0), 0),
     ):
         told = warned_of_turns(fem.Model(back, fem.Beam(STEEL, section, upright, offset)))
         assert len(told) == bool(names), (section, offset)

@@ -334,6 +334,23 @@ def test_motions_without_stiffness_and_mass_have_no_frequency():
         _frequencies(K, M, 1, "Step 1 of 'part'")
 
 
+def test_a_moment_of_a_step_about_the_normal_of_a_shell_is_named(tmp_path):
+    """Beside a large force; moments in the plane are silent."""
+    path = tmp_path / "plate.inp"
+    nodes = "".join(
+        f"{k}, {x}, {y}, 0.\n" for k, (x, y) in enumerate(((0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)), 1)
+    )
+    text = f"*NODE\n{nodes}*ELEMENT, TYPE=S4, ELSET=EALL\n1, 1, 2, 5, 4\n2, 2, 3, 6, 5\n" + MATERIAL.format(nu=0.3)
+    text += "*SHELL SECTION, ELSET=EALL, MATERIAL=M\n0.01\n*BOUNDARY\n1, 1, 6\n4, 1, 6\n*STEP\n*STATIC\n*CLOAD\n"
+    path.write_text(text + "5, 6, 1.\n6, 3, 1e4\n*END STEP\n")
+    with pytest.warns(MeshWarning, match=r"a moment of 1 about the normal of the shell acts on node 4 \(number 5"):
+        solved(path)
+    path.write_text(text + "5, 4, 1.\n6, 5, 1e4\n*END STEP\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solved(path)
+
+
 @pytest.mark.parametrize(
     ("load", "reason"),
     [

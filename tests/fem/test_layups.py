@@ -213,3 +213,14 @@ def test_layups_of_model_files(tmp_path):
     path.write_text(MODEL.format(material="{ plies = [ { thickness = 1e-3 } ] }"))
     with pytest.raises(fem.FlexmbError, match="material"):
         load_model(path)
+
+
+def test_an_added_mass_does_not_stand_for_the_density_of_some_plies():
+    """It counted a ply without density as one without mass."""
+    bare, steel = fem.Material.isotropic(2e11, 0.3), fem.Material.isotropic(2e11, 0.3, 7800.0)
+    mesh = fem.structured_meshes.sheet("quad", (1.0, 1.0), (1, 1))
+    assert fem.Model(mesh, fem.Shell(bare, 0.01, added_mass=5.0)).mass == pytest.approx(5.0)
+    mixed = fem.Shell.layup([fem.Ply(bare, 0.01), fem.Ply(steel, 0.01)], added_mass=5.0)
+    assert mixed.density is None
+    with pytest.raises(MaterialError, match="has no density"):
+        fem.Model(mesh, mixed).mass  # noqa: B018

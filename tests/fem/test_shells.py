@@ -10,6 +10,7 @@ import scipy.linalg as sl
 import fem
 import flexmb
 import reduction
+from fem.elements import SHELLS
 from fem.errors import MaterialError, MeshError, MeshWarning
 from fem.mesh.structured_meshes import block, sheet
 from flexmb.bodies.dynamics import mass_matrix
@@ -236,6 +237,55 @@ def test_shells_are_refused_with_the_reason():
     cells[1] = cells[1, ::-1]
     turned = replace(two, cells=(fem.CellBlock("quad", cells),))
     assert any("opposite normals" in finding.text for finding in fem.check_mesh(turned).findings)
+
+
+@pytest.mark.parametrize("kind", ["triangle", "quad", "triangle6", "quad8", "quad9"])
+def test_a_pressure_on_cells_with_opposite_normals_is_named_and_they_are_turned(kind):
+    """Half of the pressure of a sheet with a quarter of its cells turned is lost, with a warning; turned back, all of
+    it acts. A fold of a branch and a separate sheet that faces the other way are no fault."""
+    flat = sheet(kind, (2.0, 1.0), (4, 2))
+    cells = flat.cells[0].connectivity.copy()
+    turned = np.arange(1, len(cells), 4)
+    cells[turned] = cells[turned][:, list(SHELLS[kind].mirrored)]
+    n = len(flat.points)
+    other = flat.cells[0].connectivity[:, list(SHELLS[kind].mirrored)] + n
+    mesh = fem.Mesh(
+        np.vstack([flat.points, flat.points + np.array([0, 0, 5.0])]),
+        (fem.CellBlock(kind, cells), fem.CellBlock(kind, other)),
+        cell_sets={"below": np.arange(len(cells)), "all": np.arange(2 * len(cells))},
+        name="mixed",
+    )
+    part, shell = fem.Model(mesh, fem.Shell(STEEL, 0.1)), fem.Shell(STEEL, 0.1)
+
+    def total(model, where):
+        return (model.rigid_body_modes().T @ fem.pressure(model, where, 3.0))[2]
+
+    for where in ("below", "all"):
+        told = (
+            f"'mixed': a pressure acts on the cell set '{where}'.*pushes {len(turned)} of {len(mesh.cell_sets[where])}"
+        )
+        with pytest.warns(MeshWarning, match=told):
+            assert total(part, where) == pytest.approx(-3.0 if where == "below" else 3.0)
+    mended = fem.fix_orientation(mesh)
+    np.testing.assert_array_equal(mended.cells[0].connectivity, flat.cells[0].connectivity)
+    np.testing.assert_array_equal(mended.cells[1].connectivity, other)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert total(fem.Model(mended, shell), "below") == pytest.approx(-6.0)
+        assert total(fem.Model(mended, shell), "all") == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_strip_with_one_side_stays_as_it_is():
+    k, n = np.arange(12), 12
+    a = 2 * np.pi * k / n
+    across = np.column_stack([np.cos(a / 2) * np.cos(a), np.cos(a / 2) * np.sin(a), np.sin(a / 2)])
+    middle = np.column_stack([3 * np.cos(a), 3 * np.sin(a), 0 * a])
+    points = np.vstack([middle - across, middle + across])
+    cells = np.column_stack([k, (k + 1) % n, n + (k + 1) % n, n + k])
+    cells[-1] = [n - 1, n, 0, 2 * n - 1]
+    strip = fem.Mesh(points, (fem.CellBlock("quad", cells),))
+    np.testing.assert_array_equal(fem.fix_orientation(strip).cells[0].connectivity, cells)
+    assert "opposite normals at 1 edges" in str(fem.check_mesh(strip))
 
 
 @pytest.mark.parametrize("clamped", ["no", "over the face", "link"])

@@ -396,6 +396,35 @@ def test_sections_that_are_turned_by_180_degrees(shape, turn):
         assert "turned by 180 degrees or mirrored" in messages(model)[0]
 
 
+def in_line(a, b, turned=False):
+    """Two cells of different beams on one line; the second may run back."""
+    rows = np.array([(0, 1), (2, 1) if turned else (1, 2)])
+    points = np.array([(0, 0, 0), (0.5, 0, 0), (1.0, 0, 0)])
+    mesh = fem.Mesh(points, (fem.CellBlock("line", rows),), cell_sets={"a": np.array([0]), "b": np.array([1])})
+    beams = {key: fem.Beam(STEEL, s, torsion="vlasov", y_axis=(0, 1, 0)) for key, s in (("a", a), ("b", b))}
+    return fem.Model(mesh, beams)
+
+
+def scaled(factor):
+    x = np.array([(-B / 2, -OUT, B / 2, -IN), (-B / 2, IN, B / 2, OUT), (-T / 2, -OUT, T / 2, OUT)])
+    return section_of_rectangles([tuple(row) for row in (factor * x).tolist()])
+
+
+def test_shapes_that_warp_in_two_ways_are_named_where_they_share_a_rate_of_twist():
+    """An I and a U, and an I twice as large; small steps of a taper, one shape by two names, and stated joints are
+    silent."""
+    stiffer = replace(section("I"), fibre_warping=(), warping=4 * section("I").warping)
+    for other in (section("U"), scaled(1.5), replace(section("U"), fibre_warping=()), stiffer):
+        model = in_line(section("I"), other)
+        assert len(model.dof_map.rates.nodes) == 3
+        told = [text for text in messages(model) if "warp in two ways" in text]
+        assert "at 1 nodes (first: 1, warping constants" in told[0]
+        assert not messages(model.with_interfaces(mid=fem.Interface([1], "average")))
+    for other, turned in ((scaled(1.1), False), (section("I"), False), (scaled(1.1), True)):
+        assert not messages(in_line(section("I"), other, turned))
+    assert not messages(in_line(section("U"), section("U"), turned=True))
+
+
 def test_ends_at_links_and_other_cells_are_named():
     """Warping is free there; an equation or an interface says what is meant."""
     points = np.array([(0, 0, 0), (1, 0, 0), (2, 0, 0), (2, 1, 0), (2, 1, 1), (2, 0, 1.0)])

@@ -9,6 +9,7 @@ from test_reduction import METHODS, part
 
 import fem
 from fem.errors import InterfaceError, MatrixError
+from fem.mesh.structured_meshes import block
 from reduction import compare_modes, craig_bampton, modal
 
 
@@ -155,3 +156,16 @@ def test_repeated_modes_are_matched_as_a_pair():
     assert np.ptp(made.full_frequencies[:2]) < 1e-6 * made.full_frequencies[0]
     assert made.matched[:4].min() > 0.99
     assert made.matched.max() < 1 + 1e-9
+
+
+@pytest.mark.parametrize("method", [modal, craig_bampton])
+def test_a_basis_that_keeps_one_mode_of_a_pair_says_so(method):
+    """A square bar bends alike in two directions: an odd number of its modes cuts a pair, an even one or a bar that is
+    not square does not."""
+    for width, modes, split in ((0.1, 1, True), (0.1, 2, False), (0.06, 1, False)):
+        mesh = block("hexahedron", (1.0, 0.1, width), (8, 1, 1))
+        model = fem.Model(mesh, fem.Material.steel()).with_interfaces(root="x0")
+        basis = method(model, modes)
+        assert bool(basis.options["split"]) == split
+        told = f"is stiffer in one direction: take {modes + 1} modes, or {modes - 1}"
+        assert (told in str(basis)) == split

@@ -12,8 +12,11 @@ from flexmb.mechanism.attachments import Attachment, BodyHandle, number, vector
 from flexmb.mechanism.construction.bodies import COINCIDENT, WithBodies
 from flexmb.mechanism.joints import joint_dof, joint_kind
 from flexmb.mechanism.mechanism import Row, driver_row
-from flexmb.mechanism.time_functions import TimeFunction
+from flexmb.mechanism.time_functions import TimeFunction, require_time_function
 from flexmb.spatial.lie import frame_with_axis, rotation_exp
+
+SAME_SPEED = 1e-9
+"""Relative difference of two speeds of one coordinate that counts as rounding."""
 
 
 class WithJoints(WithBodies):
@@ -278,28 +281,49 @@ class WithJoints(WithBodies):
 
         `dof`: "rotation" or "translation"; the default is the first that the joint has.
 
-        Raises `JointError` when the joint or its motion does not exist; `MotionError` when the derivatives of the
-        function of time contradict it.
+        Raises `JointError` when the joint or its motion does not exist, or has a driver or another speed (`set_speed`)
+        already; `MotionError` when the derivatives of the function of time contradict it.
         """
         _, pair, dof = self._free_axis(joint, dof)
+        require_time_function(motion, f"driver of {joint!r}")
         row = driver_row(pair, dof, self._checked(f"driver of {joint!r}", motion))
         if any((r.kind, r.axes, r.function >= 0) == (row.kind, row.axes, True) for r in self._joints[joint][2]):
             raise JointError(
                 f"Joint {joint!r}: its {dof} has a driver already, and two motions of one coordinate contradict each "
                 "other. Give one function of time, their sum for instance."
             )
+        self._require_one_speed(joint, row, float(self._functions[row.function].over(np.zeros(1))[0, 1]), "a driver")
         self._joints[joint][2].append(row)
+
+    def _require_one_speed(self, joint: str, row: Row, speed: float, what: str) -> None:
+        """Refuse a `speed` at the start of the motion of a joint (`row`) that contradicts an earlier one."""
+        speeds = [(value, "set_speed") for start, value in self._start_rows if _same_motion(start, row)]
+        for own in self._joints[joint][2]:
+            if own.function >= 0 and _same_motion(own, row):
+                rate = float(self._functions[own.function].over(np.zeros(1))[0, 1])
+                speeds.append((rate, f"the driver ({self._functions[own.function].description})"))
+        for other, whose in speeds:
+            if abs(speed - other) > SAME_SPEED * max(abs(speed), abs(other)):
+                dof = "rotation" if row.kind == ANGLE else "translation"
+                raise JointError(
+                    f"Joint {joint!r}: {what} starts its {dof} at the speed {speed:.6g}, and {whose} at {other:.6g}: "
+                    "one coordinate has one speed. Leave one of them out; a driver needs no set_speed."
+                )
 
     @renamed(along="dof")
     def set_speed(self, joint: str, speed: float, dof: str | None = None) -> None:
         """Set the initial speed of the free motion of a joint; the other velocities follow from the constraints.
 
         `dof`: "rotation" or "translation"; the default is the first that the joint has.
+
+        Raises `JointError` when the joint or its motion does not exist, or has another speed already, that of its
+        driver for instance.
         """
         _, pair, dof = self._free_axis(joint, dof)
-        self._start_rows.append(
-            (
-                Row(ANGLE, pair) if dof == "rotation" else Row(TRANSLATION, pair, (2, 0)),
-                number(speed, f"Joint {joint!r}: the speed"),
-            )
-        )
+        row, value = driver_row(pair, dof), number(speed, f"Joint {joint!r}: the speed")
+        self._require_one_speed(joint, row, value, "set_speed")
+        self._start_rows.append((row, value))
+
+
+def _same_motion(a: Row, b: Row) -> bool:
+    return (a.kind, a.markers, a.axes) == (b.kind, b.markers, b.axes)

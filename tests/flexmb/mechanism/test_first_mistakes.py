@@ -65,6 +65,23 @@ def test_first_mistakes_are_named(build, error, text):
         build(*hinged())
 
 
+def test_a_driver_and_an_initial_speed_that_contradict_each_other_are_refused_where_they_are_given():
+    """In either order, and two speeds of one coordinate; the same speed twice is no fault."""
+    spin = flexmb.time_functions.constant_speed(2.0)
+    system, _ = hinged()
+    system.drive("h", spin)
+    with pytest.raises(JointError, match=r"'h': set_speed starts its rotation at the speed 3, and the driver .* at 2"):
+        system.set_speed("h", 3.0)
+    system.set_speed("h", 2.0)
+    assert flexmb.simulate(system, 0.01, step=1e-3).w[-1, 5] == pytest.approx(2.0)
+    system, _ = hinged()
+    system.set_speed("h", 3.0)
+    with pytest.raises(JointError, match=r"a driver starts its rotation at the speed 2, and set_speed at 3"):
+        system.drive("h", spin)
+    with pytest.raises(JointError, match=r"set_speed starts its rotation at the speed -3, and set_speed at 3"):
+        system.set_speed("h", -3.0)
+
+
 def test_a_bushing_over_a_gap_warns_of_its_preload():
     def bushed(**options):
         system = flexmb.System(name="arm")

@@ -151,7 +151,13 @@ def test_contradicting_speeds_are_refused():
     system.set_speed("hinge", 1.0)
     mechanism = system.build()
     assert start(mechanism, compiled(mechanism)).state.w[5] == pytest.approx(1.0)
-    system.drive("hinge", flexmb.time_functions.polynomial(0, 2.0))
+    with pytest.raises(JointError, match="one coordinate has one speed"):
+        system.drive("hinge", flexmb.time_functions.polynomial(0, 2.0))
+    system = flexmb.System()
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod, axis=(0, 0, 1))
+    system.distance("strut", system.ground.at((1, 1, 0)), rod["end"])
+    system.set_speed("hinge", 1.0)
     mechanism = system.build()
     with pytest.raises(AssemblyError, match="contradict"):
         start(mechanism, compiled(mechanism))

@@ -7,7 +7,8 @@ ones, `q`, with `u = T q`. Constraints are homogeneous rows `A u = 0`; each elim
 constraint has taken it. Without constraints q is u, and nothing is computed.
 
 Rigid links are exact to second order: a node at the distance d from its reference moves by `theta x (theta x d) / 2`
-beside the linear motion. All other constraints are linear.
+beside the linear motion. That term goes through the elimination with its equation, so that nodes linked to linked
+nodes, or linked twice, move as one rigid body. All other constraints are linear.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ class DofMap:
       constraints.
     - `holding`: the sources of constraints that resist rigid motion of the part, none for a free part.
     - `link_nodes`, `link_references` (l,), `arms` (l, 3): nodes that turn with a reference, and their distances from
-      it.
+      it; `link_terms` (n_all, 3 l): the displacements of all nodes for those of second order of each link.
     """
 
     nodes: int
@@ -49,6 +50,7 @@ class DofMap:
     link_nodes: Int[np.ndarray, " l"] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     link_references: Int[np.ndarray, " l"] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     arms: Float[np.ndarray, "l 3"] = field(default_factory=lambda: np.zeros((0, 3)))
+    link_terms: sp.csr_matrix | None = None
     rates: Warping = field(default_factory=Warping)
 
     @staticmethod
@@ -181,13 +183,20 @@ class DofMap:
         """The translations of all nodes for the independent dofs q."""
         return self.expand(q)[: 3 * self.nodes].reshape(-1, 3, *q.shape[1:])
 
+    def _on_links(self, forces: Float[np.ndarray, "n_all *p"]) -> Float[np.ndarray, "l 3 *p"]:
+        """The forces on the second-order terms of the links that do the work of `forces` on all dofs."""
+        assert self.link_terms is not None
+        return np.asarray((self.link_terms.T @ forces).reshape(-1, 3, *forces.shape[1:]))
+
     def link_moments(self, forces: Float[np.ndarray, " n_all"], references: Int[np.ndarray, " r"]) -> list[np.ndarray]:
         """For each node of `references` of rigid links the matrix (3, 3) of second-order work of `forces` on its linked
         nodes per pair of its rotations: `sum (F d' + d F') / 2 - F . d I`."""
-        found = []
+        if not len(references):
+            return []
+        found, on_links = [], self._on_links(forces)
         for reference in references:
             mine = self.link_references == reference
-            W = forces[self.translations(self.link_nodes[mine])].T @ self.arms[mine]
+            W = on_links[mine].T @ self.arms[mine]
             found.append(0.5 * (W + W.T) - np.trace(W) * np.eye(3))
         return found
 
@@ -197,13 +206,12 @@ class DofMap:
         """Work of `forces` on all dofs in the second-order motion of linked nodes for pairs of `fields`:
         `sum F . (theta_i x (theta_j x d) + theta_j x (theta_i x d)) / 2`."""
         total = np.zeros((forces.shape[1], fields.shape[1], fields.shape[1]))
-        if not len(self.link_nodes):
+        if not len(self.arms):
             return total
-        u = self.expand(fields)
+        u, on_links = self.expand(fields), self._on_links(forces)
         for reference in np.unique(self.link_references):
             mine = self.link_references == reference
-            F = forces[self.translations(self.link_nodes[mine])]  # l, 3, p
-            W = np.einsum("lap,lb->pab", F, self.arms[mine])
+            W = np.einsum("lap,lb->pab", on_links[mine], self.arms[mine])
             W = 0.5 * (W + W.swapaxes(1, 2)) - np.trace(W, axis1=1, axis2=2)[:, None, None] * np.eye(3)
             theta = u[self.rotations(reference)]
             total += np.einsum("ai,pab,bj->pij", theta, W, theta, optimize=True)
@@ -213,27 +221,28 @@ class DofMap:
         self, fields: Float[np.ndarray, "ndof m"], pairs: Int[np.ndarray, "p 2"]
     ) -> Float[np.ndarray, "n_all p"]:
         """Second-order motion of linked nodes, `theta_i x (theta_j x d)` symmetrised, for pairs of fields."""
-        moved = np.zeros((self.size_of_all, len(pairs)))
-        if not len(self.link_nodes):
-            return moved
+        if self.link_terms is None or not len(self.arms):
+            return np.zeros((self.size_of_all, len(pairs)))
         theta = self.expand(fields)[self.rotations(self.link_references)]  # l, 3, m
         a, b = (theta[..., k] for k in pairs.T)
         d = self.arms[..., None]
         motion = 0.5 * (a * (b * d).sum(axis=1, keepdims=True) + b * (a * d).sum(axis=1, keepdims=True))
-        moved[self.translations(self.link_nodes)] = motion - d * (a * b).sum(axis=1, keepdims=True)
-        return moved
+        motion -= d * (a * b).sum(axis=1, keepdims=True)
+        return np.asarray(self.link_terms @ motion.reshape(-1, len(pairs)))
 
 
 @dataclass(frozen=True)
 class _Row:
-    """An equation between dofs of all nodes: coefficients by dof, the dofs that it may eliminate first, its source."""
+    """An equation between dofs of all nodes: coefficients by dof, the dofs that it may eliminate first, its source, and
+    the number of its second-order term, three of each linked node; None for linear equations."""
 
     terms: dict[int, float]
     first: tuple[int, ...]
     source: str
+    term: int | None = None
 
 
-def _rows(free: DofMap, points: np.ndarray, constraint: Constraint) -> Iterator[_Row]:
+def _rows(free: DofMap, points: np.ndarray, constraint: Constraint, start: int) -> Iterator[_Row]:
     source = constraint.source
     if constraint.members.min() < 0 or constraint.members.max() >= free.nodes:
         raise MeshError(f"{source}: refers to node {constraint.members.max()}; nodes run from 0 to {free.nodes - 1}.")
@@ -244,22 +253,22 @@ def _rows(free: DofMap, points: np.ndarray, constraint: Constraint) -> Iterator[
             terms[dof] = terms.get(dof, 0.0) + float(value)
         yield _Row({dof: value for dof, value in terms.items() if value}, tuple(terms)[:1], source)
     elif isinstance(constraint, RigidLink):
-        yield from _link_rows(free, points, constraint)
+        yield from _link_rows(free, points, constraint, start)
     else:
         yield from _mean_rows(free, points, constraint)
 
 
-def _link_rows(free: DofMap, points: np.ndarray, link: RigidLink) -> Iterator[_Row]:
+def _link_rows(free: DofMap, points: np.ndarray, link: RigidLink, start: int) -> Iterator[_Row]:
     u0, t0 = free.translations(link.reference), free.rotations(link.reference)
     turning = free.has_rotations(link.nodes)
-    for node, turns in zip(link.nodes.tolist(), turning.tolist(), strict=True):
+    for place, (node, turns) in enumerate(zip(link.nodes.tolist(), turning.tolist(), strict=True), start):
         d = points[node] - points[link.reference]
         u = free.translations(node)
         for k in range(3):
             i, j = (k + 1) % 3, (k + 2) % 3  # (theta x d)_k = theta_i d_j - theta_j d_i
             if k in link.components:
                 terms = {int(u[k]): 1.0, int(u0[k]): -1.0, int(t0[i]): -float(d[j]), int(t0[j]): float(d[i])}
-                yield _Row({dof: c for dof, c in terms.items() if c}, (int(u[k]),), link.source)
+                yield _Row({dof: c for dof, c in terms.items() if c}, (int(u[k]),), link.source, 3 * place + k)
             if turns and k + 3 in link.components:
                 t = int(free.rotations(node)[k])
                 yield _Row({t: 1.0, int(t0[k]): -1.0}, (t,), link.source)
@@ -292,26 +301,31 @@ def _of_nodes(free: DofMap, nodes: np.ndarray | None) -> set[int]:
 
 
 def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint, ...], bare: set[int]) -> DofMap:
-    rows = [row for constraint in constraints for row in _rows(free, points, constraint)]
+    counts = np.cumsum([0] + [len(c.nodes) if isinstance(c, RigidLink) else 0 for c in constraints])
+    starts = counts[:-1].tolist()
+    rows = [row for c, start in zip(constraints, starts, strict=True) for row in _rows(free, points, c, start)]
     length = max(float(np.ptp(points, axis=0).max()), np.finfo(float).tiny)
     size = np.ones(free.size_of_all)
     size[3 * free.nodes :] = 1 / length  # a rotation beside a displacement of the part
     size[free.start_of_rates :] = 1 / length**2
+    every = free.size_of_all  # the second-order terms of links follow the dofs, and are never eliminated
+    size = np.concatenate([size, np.ones(3 * counts[-1])])
     links = [c for c in constraints if isinstance(c, RigidLink)]
     leading = {int(dof) for c in links for dof in (*free.translations(c.reference), *free.rotations(c.reference))}
     solved: dict[int, dict[int, float]] = {}
     users: dict[int, set[int]] = {}
     for row in rows:
         scale = max(abs(c) * size[dof] for dof, c in row.terms.items())
-        terms: dict[int, float] = {}
+        terms: dict[int, float] = {} if row.term is None else {every + row.term: -1.0}
         for dof, c in row.terms.items():
             for other, factor in solved.get(dof, {dof: 1.0}).items():
                 terms[other] = terms.get(other, 0.0) + c * factor
         terms = {dof: c for dof, c in terms.items() if abs(c) * size[dof] > REDUNDANT * scale}
-        if not terms:
+        own = [dof for dof in terms if dof < every]
+        if not own:
             continue  # it follows from the others
-        largest = max(terms, key=lambda dof: (dof not in leading, abs(terms[dof]) * size[dof]))
-        spare = [dof for dof in terms if dof in bare and dof not in leading]
+        largest = max(own, key=lambda dof: (dof not in leading, abs(terms[dof]) * size[dof]))
+        spare = [dof for dof in own if dof in bare and dof not in leading]
         chosen = next((dof for dof in (*row.first, *spare) if dof in terms), largest)
         pivot = terms.pop(chosen)
         expression = {dof: -c / pivot for dof, c in terms.items()}
@@ -326,14 +340,15 @@ def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint,
     needed = {dof for expression in solved.values() for dof, c in expression.items() if c}
     dependent = np.array(sorted({*solved} | (bare - needed)), dtype=np.int64)
     independent = np.setdiff1d(free.independent, dependent)
-    place = np.full(free.size_of_all, -1)
+    place = np.concatenate([np.full(every, -1), len(independent) + np.arange(3 * counts[-1])])
     place[independent] = np.arange(len(independent))
     i, j, values = [*independent.tolist()], [*range(len(independent))], [1.0] * len(independent)
     for dof, expression in solved.items():
         i += [dof] * len(expression)
         j += [int(place[other]) for other in expression]
         values += expression.values()
-    T = sp.csr_matrix((values, (i, j)), shape=(free.size_of_all, len(independent)))
+    both = sp.csr_matrix((values, (i, j)), shape=(every, len(independent) + 3 * counts[-1])).tocsc()
+    T, terms_of_links = both[:, : len(independent)].tocsr(), both[:, len(independent) :].tocsr()
     nodes = np.concatenate([np.zeros(0, dtype=np.int64), *(c.nodes for c in links)])
     references = np.concatenate([np.zeros(0, dtype=np.int64), *(np.full(len(c.nodes), c.reference) for c in links)])
     return DofMap(
@@ -345,6 +360,7 @@ def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint,
         nodes,
         references,
         points[nodes] - points[references],
+        terms_of_links,
         free.rates,
     )
 

@@ -108,6 +108,36 @@ def test_geometric_stiffness_of_linked_nodes_turns_with_the_part():
     assert dofs.size_of_all - dofs.size == 3 * len(dofs.link_nodes)
 
 
+@pytest.mark.parametrize("way", ["by a middle node", "in the other order", "twice", "axis by axis"])
+def test_links_of_linked_nodes_are_one_rigid_body_to_second_order(way):
+    """However links describe one rigid body, stresses stiffen it alike; a chain lost the second order of its middle."""
+    mesh, face, reference = bar()
+    mesh = fem.Mesh(np.vstack([mesh.points, [-0.4, 0.3, 0.2]]), mesh.cells)
+    middle, far = reference, len(mesh.points) - 1
+    chain = (fem.RigidLink([middle], far), fem.RigidLink(face, middle))
+    links = {
+        "by a middle node": chain,
+        "in the other order": chain[::-1],
+        "twice": (*chain, fem.RigidLink(face, far)),
+        "axis by axis": (chain[0], *(fem.RigidLink(face, far, components=(k,)) for k in range(3))),
+    }[way]
+    plain = fem.Model(mesh, STEEL)
+    whole = plain.with_constraints(fem.RigidLink([*face, middle], far))
+    model = plain.with_constraints(*links)
+    rows = [m.dof_map.rotations(far) for m in (whole, model)]
+    assert whole.ndof == model.ndof
+    assert all((m.dof_map.places(own) >= 0).all() for m, own in zip((whole, model), rows, strict=True))
+    u = np.random.default_rng(3).standard_normal(model.ndof)
+    V = np.random.default_rng(4).standard_normal((model.ndof, 3))
+    wanted, found = (m.geometric_stiffness(u).toarray() for m in (whole, model))
+    np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+    pairs = np.array([[0, 1], [2, 2]])
+    wanted, found = (m.quadratic_strain_loads(V, pairs) for m in (whole, model))
+    np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+    wanted, found = (m.projected_geometric_stiffness(u[:, None], V) for m in (whole, model))
+    np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+
+
 def test_a_mean_link_is_an_average_interface():
     mesh, face, reference = bar()
     weights = np.random.default_rng(2).uniform(1, 2, len(face))

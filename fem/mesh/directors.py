@@ -101,9 +101,10 @@ def directors(points: Float[np.ndarray, "n 3"], blocks: list[np.ndarray]) -> Dir
     return Directors(vectors, of_vertex, of_cells)
 
 
-def opposite_cells(blocks: list[Int[np.ndarray, "e nn"]]) -> tuple[Int[np.ndarray, "k 2"], Int[np.ndarray, " t"]]:
-    """Edges between cells of `blocks` with opposite normals, and the cells, counted through the blocks, that must be
-    turned to agree with most of those that they continue; none of those that have two sides nowhere (a Moebius strip).
+def opposite_cells(blocks: list[np.ndarray]) -> tuple[Int[np.ndarray, "k 2"], Int[np.ndarray, " t"]]:
+    """Edges between cells of `blocks` (e, nn) with opposite normals, and the cells, counted through the blocks, that
+    must be turned to agree with most of those that they continue; none of those that have two sides nowhere (a Moebius
+    strip).
 
     Cells continue each other at edges of two: three have no common side.
     """

@@ -328,6 +328,6 @@ def test_a_rotor_that_a_motor_speeds_up_has_no_equilibrium(of):
 
 def test_a_driver_that_has_come_to_rest_is_steady():
     system = spun(1.0, "none")
-    system.drive("bearing", flexmb.time_functions.smooth_step(0.5, 0.2, 3.0))
     system._start_rows.clear()
+    system.drive("bearing", flexmb.time_functions.smooth_step(0.5, 0.2, 3.0))
     assert not steady_motion(system).state.w.any()

@@ -144,9 +144,9 @@ def test_dependent_rows_take_the_solution_of_least_norm():
     whole = B @ B.T
     start, first = np.concatenate([[0], np.cumsum(np.arange(1, n + 1))]), np.zeros(n, dtype=np.int64)
     S = np.concatenate([whole[r, : r + 1] for r in range(n)])
-    L, scale, given = np.empty_like(S), np.empty(n), rng.standard_normal(n)
+    L, scale, given = S.copy(), np.empty(n), rng.standard_normal(n)
     found = given.copy()
-    null_rows = _factor_symmetric(start, first, S, L, scale)
+    null_rows = _factor_symmetric(start, first, L, scale)
     assert len(null_rows) == n - rank
     _solve_symmetric(start, first, L, scale, null_rows, np.zeros(n), found)
     unit = 1 / np.sqrt(np.diag(whole))

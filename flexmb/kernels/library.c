@@ -92,8 +92,8 @@ that the caller waits only for turns that a thread has begun: a thread whose cor
 #else
 #define SHARE (int64_t)(intptr_t)share
 #define MOST_THREADS 8
-#define PARTS 4 /* parts of a loop for each thread */
-#define PATIENCE 400 /* looks for another loop before a thread sleeps: some ten microseconds */
+#define PARTS 8 /* parts of a loop for each thread */
+#define PATIENCE 3000 /* looks for another loop before a thread sleeps: some fifty microseconds */
 
 typedef struct {
     Entry entry;

@@ -117,7 +117,7 @@ _record(
     "signal_kind signal_angle signal_index signal_rate contact_point point_contact contact_feature body_group "
     "group_start group_pair group_record group_marker line_kind line_body line_function line_station skin_body "
     "skin_marker skin_other skin_local skin_node mate_node stencil_start node_skin node_body node_place "
-    "compliance_start compliance_size velocity_body turn_state",
+    "compliance_start compliance_size velocity_body turn_state incident_place",
     i2="row_markers row_axes term_markers element_command friction_source angle_markers signal_markers signal_axes "
     "contact_markers skin_facet skin_tree facet_nodes",
     b1="marker_moves marker_used",

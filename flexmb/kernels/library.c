@@ -91,7 +91,7 @@ that the caller waits only for turns that a thread has begun: a thread whose cor
 #define SHARE 0
 #else
 #define SHARE (int64_t)(intptr_t)share
-#define MOST_THREADS 8
+#define MOST_THREADS 8 /* THREADS of flexmb/kernels/base/sharing.py */
 #define PARTS 8 /* parts of a loop for each thread */
 #define PATIENCE 3000 /* looks for another loop before a thread sleeps: some fifty microseconds */
 

@@ -54,6 +54,7 @@ def _elimination_of(
         "incident_start": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         "incident_term": np.ascontiguousarray(term),
         "incident_side": np.ascontiguousarray(side),
+        "incident_place": place[row],
         "incident_size": int(((6 + modes) * (counts + 1)).sum()),
         "incident_most": int(counts.max(initial=0)),
         "row_place": place,

@@ -132,6 +132,7 @@ class CompiledModel(NamedTuple):
     incident_start: np.ndarray  # (nb+1,) start of the terms of rows that act on each body
     incident_term: np.ndarray
     incident_side: np.ndarray
+    incident_place: np.ndarray  # position in the order of elimination of the row of each of these terms
     incident_size: int  # sum over bodies of (6 + m) (terms + 1)
     incident_most: int  # largest number of terms on a body
     row_place: np.ndarray  # (nr,) position of each row in the order of elimination

@@ -393,11 +393,12 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
             r = flat.term_row[flat.incident_term[low + j]]
             if compliance[r] == INACTIVE:
                 continue
-            at = start[place[r]] - first[place[r]]
-            t[place[r]] += product[k]
+            here = flat.incident_place[low + j]
+            at = start[here] - first[here]
+            t[here] += product[k]
             for p in range(k):
-                c = place[flat.term_row[flat.incident_term[low + p]]]
-                if c <= place[r]:
+                c = flat.incident_place[low + p]
+                if c <= here:
                     S[at + c] += product[p]
     workspace.unsymmetric[0] = 0.0
     if couples(flat, compliance):
@@ -444,9 +445,9 @@ def respond_bodies(flat, workspace, compliance, rhs, x, first, end, lane):
         for j in range(k):
             row, product = G[flat.incident_term[low + j], flat.incident_side[low + j]], workspace.products[at:]
             at += k + 1
-            here = flat.row_place[flat.term_row[flat.incident_term[low + j]]]
+            here = flat.incident_place[low + j]
             for p in range(k):
-                if flat.row_place[flat.term_row[flat.incident_term[low + p]]] <= here:
+                if flat.incident_place[low + p] <= here:
                     product[p] = inner(row, X[p], n)
             product[k] = inner(row, X[k], n)
 
@@ -482,12 +483,12 @@ def respond_again(flat, workspace, rhs, x, first, end, lane):
 @njit(cache=True)
 def move_bodies(flat, workspace, x, first, end, lane):
     """Subtract from `x` the responses of the bodies from `first` to `end` - 1 to the multipliers `workspace.t`."""
-    place, t, offset = flat.row_place, workspace.t, workspace.Z_start[first]
+    t, offset = workspace.t, workspace.Z_start[first]
     for b in range(first, end):
         vs = flat.v_start[b]
         n, low, k = 6 + flat.modes[b], flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
         for j in range(k):
-            multiplier, X = t[place[flat.term_row[flat.incident_term[low + j]]]], workspace.Z[offset + j * n :]
+            multiplier, X = t[flat.incident_place[low + j]], workspace.Z[offset + j * n :]
             for i in range(n):
                 x[vs + i] -= X[i] * multiplier
         offset += n * (k + 1)
@@ -523,7 +524,7 @@ def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, m
     for b in range(len(flat.modes)):
         low, k = flat.incident_start[b], flat.incident_start[b + 1] - flat.incident_start[b]
         for j in range(k):
-            t[place[flat.term_row[flat.incident_term[low + j]]]] += workspace.products[at + j]
+            t[flat.incident_place[low + j]] += workspace.products[at + j]
         at += k * (k + 1)
     _multipliers(flat, workspace, null_rows, x, multipliers)
 

@@ -72,18 +72,23 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
 
 def part_dofs(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
     """For each part, the numbers of its independent dofs among those of the assembly."""
+    found = {part: of_all[parts[part].dof_map.independent] for part, of_all in _dofs_of_all(parts).items()}
+    if all(model.dof_map.T is None for model in parts.values()):
+        return found
+    independent = np.sort(np.concatenate(list(found.values())))
+    return {part: np.searchsorted(independent, dofs) for part, dofs in found.items()}
+
+
+def _dofs_of_all(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
+    """For each part, the numbers of the dofs of all its nodes among those of the assembly."""
     nodes = sum(len(m.points) for m in parts.values())
     found, translation, rotation = {}, 0, 3 * nodes
     rate = rotation + 3 * sum(len(m.rotation_nodes) for m in parts.values())
     for part, model in parts.items():
         n, r, w = 3 * len(model.points), 3 * len(model.rotation_nodes), len(model.dof_map.rates.nodes)
-        of_all = np.concatenate([translation + np.arange(n), rotation + np.arange(r), rate + np.arange(w)])
-        found[part] = of_all[model.dof_map.independent]
+        found[part] = np.concatenate([translation + np.arange(n), rotation + np.arange(r), rate + np.arange(w)])
         translation, rotation, rate = translation + n, rotation + r, rate + w
-    if all(model.dof_map.T is None for model in parts.values()):
-        return found
-    independent = np.sort(np.concatenate(list(found.values())))
-    return {part: np.searchsorted(independent, dofs) for part, dofs in found.items()}
+    return found
 
 
 def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: str) -> Model:
@@ -111,7 +116,17 @@ def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: s
         masses=tuple(masses),
         springs=tuple(springs),
     )
-    return Model(mesh, materials, name)
+    whole = Model(mesh, materials, name)
+    for part, of_all in _dofs_of_all(parts).items():
+        if (added := parts[part].added_matrices) is not None:
+            whole = whole.with_added_matrices(*(_placed(A, of_all, whole.dof_map.size_of_all) for A in added))
+    return whole
+
+
+def _placed(A: sp.csr_matrix, dofs: np.ndarray, size: int) -> sp.csr_matrix:
+    """A matrix over some dofs of `size`."""
+    A = A.tocoo()
+    return sp.csr_matrix((A.data, (dofs[A.row], dofs[A.col])), shape=(size, size))
 
 
 def _of_matrices(parts: Mapping[str, Model], name: str) -> Model:

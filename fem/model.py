@@ -413,16 +413,20 @@ class Model:
         exist.
         """
         source = self.elements
-        if source.added is not None:
-            raise MatrixError(f"Model {self.name!r}: give constraints before point masses and springs are added.")
         return self.on_mesh(replace(source.mesh, constraints=(*source.mesh.constraints, *constraints)))
 
     def on_mesh(self, mesh: Mesh, bare: Int[np.ndarray, " b"] | None = None) -> "Model":
         """The same part on a mesh with the same cells and other constraints, which may have more nodes.
 
-        `bare`: nodes without cells whose dofs are held at zero where nothing depends on them; default: all.
+        `bare`: nodes without cells whose dofs are held at zero where nothing depends on them; default: all. Raises
+        `MatrixError` for a model with added masses and springs.
         """
         source = self.elements
+        if source.added is not None:
+            raise MatrixError(
+                f"Model {self.name!r}: constraints and supports of steps are given before point masses and springs are "
+                "added at interfaces (with_point_masses, with_springs)."
+            )
         copy = Model.__new__(Model)
         copy._set(
             points=mesh.points,
@@ -653,8 +657,18 @@ class Model:
         return self._with_lumped_elements({}, springs)
 
     def _with_lumped_elements(self, masses: Mapping[str, PointMass], springs: Sequence[Spring]) -> "Model":
-        dM = added_mass(self, self.interfaces, masses)
-        dK = added_stiffness(self, self.interfaces, springs)
+        return self.with_added_matrices(
+            added_mass(self, self.interfaces, masses), added_stiffness(self, self.interfaces, springs)
+        )
+
+    @property
+    def added_matrices(self) -> tuple[sp.csr_matrix, sp.csr_matrix] | None:
+        """Mass and stiffness matrices of the point masses and springs that were added to a mesh at interfaces, over the
+        dofs of all nodes; None without any."""
+        return self.elements.added
+
+    def with_added_matrices(self, dM: sp.csr_matrix, dK: sp.csr_matrix) -> "Model":
+        """The same part with additional mass and stiffness, matrices over the dofs of all nodes."""
         source: _Assembly | _Imported = self._matrices
         if isinstance(source, _Imported):
             source = _Imported(

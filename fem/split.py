@@ -23,7 +23,7 @@ def split(model: Model, n_parts: int) -> list[Model]:
     materials and names of sets do not change.
 
     Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut crosses;
-    or a model with constraints, point masses, springs at nodes, or surfaces, and a cut through beams with
+    or a model with constraints, point masses, springs, or surfaces, and a cut through beams with
     `torsion="vlasov"`, whose warping it would not transmit; MatrixError for a model made from
     matrices.
     """
@@ -33,6 +33,11 @@ def split(model: Model, n_parts: int) -> list[Model]:
         raise MeshError(
             f"Model {model.name!r} has constraints, point masses or springs at its nodes ({what.source}), which a cut "
             "could part. Take it as one body."
+        )
+    if model.added_matrices is not None:
+        raise MeshError(
+            f"Model {model.name!r} has point masses or springs at its interfaces, which a cut could part. Cut it "
+            "without them, and give them to the pieces (with_point_masses, with_springs)."
         )
     if model.surfaces:
         raise MeshError(

@@ -9,7 +9,7 @@ import pytest
 import fem
 import flexmb
 import reduction
-from fem.errors import InterfaceError, MatrixError
+from fem.errors import InterfaceError, MatrixError, MeshError
 from fem.mesh.structured_meshes import block, line
 from flexmb.bodies.dynamics import mass_matrix
 
@@ -152,6 +152,31 @@ def test_springs_leave_rigid_motion_free():
     arm = parts()["arm"].with_springs([fem.Spring("root", "tip", np.diag([1e8, 2e8, 3e8, 1e5, 2e5, 3e5]))])
     R = arm.rigid_body_modes((0.3, 0.2, 0.1))
     assert np.abs(arm.K @ R).max() < 1e-6 * np.abs(arm.K.diagonal()).max()
+
+
+def test_joined_parts_keep_their_lumps_and_springs():
+    """Those given at interfaces, of beams beside solids too; a cut that could part them is refused."""
+    arm, post = (parts()[name] for name in ("arm", "post"))
+    rod = fem.Model(line((0.025, 0.025, 0.0), (0.025, 0.025, -0.3), 3), fem.Beam(STEEL, fem.Section.circle(0.02)))
+    rod = rod.with_interfaces(top=[0])
+    heavy = arm.with_point_masses({"tip": LUMP})
+    sprung = post.with_springs([fem.Spring("root", "top", [1e7] * 3 + [1e4] * 3)])
+    joined = fem.join({"rod": rod, "arm": heavy, "post": sprung}, {"corner": ("arm tip", "post root"), "hang": ("rod top", "arm root")})  # fmt: skip
+    plain = fem.join({"rod": rod, "arm": arm, "post": post}, {"corner": ("arm tip", "post root"), "hang": ("rod top", "arm root")})  # fmt: skip
+    assert joined.mass == pytest.approx(rod.mass + arm.mass + post.mass + 1.5)
+    centre = arm.interfaces["tip"].point + np.array(LUMP.offset)
+    np.testing.assert_allclose(
+        joined.mass * joined.centre_of_mass, plain.mass * plain.centre_of_mass + 1.5 * centre, rtol=1e-9
+    )
+    stiffer = sprung.K - post.K
+    assert abs(joined.K - plain.K).sum() == pytest.approx(abs(stiffer).sum(), rel=1e-6)
+    n = len(rod.points) + len(arm.points)
+    own = slice(3 * n, 3 * n + post.ndof)
+    assert abs((joined.K - plain.K)[own, own] - stiffer).max() < 1e-9 * abs(stiffer).max()
+    with pytest.raises(MeshError, match="point masses or springs at its interfaces"):
+        fem.split(heavy, 2)
+    with pytest.raises(MatrixError, match="before point masses and springs"):
+        heavy.on_mesh(heavy.mesh)
 
 
 @pytest.mark.parametrize(

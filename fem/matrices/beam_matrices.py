@@ -223,17 +223,42 @@ class Beams:
         return np.concatenate(places), np.concatenate(found)
 
     def moment_loads(self) -> Float[np.ndarray, "e d 9"]:
-        """Forces `int N^T X_a e_b` over the mass, column 3 a + b."""
-        density = self._density * self.beam.section.area
-        N = np.einsum("eji,eqja->eqia", self.axes, self.u)
-        loads = np.einsum("eq,eqx,eqba->eaxb", density * self.dV, self.x, N, optimize=True)
+        """Forces of the accelerations `X_a e_b` of the mass, column 3 a + b."""
+        density, s = self._density, self.beam.section
+        N, T = (np.einsum("eji,eqja->eqia", self.axes, A) for A in (self.u, self.theta))
+        loads = np.einsum("eq,eqx,eqba->eaxb", density * s.area * self.dV, self.x, N, optimize=True)
+        # a point y of the section moves by theta x y, and X by y
+        spread = np.einsum("eki,k,ekj->eij", self.axes, density * np.array([0.0, s.Iz, s.Iy]), self.axes)
+        loads += np.einsum("eq,exy,eqca,cby->eaxb", self.dV, spread, T, SPIN, optimize=True)
         return np.asarray(loads.reshape(len(loads), -1, 9))
 
     def second_moments(
         self, fields: Float[np.ndarray, "e d m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
-        """Zero for all `fields`: the rotary inertia of the sections in `line_mass` accounts for their motion."""
-        return no_second_moments(fields.shape[2])
+        """Integrals over the mass of the second-order motion `p_ij` of the centroids, which turn with the nodes on the
+        arms of an offset, and of `X_a (p_ij)_b`. The motion of sections about their centroids follows from the rotary
+        inertia in `line_mass`."""
+        m = fields.shape[2]
+        first, moments = no_second_moments(m)
+        if not any(self.beam.offset):
+            return first, moments
+        arm, N = self._arm, np.einsum("eji,eqja->eqia", self.axes, self.u)
+        moved = np.einsum("eq,eqba->eab", self._density * self.beam.section.area * self.dV, N)
+        loads = np.concatenate(
+            [moved, self.moment_loads()], axis=2
+        )  # of all nodes moved as one, and in proportion to X
+        total = np.zeros((12, m, m))
+        for b in (0, 6):
+            total += work_of_turning(arm, fields[:, b + 3 : b + 6], loads[:, b : b + 3])
+        return total[:3], total[3:].reshape(3, 3, m, m)
+
+    @property
+    def _arm(self) -> np.ndarray:
+        """From the nodes to the centroid (e, 3)."""
+        turn = np.deg2rad(self.beam.section.angle)
+        c, s = float(np.cos(turn)), float(np.sin(turn))
+        y, z = np.array([[c, s], [-s, c]]) @ self.beam.offset
+        return np.asarray(y * self.axes[:, 1] + z * self.axes[:, 2])
 
     def projected_geometric_stiffness(
         self, U: Float[np.ndarray, "e d p"], V: Float[np.ndarray, "e d m"]
@@ -274,10 +299,7 @@ class Beams:
     def _with_arms(self, K: np.ndarray, v: np.ndarray) -> np.ndarray:
         """`K` plus the work of the forces at the ends on the second-order motion of arms from the nodes to the
         centroid, `theta x (theta x arm) / 2`."""
-        turn = np.deg2rad(self.beam.section.angle)
-        c, s = float(np.cos(turn)), float(np.sin(turn))
-        y, z = np.array([[c, s], [-s, c]]) @ self.beam.offset
-        arm = y * self.axes[:, 1] + z * self.axes[:, 2]
+        arm = self._arm
         forces = np.einsum("eab,eb->ea", self.stiffness(), v)
         for b in (0, 6):
             f = forces[:, b : b + 3]
@@ -409,6 +431,21 @@ def directions(
 def no_second_moments(m: int) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
     """The integrals `second_moments` of m fields where no point has a motion of second order."""
     return np.zeros((3, m, m)), np.zeros((3, 3, m, m))
+
+
+def work_of_turning(
+    arm: Float[np.ndarray, "p 3"], theta: Float[np.ndarray, "p 3 m"], forces: Float[np.ndarray, "p 3 k"]
+) -> Float[np.ndarray, "k m m"]:
+    """Work of `forces` on the second-order motion of the ends of arms that turn by pairs of rotations `theta`:
+    `(theta_i x (theta_j x arm) + theta_j x (theta_i x arm)) / 2`."""
+    k, m = forces.shape[2], theta.shape[2]
+    total, flat = np.zeros((k, m, m)), theta.reshape(-1, m)
+    along = np.einsum("px,pxi->pi", arm, theta)
+    for f in range(k):
+        part = np.einsum("px,pxi->pi", forces[:, :, f], theta).T @ along
+        lever = np.repeat(np.einsum("px,px->p", arm, forces[:, :, f]), 3)
+        total[f] = (part + part.T) / 2 - (flat * lever[:, None]).T @ flat
+    return total
 
 
 def stress_work(

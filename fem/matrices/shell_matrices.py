@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fem.matrices.assumed_strains import CENTRE, PAIRS, plane_rule, shapes, tables
-from fem.matrices.beam_matrices import SPIN, LineMass
+from fem.matrices.beam_matrices import SPIN, LineMass, work_of_turning
 from fem.matrices.shell_strains import ShellCells, cartesian
 
 
@@ -180,25 +180,25 @@ class Shells(ShellCells):
     def second_moments(
         self, fields: Float[np.ndarray, "e d m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
-        """Integrals over the mass of the second-order motion of the directors, `p_ij`, and of `X_a (p_ij)_b`."""
-        m = fields.shape[2]
-        total = np.zeros((4, 3, m, m))
+        """Integrals over the mass of its second-order motion `p_ij` with the directors, about the middle surface and,
+        with an offset, about the nodes, and of `X_a (p_ij)_b`."""
+        m, z0 = fields.shape[2], self.shell.offset
+        total = np.zeros((12, m, m))
         for chunk in self.chunks():
             lever = np.zeros((len(self.x[chunk]), self.n, 4))
             for N, w, z in self._layers(chunk):
                 x = np.einsum("i,eix->ex", N, self.x[chunk] + z * self.V[chunk])
-                lever[:, :, 0] += (z * w)[:, None] * N
-                lever[:, :, 1:] += (z * w)[:, None, None] * N[:, None] * x[:, None]
+                lever[:, :, 0] += ((z - z0) * w)[:, None] * N
+                lever[:, :, 1:] += ((z - z0) * w)[:, None, None] * N[:, None] * x[:, None]
             theta = self._nodal(chunk, fields[chunk])[:, :, 3:].reshape(-1, 3, m)
-            V, weights = self.V[chunk].reshape(-1, 3), lever.reshape(-1, 4)
-            along = np.einsum("nx,nxi->ni", V, theta)
-            flat = theta.reshape(-1, m)
-            for a in range(4):
-                for b in range(3):
-                    part = (theta[:, b] * weights[:, a, None]).T @ along
-                    across = (flat * np.repeat(V[:, b] * weights[:, a], 3)[:, None]).T @ flat
-                    total[a, b] += (part + part.T) / 2 - across
-        return total[0], total[1:]
+            forces = np.einsum("pa,bc->pbac", lever.reshape(-1, 4), np.eye(3)).reshape(-1, 3, 12)
+            total += work_of_turning(self.V[chunk].reshape(-1, 3), theta, forces)
+        if z0:  # the middle surface moves with its nodes, also where nodes inside cells follow them
+            along = self.mass() @ np.tile(np.eye(6)[:, :3], (self.count, 1))
+            forces = np.concatenate([along, self.moment_loads()], axis=2).reshape(-1, 6, 12)[:, :3]
+            arm = z0 * self.V[:, : self.count].reshape(-1, 3)
+            total += work_of_turning(arm, fields.reshape(-1, 6, m)[:, 3:], forces)
+        return total[:3], total[3:].reshape(3, 3, m, m)
 
     def gradients(self, fields: Float[np.ndarray, "e d k"]) -> tuple[np.ndarray, np.ndarray]:
         """Places (p, 3) of the centres of cells at the bottom and the top, and `du_i / dx_j` (p, 3, 3, k) of `fields`

@@ -1,0 +1,62 @@
+"""Beams and shells beside their nodes, against the same ones on nodes that lie in them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fem
+import flexmb
+import reduction
+from fem.mesh.structured_meshes import line, sheet
+from flexmb.linear import linearise, steady_motion
+
+ALLOY = fem.Material.isotropic(7e10, 0.33, 2700.0)
+SECTION = fem.Section(2e-3, 3e-7, 4e-6, 9e-7, angle=20.0, shear_centre=(0.01, 0.02))
+AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
+
+
+def at_speed(model, axis, speed=60.0):
+    """Frequencies of the part that turns about the middle of its end."""
+    root = fem.Interface("start" if model.mesh.kinds.keys() == {"line"} else "x0", point=(0.0, 0.25, 0.0))
+    model = model.with_interfaces(root=root)
+    basis = reduction.craig_bampton(model, modes=8, reference_frame="root")
+    system = flexmb.System()
+    body = system.add(flexmb.flexible_body(model, basis, name="part"))
+    system.revolute("hub", system.ground.at((0.0, 0.25, 0.0)), body["root"], axis=axis)
+    system.drive("hub", flexmb.time_functions.constant_speed(speed))
+    return linearise(steady_motion(system)).modes().frequencies[:4]
+
+
+def pair(kind, offset):
+    """A part beside its nodes, and the same one on nodes that are moved."""
+    if kind == "line":
+        mesh, arm = line((0, 0.25, 0), (3.0, 0.25, 0), 6), (0.0, *offset)
+        parts = [fem.Beam(ALLOY, SECTION, y_axis=(0, 1, 0), offset=c) for c in (offset, (0.0, 0.0))]
+    else:
+        mesh, arm = sheet(kind, (1.0, 0.5), (4, 2)), (0.0, 0.0, offset[0])
+        parts = [fem.Shell(ALLOY, 0.01, offset=c, drilling=1e-6) for c in (offset[0], 0.0)]
+    return fem.Model(mesh, parts[0]), fem.Model(replace(mesh, points=mesh.points + arm), parts[1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "axis", "tolerance"), [("line", 0, 1e-8), ("line", 1, 1e-8), ("quad", 1, 1e-6), ("quad8", 1, 1e-5)]
+)
+def test_an_offset_is_a_shift_also_at_speed(kind, axis, tolerance):
+    """What is left of shells is their drilling stiffness, against the surface of the nodes."""
+    beside, moved = (at_speed(model, AXES[axis]) for model in pair(kind, (0.06, -0.04)))
+    np.testing.assert_allclose(beside, moved, rtol=tolerance)
+
+
+def test_tables_of_one_section_turn_as_its_beams():
+    """Tables move mass centres along the line of the nodes, beams with their ends: they meet as cells become small."""
+    E, G, s, offset = 7e10, 7e10 / 2.66, replace(SECTION, angle=0.0, shear_centre=(0.0, 0.0)), (0.06, -0.04)
+    K = fem.beam_stiffness(
+        E * s.area, (s.shear_y * G * s.area, s.shear_z * G * s.area), G * s.J, (E * s.Iy, E * s.Iz), offset, offset
+    )
+    M = fem.beam_mass(2700 * s.area, (2700 * s.Iy, 2700 * s.Iz), offset)
+    table = fem.BeamTable([0.0, 3.0], np.array([K] * 2), np.array([M] * 2), y_axis=(0, 1, 0))
+    mesh = line((0, 0.25, 0), (3.0, 0.25, 0), 24)
+    beam = fem.Model(mesh, fem.Beam(ALLOY, s, y_axis=(0, 1, 0), offset=offset))
+    tables = fem.Model(mesh, table)
+    np.testing.assert_allclose(at_speed(tables, AXES[0]), at_speed(beam, AXES[0]), rtol=2e-4)

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.interface import Interface
+from fem.lumped_elements import Lump
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
 
@@ -118,8 +119,9 @@ def _with_elements(parts: Mapping[str, Model], first: Mapping[str, int], name: s
     )
     whole = Model(mesh, materials, name)
     for part, of_all in _dofs_of_all(parts).items():
-        if (added := parts[part].added_matrices) is not None:
-            whole = whole.with_added_matrices(*(_placed(A, of_all, whole.dof_map.size_of_all) for A in added))
+        dK, size = parts[part].added_stiffness, whole.dof_map.size_of_all
+        lumps = [lump.placed(of_all, size) for lump in parts[part].lumps]
+        whole = whole.with_lumps(lumps, None if dK is None else _placed(dK, of_all, size))
     return whole
 
 
@@ -136,7 +138,15 @@ def _of_matrices(parts: Mapping[str, Model], name: str) -> Model:
             f"Assembly {name!r}: {', '.join(map(repr, others))} have beams or constraints, which cannot be joined to a "
             "part made from matrices."
         )
-    M, K = (sp.block_diag([getattr(m, letter) for m in parts.values()], format="csr") for letter in "MK")
+    M = sp.block_diag([m.M - m.dof_map.condense(_mass_of(m.lumps, m.M.shape)) for m in parts.values()], format="csr")
+    K = sp.block_diag([m.K for m in parts.values()], format="csr")
     blocks = [sp.csr_matrix(m.M.shape) if m.D is None else m.D for m in parts.values()]
     D = sp.block_diag(blocks, format="csr") if any(m.D is not None for m in parts.values()) else None
-    return Model.from_matrices(M, K, np.concatenate([m.points for m in parts.values()]), name, damping=D)
+    whole = Model.from_matrices(M, K, np.concatenate([m.points for m in parts.values()]), name, damping=D)
+    size = whole.dof_map.size_of_all
+    of_all = _dofs_of_all(parts)
+    return whole.with_lumps([lump.placed(of_all[part], size) for part in parts for lump in parts[part].lumps])
+
+
+def _mass_of(lumps: Sequence[Lump], shape: tuple[int, int]) -> sp.csr_matrix:
+    return sp.csr_matrix(sum((lump.mass_matrix for lump in lumps), start=sp.csr_matrix(shape)))

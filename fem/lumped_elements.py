@@ -1,14 +1,16 @@
 """Masses and springs added to a part at its interfaces, without meshing them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Float, Int
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.interface import HasPoints, Interface, rigid_motion
+from fem.matrices.beam_matrices import SPIN, LineMass, work_of_turning
 
 ASYMMETRIC = 1e-8
 """Asymmetry of an inertia or a stiffness, relative to its entries, that is taken for rounding."""
@@ -90,18 +92,81 @@ class Spring:
         return k
 
 
-def added_mass(model: HasPoints, interfaces: Mapping[str, Interface], masses: Mapping[str, PointMass]) -> sp.csr_matrix:
-    """Mass matrix of the lumps, over the dofs of all nodes."""
-    total = sp.csr_matrix((model.dof_map.size_of_all,) * 2)
+@dataclass(frozen=True, eq=False)
+class Lump:
+    """A `PointMass` at an interface of a part, a rigid body that moves with it; axes of the mesh.
+
+    - `mass`, `centre` (3,), `inertia` (3, 3) about it; `arm` (3,): the centre relative to the point of the interface;
+    - `motion` (n_all, 6), sparse: `motion^T u` is the translation of the centre, and the rotation, for `u` of all dofs;
+    - `dofs` (k, 3): translations of the nodes of the interface among these; `levers` (k, 3): the nodes relative to its
+      point.
+    """
+
+    mass: float
+    centre: Float[np.ndarray, "3"]
+    inertia: Float[np.ndarray, "3 3"]
+    arm: Float[np.ndarray, "3"]
+    motion: sp.csr_matrix
+    dofs: Int[np.ndarray, "k 3"]
+    levers: Float[np.ndarray, "k 3"]
+
+    @property
+    def mass_matrix(self) -> sp.csr_matrix:
+        """Mass matrix over the dofs of all nodes."""
+        own = np.zeros((6, 6))
+        own[:3, :3], own[3:, 3:] = self.mass * np.eye(3), self.inertia
+        return sp.csr_matrix(self.motion @ sp.csr_matrix(own) @ self.motion.T)
+
+    def line_mass(self, u: Float[np.ndarray, "n_all k"]) -> LineMass:
+        """The lump as a point, with the fields `u` there."""
+        moved = (self.motion.T @ u)[None]
+        return LineMass(np.array([self.mass]), self.centre[None], moved[:, :3], moved[:, 3:], self.inertia[None])
+
+    def moment_loads(self) -> Float[np.ndarray, "n_all 9"]:
+        """Forces of the accelerations `X_a e_b` of its mass, column 3 a + b."""
+        return np.asarray(self.motion @ self._loads[:, 3:])
+
+    def second_moments(self, u: Float[np.ndarray, "n_all m"]) -> Float[np.ndarray, "12 m m"]:
+        """Work of the forces of the accelerations e_b, and `X_a e_b`, on what the second-order motion of the centre has
+        beside the mean of that of the nodes: it turns about the point of the interface, as they do."""
+        theta = (self.motion.T @ u)[None, 3:]
+        own = work_of_turning(self.arm[None], theta, self._loads[None, :3])
+        forces = (self.motion @ self._loads)[self.dofs]
+        return own - work_of_turning(self.levers, np.repeat(theta, len(self.levers), axis=0), forces)
+
+    @property
+    def _loads(self) -> np.ndarray:
+        """Force and moment about the centre (6, 12) of the accelerations e_b, and `X_a e_b`."""
+        spread = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia  # int y y^T
+        loads = np.zeros((6, 4, 3))
+        loads[:3] = self.mass * np.eye(3)[:, None] * np.append(1.0, self.centre)[:, None]
+        loads[3:, 1:] = np.einsum("ay,cby->cab", spread, SPIN)
+        return loads.reshape(6, 12)
+
+    def placed(self, dofs: Int[np.ndarray, " n_all"], size: int) -> "Lump":
+        """The same lump where the part's dofs of all nodes are `dofs` of `size`."""
+        motion = self.motion.tocoo()
+        moved = sp.csr_matrix((motion.data, (dofs[motion.row], motion.col)), shape=(size, 6))
+        return replace(self, motion=moved, dofs=dofs[self.dofs])
+
+
+def lumps_of(model: HasPoints, interfaces: Mapping[str, Interface], masses: Mapping[str, PointMass]) -> list[Lump]:
+    """The lumps of `masses` at interfaces."""
+    found = []
     for name, lump in masses.items():
         interface = _interface(interfaces, name)
         if len(interface.rotation_dofs):
             raise InterfaceError(
                 f"Interface {name!r} has nodes of beams: attach a rigid body there instead of adding mass."
             )
-        B = interface.nodal_matrix(model)
-        total = total + B @ sp.csr_matrix(lump.matrix(name)) @ B.T
-    return sp.csr_matrix(total)
+        M, arm, point = lump.matrix(name), np.asarray(lump.offset, dtype=float), np.asarray(interface.point)
+        to_centre = rigid_motion(arm[None], np.zeros(3))
+        turned = np.vstack([to_centre, np.hstack([np.zeros((3, 3)), np.eye(3)])])
+        motion = sp.csr_matrix(interface.nodal_matrix(model) @ sp.csr_matrix(turned.T))
+        inertia = M[3:, 3:] - lump.mass * to_centre[:, 3:].T @ to_centre[:, 3:]
+        dofs, levers = interface.translation_dofs.reshape(-1, 3), model.points[interface.nodes] - point
+        found.append(Lump(float(lump.mass), point + arm, inertia, arm, motion, dofs, levers))
+    return found
 
 
 def added_stiffness(model: HasPoints, interfaces: Mapping[str, Interface], springs: Sequence[Spring]) -> sp.csr_matrix:

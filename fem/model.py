@@ -16,7 +16,7 @@ from fem.dofs.warping import LARGEST_ANGLE, Warping, freely_warping, loose_ends,
 from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
-from fem.lumped_elements import PointMass, Spring, added_mass, added_stiffness
+from fem.lumped_elements import Lump, PointMass, Spring, added_stiffness, lumps_of
 from fem.material import Material, check_units
 from fem.matrices import assembly
 from fem.matrices.beam_matrices import Beams, LineMass, Trusses
@@ -45,6 +45,7 @@ class _Condensed:
     """Matrices over the free dofs, from `mass_of_all` and `stiffness_of_all` over those of all nodes."""
 
     dofs: DofMap
+    lumps: tuple[Lump, ...]
     mass_of_all: Any
     stiffness_of_all: Any
 
@@ -56,6 +57,9 @@ class _Condensed:
     def K(self) -> sp.csr_matrix:
         return self.dofs.condense(self.stiffness_of_all)
 
+    def _with_lumps(self, M: sp.csr_matrix) -> sp.csr_matrix:
+        return sp.csr_matrix(sum((lump.mass_matrix for lump in self.lumps), start=M))
+
 
 @dataclass(frozen=True, eq=False)
 class _Assembly(_Condensed):
@@ -65,8 +69,9 @@ class _Assembly(_Condensed):
     materials: assembly.Materials
     material_of: np.ndarray
     dofs: DofMap
-    added: tuple[sp.csr_matrix, sp.csr_matrix] | None = None
-    """Mass and stiffness matrices of what was added to the mesh, over the dofs of all nodes."""
+    lumps: tuple[Lump, ...] = ()
+    added: sp.csr_matrix | None = None
+    """Stiffness matrix of the springs that were added at interfaces, over the dofs of all nodes."""
 
     @cached_property
     def beams(self) -> list[tuple[Beams, np.ndarray]]:
@@ -102,13 +107,13 @@ class _Assembly(_Condensed):
             lumps = np.zeros(len(self.mesh.points))
             np.add.at(lumps, [m.node for m in self.mesh.masses], [m.mass for m in self.mesh.masses])
             M = (M + sp.diags_array(np.repeat(lumps, 3))).tocsr()
-        return M if self.added is None else (M + self.added[0][: M.shape[0], : M.shape[0]]).tocsr()
+        return M
 
     @cached_property
     def mass_of_all(self) -> sp.csr_matrix:
         """Mass matrix over the dofs of all nodes."""
         turning = [(b.mass(), dofs) for b, dofs in self.turning]
-        return assembly.with_turning_cells(self.solid_mass, turning, self.dofs.size_of_all)
+        return self._with_lumps(assembly.with_turning_cells(self.solid_mass, turning, self.dofs.size_of_all))
 
     @cached_property
     def stiffness_of_all(self) -> sp.csr_matrix:
@@ -119,7 +124,7 @@ class _Assembly(_Condensed):
         K = assembly.with_turning_cells(solid, turning, self.dofs.size_of_all)
         if any(s.stiffness for s in self.mesh.springs):
             K = (K + self._between_nodes("stiffness")).tocsr()
-        return K if self.added is None else (K + self.added[1]).tocsr()
+        return K if self.added is None else (K + self.added).tocsr()
 
     @cached_property
     def D(self) -> sp.csr_matrix | None:
@@ -149,14 +154,15 @@ def _dofs_of(
 class _Imported(_Condensed):
     """Matrices as they were given, over the dofs of all nodes."""
 
-    mass_of_all: sp.csr_matrix
+    solid_mass: sp.csr_matrix
     stiffness_of_all: sp.csr_matrix
     damping_of_all: sp.csr_matrix | None
     dofs: DofMap
+    lumps: tuple[Lump, ...] = ()
 
-    @property
-    def solid_mass(self) -> sp.csr_matrix:
-        return self.mass_of_all
+    @cached_property
+    def mass_of_all(self) -> sp.csr_matrix:
+        return self._with_lumps(self.solid_mass)
 
     @cached_property
     def D(self) -> sp.csr_matrix | None:
@@ -343,8 +349,8 @@ class Model:
 
     @property
     def solid_mass(self) -> sp.csr_matrix:
-        """Mass matrix (3 n, 3 n) of the nodal displacements without beams and shells; the whole one, over the dofs of
-        all nodes, for a model made from matrices."""
+        """Mass matrix (3 n, 3 n) of the nodal displacements without beams, shells and lumps at interfaces; over the
+        dofs of all nodes for a model made from matrices."""
         return self._matrices.solid_mass
 
     @property
@@ -354,17 +360,16 @@ class Model:
         return self._matrices.D
 
     def line_masses(self, fields: Float[np.ndarray, "ndof k"]) -> list[LineMass]:
-        """The mass of beams, trusses and shells at points, with `fields` there: a record for each group of cells."""
-        source = self._matrices
-        if not isinstance(source, _Assembly):
-            return []
-        u = self.dof_map.expand(fields)
-        return [b.line_mass(u[dofs]) for b, dofs in source.turning]
+        """The mass of beams, trusses, shells and lumps at interfaces, at points, with `fields` there: a record for each
+        group of cells and each lump."""
+        source, u = self._matrices, self.dof_map.expand(fields)
+        cells = source.turning if isinstance(source, _Assembly) else []
+        return [*(b.line_mass(u[dofs]) for b, dofs in cells), *(lump.line_mass(u) for lump in source.lumps)]
 
     def second_moments(
         self, fields: Float[np.ndarray, "ndof m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
-        """Integrals over the mass of beams and shells of the second-order motion `p_ij` of their mass centres and
+        """Integrals over the mass of beams, shells and lumps of the second-order motion `p_ij` of mass centres and
         directors for pairs of `fields`, and of `X_a (p_ij)_b`."""
         u, m = self.dof_map.expand(fields), fields.shape[1]
         first, moments = np.zeros((3, m, m)), np.zeros((3, 3, m, m))
@@ -372,6 +377,9 @@ class Model:
         for cells, dofs in source.turning if isinstance(source, _Assembly) else []:
             a, b = cells.second_moments(u[dofs])
             first, moments = first + a, moments + b
+        for lump in source.lumps:
+            both = lump.second_moments(u)
+            first, moments = first + both[:3], moments + both[3:].reshape(3, 3, m, m)
         return first, moments
 
     def moment_loads(self) -> Float[np.ndarray, "ndof 9"]:
@@ -383,14 +391,14 @@ class Model:
         """`moment_loads` over the dofs of all nodes."""
         n, size = len(self.points), self.dof_map.size_of_all
         field = np.einsum("na,bc->ncab", self.points, np.eye(3)).reshape(3 * n, 9)
+        source = self._matrices
         if not self.has_elements:  # nodes turn with the field: half its curl, e_a x e_b / 2
             turned = np.cross(np.eye(3)[:, None], np.eye(3)[None]).transpose(2, 0, 1).reshape(3, 9) / 2
-            return np.asarray(self.mass_of_all @ np.vstack([field, np.tile(turned, (len(self.rotation_nodes), 1))]))
-        loads = np.vstack([self.solid_mass @ field, np.zeros((size - 3 * n, 9))])
-        source = self._matrices
+            field = np.vstack([field, np.tile(turned, (len(self.rotation_nodes), 1))])
+        loads = np.vstack([self.solid_mass @ field, np.zeros((size - self.solid_mass.shape[0], 9))])
         for cells, dofs in source.turning if isinstance(source, _Assembly) else []:
             loads += assembly.gathered(cells.moment_loads(), dofs, size)
-        return loads
+        return loads + sum(lump.moment_loads() for lump in source.lumps)
 
     @property
     def mass_of_all(self) -> sp.csr_matrix:
@@ -422,7 +430,7 @@ class Model:
         `MatrixError` for a model with added masses and springs.
         """
         source = self.elements
-        if source.added is not None:
+        if source.added is not None or source.lumps:
             raise MatrixError(
                 f"Model {self.name!r}: constraints and supports of steps are given before point masses and springs are "
                 "added at interfaces (with_point_masses, with_springs)."
@@ -657,29 +665,33 @@ class Model:
         return self._with_lumped_elements({}, springs)
 
     def _with_lumped_elements(self, masses: Mapping[str, PointMass], springs: Sequence[Spring]) -> "Model":
-        return self.with_added_matrices(
-            added_mass(self, self.interfaces, masses), added_stiffness(self, self.interfaces, springs)
-        )
+        dK = added_stiffness(self, self.interfaces, springs) if springs else None
+        return self.with_lumps(lumps_of(self, self.interfaces, masses), dK)
 
     @property
-    def added_matrices(self) -> tuple[sp.csr_matrix, sp.csr_matrix] | None:
-        """Mass and stiffness matrices of the point masses and springs that were added to a mesh at interfaces, over the
-        dofs of all nodes; None without any."""
+    def lumps(self) -> tuple[Lump, ...]:
+        """The point masses that were added at interfaces."""
+        return self._matrices.lumps
+
+    @property
+    def added_stiffness(self) -> sp.csr_matrix | None:
+        """Stiffness matrix of the springs that were added to a mesh at interfaces, over the dofs of all nodes; None
+        without any."""
         return self.elements.added
 
-    def with_added_matrices(self, dM: sp.csr_matrix, dK: sp.csr_matrix) -> "Model":
-        """The same part with additional mass and stiffness, matrices over the dofs of all nodes."""
+    def with_lumps(self, lumps: Sequence[Lump], dK: sp.csr_matrix | None = None) -> "Model":
+        """The same part with additional lumps, and an additional stiffness over the dofs of all nodes."""
         source: _Assembly | _Imported = self._matrices
+        every = (*source.lumps, *lumps)
         if isinstance(source, _Imported):
-            source = _Imported(
-                sp.csr_matrix(source.mass_of_all + dM),
-                sp.csr_matrix(source.stiffness_of_all + dK),
-                source.damping_of_all,
-                source.dofs,
-            )
+            K = source.stiffness_of_all
+            K = K if dK is None else sp.csr_matrix(K + dK)
+            source = _Imported(source.solid_mass, K, source.damping_of_all, source.dofs, every)
         else:
-            before = source.added or (0 * dM, 0 * dK)
-            source = replace(source, added=(sp.csr_matrix(before[0] + dM), sp.csr_matrix(before[1] + dK)))
+            added = [K for K in (source.added, dK) if K is not None]
+            source = replace(
+                source, lumps=every, added=sp.csr_matrix(sum(added[1:], start=added[0])) if added else None
+            )
         copy = Model.__new__(Model)
         copy._set(**{**{k: v for k, v in self.__dict__.items() if k != "_rigid_mass"}, "_matrices": source})
         return copy

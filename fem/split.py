@@ -34,15 +34,15 @@ def split(model: Model, n_parts: int) -> list[Model]:
             f"Model {model.name!r} has constraints, point masses or springs at its nodes ({what.source}), which a cut "
             "could part. Take it as one body."
         )
-    if model.added_matrices is not None:
-        raise MeshError(
-            f"Model {model.name!r} has point masses or springs at its interfaces, which a cut could part. Cut it "
-            "without them, and give them to the pieces (with_point_masses, with_springs)."
-        )
     if model.surfaces:
         raise MeshError(
             f"Model {model.name!r} has surfaces ({', '.join(model.surfaces)}), which a cut could part. Cut it without "
             "them, and give the pieces their own by `with_surfaces`."
+        )
+    if model.lumps or model.added_stiffness is not None:
+        raise MeshError(
+            f"Model {model.name!r} has point masses or springs at its interfaces, which a cut could part. Cut it "
+            "without them, and give them to the pieces (with_point_masses, with_springs)."
         )
     if n_parts < 1:
         raise MeshError(f"Model {model.name!r} can be cut into one piece or more; found {n_parts}.")

@@ -8,7 +8,7 @@ import pytest
 import fem
 import flexmb
 import reduction
-from fem.mesh.structured_meshes import line, sheet
+from fem.mesh.structured_meshes import block, line, sheet
 from flexmb.linear import linearise, steady_motion
 
 ALLOY = fem.Material.isotropic(7e10, 0.33, 2700.0)
@@ -60,3 +60,29 @@ def test_tables_of_one_section_turn_as_its_beams():
     beam = fem.Model(mesh, fem.Beam(ALLOY, s, y_axis=(0, 1, 0), offset=offset))
     tables = fem.Model(mesh, table)
     np.testing.assert_allclose(at_speed(tables, AXES[0]), at_speed(beam, AXES[0]), rtol=2e-4)
+
+
+@pytest.mark.parametrize("kind", ["rigid", "average"])
+def test_point_masses_turn_as_bodies_welded_there(kind):
+    """Rotors and arms with lumps beside the points of their interfaces; the body turns exactly, and its deflection at
+    speed is small."""
+    mesh = block("hexahedron20", (1.0, 0.05, 0.08), (3, 1, 1))
+    tip = fem.Interface("x1", kind=kind, point=(1.03, 0.01, 0.06))
+    bar = fem.Model(mesh, ALLOY).with_interfaces(root="x0", tip=tip)
+    lump = fem.PointMass(2.0, np.diag([0.03, 0.02, 0.04]) + 0.004, (0.05, -0.1, 0.02))
+    heavy = bar.with_point_masses({"tip": lump})
+    basis = reduction.craig_bampton(bar, modes=4, reference_frame="root")
+    centre = np.array(tip.point) + lump.offset
+    for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)):
+        frequencies = []
+        for model in (heavy, bar):
+            system = flexmb.System()
+            own = reduction.reanalyse(basis, model, "root")
+            body = system.add(flexmb.flexible_body(model, own, name="bar"))
+            system.revolute("hub", system.ground.at((0.0, 0.025, 0.04)), body["root"], axis=axis)
+            system.drive("hub", flexmb.time_functions.constant_speed(5.0))
+            if model is bar:
+                disc = flexmb.rigid_body("disc", mass=2.0, inertia=lump.inertia)
+                system.fixed("weld", body["tip"], system.add(disc, position=centre).at(np.array(tip.point) - centre))
+            frequencies.append(linearise(steady_motion(system)).modes().frequencies[:5])
+        np.testing.assert_allclose(*frequencies, rtol=1e-5)

@@ -133,7 +133,7 @@ class Section:
 
     @staticmethod
     def circle(diameter: float) -> "Section":
-        """A solid circle; shear factor 0.9."""
+        """A solid circle; shear factor 6/7, that of a `tube` without a hollow."""
         return Section.tube(diameter, 0.0)
 
     @staticmethod
@@ -299,6 +299,11 @@ class Beam(_OfMaterial):
                 raise MaterialError(f"A beam's y_axis needs three finite numbers, not all zero; found {self.y_axis}.")
         if np.shape(self.offset) != (2,) or not np.isfinite(self.offset).all():
             raise MaterialError(f"A beam's offset needs two finite numbers (y, z); found {self.offset}.")
+
+    @property
+    def placed_section(self) -> Section:
+        """The section in the principal axes and from the centroid, for strains and pictures."""
+        return self.section
 
     @property
     def moduli(self) -> tuple[float, float]:

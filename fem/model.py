@@ -37,6 +37,8 @@ from fem.shell import Shell
 from fem.shown import shown
 
 _MATERIALS = (Material, Beam, BeamTable, Shell, Truss)
+VARIES = 0.01
+"""Change of the size of sections along a beam, relative to the largest, from which a warning says so."""
 DRILLED = 0.01
 """Part of a strain energy in the drilling stiffness of shells from which a warning says so; usual fields have 1e-6."""
 
@@ -844,6 +846,16 @@ class Model:
                         f"Model {self.name!r}: beams of {m.name!r} hold their warping, and their section has no "
                         "fibre_warping: stresses leave out those along the beam that this causes. Give "
                         "Section(..., fibre_warping=...), or take fem.drawn_section."
+                    ),
+                    stacklevel=3,
+                )
+            if isinstance(m, BeamTable) and any(m.moduli) and np.ptp(m.sizes, axis=0).max() > VARIES * m.sizes.max():
+                small, large = (f"{bound(m.sizes, axis=0).max():.4g}" for bound in (np.min, np.max))
+                warnings.warn(
+                    MeshWarning(
+                        f"Model {self.name!r}: the sections of {m.name!r} vary along the beam (radii of gyration from "
+                        f"{small} to {large}), and its stresses are those at the fibres of one section, "
+                        f"{m.section}. Give sections that vary as pieces, each a table with a section of its own."
                     ),
                     stacklevel=3,
                 )

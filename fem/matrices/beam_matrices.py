@@ -202,7 +202,7 @@ class Beams:
             np.einsum("eqia,eak->eqik", A, fields) for A in (self.du, self.theta, self.dtheta, self.ddtheta)
         )
         places, found = [], []
-        section = self.beam.section
+        section = self.beam.placed_section
         warping = section.fibre_warping if self._warps and section.fibre_warping else (0.0,) * len(section.fibres)
         ys, zs = section.shear_centre
         sheared = section.torsion_shear.tolist()

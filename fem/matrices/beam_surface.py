@@ -81,7 +81,7 @@ def _group(
     )
     here = type(beams).of(replace(beams.beam, section=section), ends, (places, np.ones(len(places))))
     x, stress = fibre_stresses(here, fields)
-    arms = np.column_stack([np.zeros(len(section.fibres)), section.fibres])
+    arms = np.column_stack([np.zeros(len(section.fibres)), here.beam.placed_section.fibres])
     u, theta = (np.einsum("eqia,eak->eqik", A, fields, optimize=True) for A in (here.u, here.theta))
     local = u[:, :, None] + np.cross(theta[:, :, None], arms[:, :, None], axisa=3, axisb=1, axisc=3)
     moved = np.einsum("eai,eqpak->eqpik", here.axes, local, optimize=True)

@@ -1,7 +1,8 @@
 """Tables of beam sections along the span: general stiffness and mass matrices (6, 6), taper, twist."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,11 @@ class BeamTable:
       form of a body's: one mass, first moments, moments of inertia (`fem.beam_mass`).
     - `y_axis` (3,) or (s, 3): a vector in the plane of the section's x and y axes; it turns along a twisted beam, by at
       most 90 degrees from station to station.
-    - `section`: what is drawn, and where strains are recovered; default: a rectangle with the radii of gyration of the
-      mean stiffness. `moduli`: Young's and shear modulus of the stresses there; without them no stress is known, and it
-      is reported as zero.
+    - `section`: what is drawn, and where strains are recovered, along the whole beam: its centroid is that of the mean
+      stiffness, and its axes are turned by its angle. Default: a rectangle with the radii of gyration of the mean
+      stiffness. `moduli`: Young's and shear modulus of the stresses there; without them no stress is known, and it is
+      reported as zero. Stresses of tables whose sections vary in size are those of this one section, of which a
+      warning says so.
 
     A curved beam is a line of straight cells. Geometric stiffness is that of the section forces; the part of the normal
     force that acts through the turning of sections takes centroid and radius of gyration from the stiffness.
@@ -106,9 +109,19 @@ class BeamTable:
         object.__setattr__(self, "along", along)
         object.__setattr__(self, "_axes", y)
         if self.section is None:
-            S, (E, G) = self.stiffness.mean(axis=0), self.moduli
-            J = S[3, 3] / S[0, 0] * (E / G if G else 1.0)
-            object.__setattr__(self, "section", Section(1.0, S[4, 4] / S[0, 0], S[5, 5] / S[0, 0], J))
+            object.__setattr__(self, "section", _mean_section(self))
+
+    @cached_property
+    def placed_section(self) -> Section:
+        """The section in the axes of the table and from the line of the nodes."""
+        assert self.section is not None
+        return _placed(self.section, self.stiffness.mean(axis=0))
+
+    @property
+    def sizes(self) -> Float[np.ndarray, "s 2"]:
+        """Radii of gyration across y and z of the stiffness at the stations."""
+        _, radii = _centroids(self.stiffness)
+        return radii
 
     def _require_mass_of_bodies(self, positions: np.ndarray) -> None:
         """Raises `MaterialError` for mass matrices that no body has: integrals of a body take mass, mass centre and
@@ -157,6 +170,40 @@ class BeamTable:
         weights = [w.reshape(w.shape + (1,) * (A.ndim - w.ndim)) for A in lower]
         found = [(1 - c) * a + c * b for a, b, c in zip(lower, upper, weights, strict=True)]
         return found[0], found[1], found[2]
+
+
+def _centroids(S: Float[np.ndarray, "s 6 6"]) -> tuple[np.ndarray, np.ndarray]:
+    """Centroids (s, 2) of stiffness matrices, and radii of gyration across y and z about them."""
+    centre = np.column_stack([-S[:, 0, 5], S[:, 0, 4]]) / S[:, :1, 0]
+    square = np.column_stack([S[:, 5, 5], S[:, 4, 4]]) / S[:, :1, 0] - centre**2
+    return centre, np.sqrt(square)
+
+
+def _mean_section(table: BeamTable) -> Section:
+    """A rectangle with radii of gyration and shear centre of the mean stiffness."""
+    S, (E, G) = table.stiffness.mean(axis=0), table.moduli
+    ((y, z),), ((a, b),) = (A.tolist() for A in _centroids(S[None]))
+    q, p = np.linalg.solve(S[1:3, 1:3], S[1:3, 3]).tolist()  # shear strains of a unit of twist
+    J = float(S[3, 3] - S[1:3, 3] @ [q, p]) / float(S[0, 0]) * (E / G if G else 1.0)
+    return Section(1.0, b * b, a * a, J, shear_centre=(p - y, -q - z))
+
+
+def _placed(section: Section, S: Float[np.ndarray, "6 6"]) -> Section:
+    """The section in the axes of the table and from the line of the nodes, its centroid being that of a stiffness."""
+    turn, centre = np.deg2rad(section.angle), _centroids(S[None])[0][0]
+    R = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+
+    def points(given: Any, origin: Any) -> tuple[tuple[float, float], ...]:
+        return tuple((y, z) for y, z in (origin + np.array(given).reshape(-1, 2) @ R).tolist())
+
+    return replace(
+        section,
+        angle=0.0,
+        shear_centre=points(section.shear_centre, centre)[0],
+        fibres=points(section.fibres, centre),
+        outline=points(section.outline, centre),
+        fibre_shear=points(section.fibre_shear, np.zeros(2)),
+    )
 
 
 def beam_stiffness(

@@ -241,3 +241,43 @@ def test_refusals():
         fem.Model(line((0, 0, 0), (2, 0, 0), 1), table([(K, M)] * 2)).K  # noqa: B018
     with pytest.raises(fem.MeshError, match="give another y_axis"):
         fem.Model(line((0, 0, 0), (1, 0, 0), 1), table([(K, M)] * 2, y_axis=(1.0, 0, 0))).K  # noqa: B018
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_stresses_are_those_of_the_beam_of_the_section(own):
+    """A section that is turned, beside the nodes and its shear centre; without one, a rectangle of the stiffness."""
+    angle = 25.0 if own else 0.0
+    s = fem.Section(2e-3, 3e-7, 4e-6, 9e-7, 0.8, 0.5, angle=angle, shear_centre=(0.015, 0.02))
+    c, d, offset = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle)), np.array([0.03, -0.02])
+    R = np.array([[c, -d], [d, c]])
+    K = fem.beam_stiffness(
+        E * s.area,
+        (0.8 * G * s.area, 0.5 * G * s.area),
+        G * s.J,
+        (E * s.Iy, E * s.Iz),
+        offset.tolist(),
+        (offset + R @ s.shear_centre).tolist(),
+        angle,
+    )
+    given = table([(K, of_section(s, offset.tolist())[1])] * 2, moduli=(E, G), section=s if own else None)
+    mesh = line((0, 0, 0), (1.0, 0, 0), 2)
+    beam, same = (fem.Model(mesh, what).with_interfaces(root="start", tip="end") for what in (
+        fem.Beam(STEEL, s, y_axis=(0, 1, 0), offset=tuple(offset)), given))  # fmt: skip
+    load = fem.interface_load(beam, "tip", force=(100.0, -200.0, 300.0), moment=(500.0, 20.0, 70.0))
+    a, b = (fem.solve_static(model, load, ["root"]) for model in (beam, same))
+    ends = np.isclose(b.stresses[1][:, 0] % 0.5, 0.0)  # tables have places between them too
+    assert b.von_mises.max() == pytest.approx(a.von_mises.max(), rel=1e-6 if own else 1e-3)
+    assert b.von_mises[ends].max() == b.von_mises.max()
+    (p,), (q,) = (model.beam_surfaces(result.q[:, None]) for model, result in ((beam, a), (same, b)))
+    np.testing.assert_allclose(q.points, p.points, atol=1e-9)
+    np.testing.assert_allclose(q.displacements, p.displacements, rtol=1e-4, atol=1e-7)
+    assert np.abs(q.stresses - p.stresses).max() < 1e-3 * np.abs(p.stresses).max()
+
+
+def test_stresses_of_sections_that_vary_are_named():
+    """They are those at the fibres of the mean section."""
+    thin, thick = (of_section(fem.Section.rectangle(0.05, h)) for h in (0.05, 0.1))
+    mesh = line((0, 0, 0), (1.0, 0, 0), 2)
+    model = fem.Model(mesh, table([thick, thin], moduli=(E, G))).with_interfaces(root="start")
+    with pytest.warns(fem.MeshWarning, match=r"vary along the beam \(radii of gyration from 0.01443 to 0.02887\)"):
+        model.stresses(np.zeros((model.ndof, 1)))

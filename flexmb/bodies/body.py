@@ -1,5 +1,6 @@
 """Rigid and flexible bodies as one record; a rigid body has no elastic coordinates."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.errors import InterfaceError, MatrixError, MeshWarning, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
-from fem.mesh.mesh import Mesh
+from fem.mesh.mesh import Mesh, triple
 from fem.model import Model
 from fem.renamed import renamed
 from fem.shown import shown
@@ -26,6 +27,8 @@ from reduction.residual import ResidualCompliance, residual_compliance
 from reduction.second_order import second_order
 from reduction.second_order_modes import SecondOrderModes
 
+ROTARY = 0.01
+"""Rotary inertia of a node, relative to the moments of inertia of the part, from which a warning names it."""
 SECOND_ORDER, NO_SECOND_ORDER = "second-order", "none"
 """Values of `geometric_stiffness`."""
 
@@ -344,6 +347,31 @@ def uniform_rod(name: str, *, mass: float, length: float, radius: float | None =
 
 
 @one_openblas_thread()
+def _warn_of_rotary_lumps(model: Model) -> None:
+    """Issue a `MeshWarning` for lumps with rotary inertia in a part made from matrices, such as the disc of a rotor."""
+    if model.has_elements:
+        return
+    nodes, start = model.rotation_nodes, 3 * len(model.points)
+    own = model.solid_mass.diagonal()[start:].reshape(-1, 3).sum(axis=1).tolist()
+    found = [(value, f"node {node}") for value, node in zip(own, nodes.tolist(), strict=True)]
+    for lump in model.lumps:
+        about_point = float(np.trace(lump.inertia) + 2 * lump.mass * lump.arm @ lump.arm)
+        found.append((about_point, f"the point mass at {triple(lump.centre)}"))
+    most, where = max(found, default=(0.0, ""))
+    share = most / np.trace(model.inertia())
+    if share > ROTARY:
+        warnings.warn(
+            MeshWarning(
+                f"Model {model.name!r}, made from matrices: {where} has {100 * share:.2g} % of the moments of inertia "
+                "of the part as rotary inertia of its own. Matrices do not tell how such a lump turns to second order "
+                "when the body spins: its gyroscopic and centrifugal forces are wrong; its vibrations at rest are "
+                "right. Leave discs and lumps with inertia out, and weld rigid bodies to interfaces there; or read the "
+                "deck."
+            ),
+            stacklevel=3,
+        )
+
+
 def flexible_body(
     model: Model,
     basis: Basis,
@@ -374,6 +402,8 @@ def flexible_body(
 
     Reference: Wallrapp, "Standardization of flexible body modeling in MBS codes" (1994), for the data set.
 
+    Issues a `MeshWarning` where nodes of a model made from matrices carry rotary inertia of their own (discs).
+
     Raises `MatrixError` when the damping ratios do not match the elastic coordinates or are not finite, or the
     geometric stiffness is unknown.
     """
@@ -388,6 +418,7 @@ def flexible_body(
     chosen = geometric_stiffness or (SECOND_ORDER if model.has_elements else NO_SECOND_ORDER)
     if chosen not in (SECOND_ORDER, NO_SECOND_ORDER):
         raise MatrixError(unknown_name("geometric stiffness", chosen, (SECOND_ORDER, NO_SECOND_ORDER)))
+    _warn_of_rotary_lumps(model)
     compliance = residual_compliance(model, basis) if model.surfaces else None
     second = second_order(model, basis) if chosen == SECOND_ORDER else None
     damping = 2 * ratios * omega + rayleigh[0] + rayleigh[1] * basis.eigenvalues

@@ -9,7 +9,7 @@ import fem
 import flexmb
 import reduction
 from fem.errors import MatrixError
-from fem.mesh.structured_meshes import block, sheet
+from fem.mesh.structured_meshes import block, line, sheet
 
 STEEL = fem.Material.steel()
 
@@ -162,3 +162,36 @@ def test_matrices_without_the_places_of_their_nodes_are_refused():
     model = plate()
     with pytest.raises(MatrixError, match="need the coordinates of their nodes"):
         fem.Model.from_matrices(model.M, model.K, None)
+
+
+def test_discs_in_matrices_are_named():
+    """Nothing tells how a lump turns with a body that spins; the rotary inertia of beams is far below the bound."""
+    shaft = fem.Model(line((0, 0, 0), (1.0, 0, 0), 6), fem.Beam(STEEL, fem.Section.circle(0.05)))
+    order = interleaved(shaft)
+    for disc in (0.0, 0.4):
+        M = shaft.M.tolil()
+        rotations = 3 * len(shaft.points) + 3 * 4 + np.arange(3)
+        M[rotations, rotations] = M.diagonal()[rotations] + disc * np.array([1.0, 0.5, 0.5])
+        M = M.tocsr()[order][:, order]
+        given = fem.Model.from_matrices(M, shaft.K[order][:, order], shaft.points).with_interfaces(root=[0])
+        basis = reduction.craig_bampton(given, modes=2, reference_frame="root")
+        if disc:
+            with pytest.warns(fem.MeshWarning, match=r"node 4 has \d+ % of the moments of inertia"):
+                flexmb.flexible_body(given, basis)
+        else:
+            flexmb.flexible_body(given, basis)
+
+
+def test_lumps_of_parts_from_matrices_are_named():
+    """Those with inertia, or beside their interface."""
+    solid = fem.Model(block("hexahedron20", (1.0, 0.1, 0.1), (2, 1, 1)), STEEL)
+    given = fem.Model.from_matrices(solid.M, solid.K, solid.points)
+    given = given.with_interfaces(root=solid.mesh.nodes("x0"), tip=solid.mesh.nodes("x1"))
+    for lump, named in ((fem.PointMass(5.0), False), (fem.PointMass(5.0, offset=(0.5, 0, 0)), True)):
+        heavy = given.with_point_masses({"tip": lump})
+        basis = reduction.craig_bampton(heavy, modes=2)
+        if named:
+            with pytest.warns(fem.MeshWarning, match=r"the point mass at \(1.5, 0.05, 0.05\) has"):
+                flexmb.flexible_body(heavy, basis)
+        else:
+            flexmb.flexible_body(heavy, basis)

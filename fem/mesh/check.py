@@ -3,6 +3,7 @@
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import scipy
@@ -408,15 +409,28 @@ def _unused(mesh: Mesh) -> list[Finding]:
 
 
 def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
-    """The mesh with coincident nodes merged; `tolerance` is a distance (default: 1e-9 of the box)."""
+    """The mesh with coincident nodes merged; `tolerance` is a distance (default: 1e-9 of the box). The two ends of a
+    spring or damper remain apart.
+
+    Raises `MeshError` where such ends would be merged by way of a third node.
+    """
     pairs = scipy.spatial.cKDTree(mesh.points).query_pairs(
         COINCIDENT * mesh.size if tolerance is None else tolerance, output_type="ndarray"
     )
+    ends = {pair for s in mesh.springs for pair in combinations(s.members.tolist(), 2)}
+    if ends:
+        pairs = np.array([p for p in np.sort(pairs, axis=1).tolist() if tuple(p) not in ends], dtype=int).reshape(-1, 2)
     n = len(mesh.points)
     _, label = connected_components(
         sp.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
     )
     _, keep, number = np.unique(label, return_index=True, return_inverse=True)
+    welded = [s.source for s in mesh.springs if len(np.unique(number[s.members])) < len(s.members)]
+    if welded:
+        raise MeshError(
+            f"Mesh {mesh.name!r}: merging would weld the ends of {welded[0]}, which coincide with a third node. Give a "
+            "smaller tolerance, or connect one of the ends to the third node in the file."
+        )
     return replace(
         mesh,
         points=mesh.points[keep],

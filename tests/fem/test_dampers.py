@@ -112,3 +112,16 @@ def test_dampers_of_nastran(tmp_path):
     assert "a line GE of its PBUSH" in wrong.unread[0].text
     lost = plate(tmp_path, text.replace("PDAMP,7,1.,8", "PDAMP,7,1.,9"), loud=False)
     assert "the deck has no PDAMP 8" in lost.unread[0].text
+
+
+def test_ends_of_springs_that_coincide_remain_apart():
+    """Two halves of a beam that a spring joins, with a seam of coincident nodes to merge."""
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [1, 0, 0], [2, 0, 0], [2, 0, 0], [3, 0, 0]])
+    lines = (fem.CellBlock("line", np.array([[0, 1], [2, 3], [4, 5]])),)
+    spring = fem.NodeSpring([1, 2], [0, 0], [1.0, -1.0], 1e5, source="CBUSH 7")
+    merged = fem.merge_nodes(fem.Mesh(points, lines, springs=(spring,)))
+    assert merged.cells[0].connectivity.tolist() == [[0, 1], [2, 3], [3, 4]]
+    assert merged.springs[0].nodes.tolist() == [1, 2]
+    third = fem.Mesh(np.vstack([points, points[1:2]]), lines, springs=(spring,))
+    with pytest.raises(MeshError, match="weld the ends of CBUSH 7"):
+        fem.merge_nodes(third)

@@ -249,8 +249,9 @@ def resolve(model: HasPoints, name: str, spec: Any) -> Interface:
 
 def _rigid_already(dofs: DofMap, nodes: np.ndarray) -> int | None:
     """The reference of the rigid link whose nodes these are; None where they are not of one."""
-    for reference in np.unique(dofs.link_references).tolist():
-        if np.isin(nodes, [reference, *dofs.link_nodes[dofs.link_references == reference]]).all():
+    references, linked = dofs.link_references[dofs.link_rigid], dofs.link_nodes[dofs.link_rigid]
+    for reference in np.unique(references).tolist():
+        if np.isin(nodes, [reference, *linked[references == reference]]).all():
             return int(reference)
     return None
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from fem.dofs.warping import Warping
 from fem.errors import MatrixError, MeshError
@@ -38,8 +38,9 @@ class DofMap:
     - `independent` (ndof,): the independent dofs q among all, `u`; `T` (n_all, ndof): u = T q; None without
       constraints.
     - `holding`: the sources of constraints that resist rigid motion of the part, none for a free part.
-    - `link_nodes`, `link_references` (l,), `arms` (l, 3): nodes that turn with a reference, and their distances from
-      it; `link_terms` (n_all, 3 l): the displacements of all nodes for those of second order of each link.
+    - `link_nodes`, `link_references` (l,), `arms` (l, 3): nodes that turn with a reference, or in the mean, and their
+      distances from it; `link_rigid` (l,): which are of rigid links; `link_terms` (n_all, 3 l): the displacements of
+      all nodes for those of second order of each link.
     """
 
     nodes: int
@@ -52,6 +53,7 @@ class DofMap:
     arms: Float[np.ndarray, "l 3"] = field(default_factory=lambda: np.zeros((0, 3)))
     link_terms: sp.csr_matrix | None = None
     rates: Warping = field(default_factory=Warping)
+    link_rigid: Bool[np.ndarray, " l"] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @staticmethod
     def of(
@@ -234,12 +236,12 @@ class DofMap:
 @dataclass(frozen=True)
 class _Row:
     """An equation between dofs of all nodes: coefficients by dof, the dofs that it may eliminate first, its source, and
-    the number of its second-order term, three of each linked node; None for linear equations."""
+    coefficients of second-order terms by number, three of each linked node; none for linear equations."""
 
     terms: dict[int, float]
     first: tuple[int, ...]
     source: str
-    term: int | None = None
+    second: dict[int, float] = field(default_factory=dict)
 
 
 def _rows(free: DofMap, points: np.ndarray, constraint: Constraint, start: int) -> Iterator[_Row]:
@@ -255,7 +257,7 @@ def _rows(free: DofMap, points: np.ndarray, constraint: Constraint, start: int) 
     elif isinstance(constraint, RigidLink):
         yield from _link_rows(free, points, constraint, start)
     else:
-        yield from _mean_rows(free, points, constraint)
+        yield from _mean_rows(free, points, constraint, start)
 
 
 def _link_rows(free: DofMap, points: np.ndarray, link: RigidLink, start: int) -> Iterator[_Row]:
@@ -268,13 +270,15 @@ def _link_rows(free: DofMap, points: np.ndarray, link: RigidLink, start: int) ->
             i, j = (k + 1) % 3, (k + 2) % 3  # (theta x d)_k = theta_i d_j - theta_j d_i
             if k in link.components:
                 terms = {int(u[k]): 1.0, int(u0[k]): -1.0, int(t0[i]): -float(d[j]), int(t0[j]): float(d[i])}
-                yield _Row({dof: c for dof, c in terms.items() if c}, (int(u[k]),), link.source, 3 * place + k)
+                yield _Row({dof: c for dof, c in terms.items() if c}, (int(u[k]),), link.source, {3 * place + k: -1.0})
             if turns and k + 3 in link.components:
                 t = int(free.rotations(node)[k])
                 yield _Row({t: 1.0, int(t0[k]): -1.0}, (t,), link.source)
 
 
-def _mean_rows(free: DofMap, points: np.ndarray, link: MeanLink) -> Iterator[_Row]:
+def _mean_rows(free: DofMap, points: np.ndarray, link: MeanLink, start: int) -> Iterator[_Row]:
+    """The reference moves with the mean of the nodes, without what they move to second order because they turn about
+    it: a mean of displacements that turn shows a motion of its own."""
     x = points[link.nodes]
     B, turns = mean_motion(x, np.asarray(link.weights), points[link.reference])
     if not turns and set(link.components) & {3, 4, 5}:
@@ -289,7 +293,13 @@ def _mean_rows(free: DofMap, points: np.ndarray, link: MeanLink) -> Iterator[_Ro
         for dof, c in zip(nodes.ravel().tolist(), B[:, k].ravel().tolist(), strict=True):
             if c:
                 terms[dof] = terms.get(dof, 0.0) + c
-        yield _Row(terms, (own,), link.source)
+        second = {3 * start + j: -c for j, c in enumerate(B[:, k].ravel().tolist()) if c} if _turns(link) else {}
+        yield _Row(terms, (own,), link.source, second)
+
+
+def _turns(link: Constraint) -> bool:
+    """Whether it has terms of second order: links whose reference turns with the nodes."""
+    return isinstance(link, RigidLink) or (isinstance(link, MeanLink) and {3, 4, 5} <= set(link.components))
 
 
 def _of_nodes(free: DofMap, nodes: np.ndarray | None) -> set[int]:
@@ -301,7 +311,7 @@ def _of_nodes(free: DofMap, nodes: np.ndarray | None) -> set[int]:
 
 
 def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint, ...], bare: set[int]) -> DofMap:
-    counts = np.cumsum([0] + [len(c.nodes) if isinstance(c, RigidLink) else 0 for c in constraints])
+    counts = np.cumsum([0] + [len(c.nodes) if _turns(c) else 0 for c in constraints])
     starts = counts[:-1].tolist()
     rows = [row for c, start in zip(constraints, starts, strict=True) for row in _rows(free, points, c, start)]
     length = max(float(np.ptp(points, axis=0).max()), np.finfo(float).tiny)
@@ -310,13 +320,14 @@ def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint,
     size[free.start_of_rates :] = 1 / length**2
     every = free.size_of_all  # the second-order terms of links follow the dofs, and are never eliminated
     size = np.concatenate([size, np.ones(3 * counts[-1])])
-    links = [c for c in constraints if isinstance(c, RigidLink)]
-    leading = {int(dof) for c in links for dof in (*free.translations(c.reference), *free.rotations(c.reference))}
+    links = [c for c in constraints if isinstance(c, RigidLink | MeanLink) and _turns(c)]
+    rigid = [c for c in links if isinstance(c, RigidLink)]
+    leading = {int(dof) for c in rigid for dof in (*free.translations(c.reference), *free.rotations(c.reference))}
     solved: dict[int, dict[int, float]] = {}
     users: dict[int, set[int]] = {}
     for row in rows:
         scale = max(abs(c) * size[dof] for dof, c in row.terms.items())
-        terms: dict[int, float] = {} if row.term is None else {every + row.term: -1.0}
+        terms = {every + number: c for number, c in row.second.items()}
         for dof, c in row.terms.items():
             for other, factor in solved.get(dof, {dof: 1.0}).items():
                 terms[other] = terms.get(other, 0.0) + c * factor
@@ -362,6 +373,7 @@ def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint,
         points[nodes] - points[references],
         terms_of_links,
         free.rates,
+        np.concatenate([np.zeros(0, dtype=bool), *(np.full(len(c.nodes), isinstance(c, RigidLink)) for c in links)]),
     )
 
 

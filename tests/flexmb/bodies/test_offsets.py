@@ -16,11 +16,11 @@ SECTION = fem.Section(2e-3, 3e-7, 4e-6, 9e-7, angle=20.0, shear_centre=(0.01, 0.
 AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
 
 
-def at_speed(model, axis, speed=60.0):
+def at_speed(model, axis, speed=60.0, modes=8):
     """Frequencies of the part that turns about the middle of its end."""
     root = fem.Interface("start" if model.mesh.kinds.keys() == {"line"} else "x0", point=(0.0, 0.25, 0.0))
-    model = model.with_interfaces(root=root)
-    basis = reduction.craig_bampton(model, modes=8, reference_frame="root")
+    model = model.with_interfaces(**model.interfaces | {"root": root})
+    basis = reduction.craig_bampton(model, modes=modes, reference_frame="root")
     system = flexmb.System()
     body = system.add(flexmb.flexible_body(model, basis, name="part"))
     system.revolute("hub", system.ground.at((0.0, 0.25, 0.0)), body["root"], axis=axis)
@@ -86,3 +86,22 @@ def test_point_masses_turn_as_bodies_welded_there(kind):
                 system.fixed("weld", body["tip"], system.add(disc, position=centre).at(np.array(tip.point) - centre))
             frequencies.append(linearise(steady_motion(system)).modes().frequencies[:5])
         np.testing.assert_allclose(*frequencies, rtol=1e-5)
+
+
+def test_masses_on_a_mean_turn_as_lumps_at_the_average_interface():
+    """Six masses of one inertia on a point that follows the mean of an end, far beyond it."""
+    bar, point, J = block("hexahedron20", (1.0, 0.05, 0.08), (3, 1, 1)), np.array([1.3, 0.03, 0.1]), (0.1, 0.05, 0.12)
+    reach = np.sqrt(3 * (sum(J) / 2 - np.array(J)) / 20.0)
+    masses = [point + sign * reach[k] * np.eye(3)[k] for k in range(3) for sign in (1, -1)]
+    n, end = len(bar.points), bar.nodes("x1")
+    mesh = replace(
+        bar,
+        points=np.vstack([bar.points, [point], masses]),
+        masses=tuple(fem.NodeMass(n + 1 + k, 20.0 / 6) for k in range(6)),
+        constraints=(fem.MeanLink(end, n), fem.RigidLink(np.arange(n + 1, n + 7), n)),
+    )
+    tip = fem.Interface(end, kind="average", point=point, weights=np.ones(len(end)))
+    linked, lumped = (fem.Model(m, ALLOY).with_interfaces(root="x0", tip=tip) for m in (mesh, bar))
+    lumped = lumped.with_point_masses({"tip": fem.PointMass(20.0, J)})
+    for axis in AXES:
+        np.testing.assert_allclose(*(at_speed(model, axis, modes=4) for model in (linked, lumped)), rtol=1e-7)

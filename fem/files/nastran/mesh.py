@@ -38,7 +38,7 @@ DOPTPRM DESVAR
 HARMLESS = {*_WITHOUT_EFFECT.split(), *SHELL_PROPERTIES, *BEAM_PROPERTIES}
 """Cards that do not change a free, linear elastic part by themselves; any other that is not read counts as
 not obeyed. Properties do nothing without their elements."""
-CONNECTING = ("RBE2", "RBE3", "RBAR", "CONM2", "CELAS1", "CELAS2", "CBUSH", "CDAMP1", "CDAMP2", "CVISC")
+CONNECTING = ("RBE2", "RBE3", "RBAR", "CONM1", "CONM2", "CELAS1", "CELAS2", "CBUSH", "CDAMP1", "CDAMP2", "CVISC")
 SELECTED = {"MPC": "MPC", "SPC": "SPC", "SPC1": "SPC"}
 """Cards that act if case control selects their number."""
 LUMPED_PROPERTIES = {"PELAS": 4, "PDAMP": 2, "PVISC": 4}
@@ -47,8 +47,8 @@ _NEUTRAL = {"G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
 """Parameters that change the part, and the value at which they do not."""
 FIELDS = {
     "GRID": 8, "CBAR": 16, "CBEAM": 18, "CROD": 4, "CTUBE": 4, "CONROD": 8, "CQUAD4": 14, "CTRIA3": 13, "PBAR": 19,
-    "PROD": 6, "PTUBE": 6, "MAT1": 12, "CONM2": 14, "CELAS1": 6, "CELAS2": 8, "CDAMP1": 6, "CDAMP2": 6, "CVISC": 4,
-    "CBUSH": 14, "RBAR": 9, "CORD1R": 8, "CORD1C": 8, "CORD1S": 8, "CORD2R": 11, "CORD2C": 11, "CORD2S": 11,
+    "PROD": 6, "PTUBE": 6, "MAT1": 12, "CONM1": 24, "CONM2": 14, "CELAS1": 6, "CELAS2": 8, "CDAMP1": 6, "CDAMP2": 6,
+    "CVISC": 4, "CBUSH": 14, "RBAR": 9, "CORD1R": 8, "CORD1C": 8, "CORD1S": 8, "CORD2R": 11, "CORD2C": 11, "CORD2S": 11,
 }  # fmt: skip
 """Numbers of fields of cards of a fixed length; Nastran stops where more are given."""
 FAR = 1e3
@@ -300,7 +300,7 @@ def _connections(
     chosen = selections(path)
     for kind, commands in chosen.items():
         found.unread += _missing(deck, kind, commands)
-    for card in sorted(deck.connecting, key=lambda c: c.name == "CONM2"):  # lumps are carried by rigid links
+    for card in sorted(deck.connecting, key=lambda c: c.name in ("CONM1", "CONM2")):  # lumps are carried by rigid links
         kind = SELECTED.get(card.name, "")
         mine = {c.whole(1) for c in deck.connecting if SELECTED.get(c.name) == kind} if kind else set()
         selected = chosen.get(kind)

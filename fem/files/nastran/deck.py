@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from fem.errors import MeshError
 from fem.files.nastran.cards import Card
-from fem.files.nastran.sections import Constants, constants
-from fem.files.nastran.shells import SURFACES, orthotropic
+from fem.files.nastran.materials import Constants, constants
+from fem.files.nastran.shells import SURFACES
 from fem.mesh.unread import Unread
 
 _LOADS = """
@@ -37,7 +37,6 @@ class Deck:
     properties: dict[tuple[str, int], Card] = field(default_factory=dict)  # by kind of elements and number
     materials: dict[int, Card] = field(default_factory=dict)
     systems: dict[int, Card] = field(default_factory=dict)
-    used_systems: set[int] = field(default_factory=set)
     lumped: dict[tuple[str, int], Card] = field(default_factory=dict)  # PELAS, PDAMP, PVISC
     bushes: dict[int, Card] = field(default_factory=dict)
     connecting: list[Card] = field(default_factory=list)
@@ -89,11 +88,10 @@ def not_obeyed(card: Card, keyword: str = "", reason: str = "") -> Unread:
     return Unread(keyword or card.name, card.file, card.line, text, "LOAD" if card.name in LOADS else "")
 
 
-def material_of(deck: Deck, number: int, source: Card, beam: bool = False) -> tuple[str, Constants, Unread]:
-    """Name and constants of a material, and the card that gives them, or the one that asks for them."""
+def material_of(deck: Deck, number: int, source: Card, use: str) -> tuple[str, Constants, Unread]:
+    """Name and constants of a material of "solids", "shells" or "beams", and the card that gives them, or the one that
+    asks for them."""
     card = deck.materials.get(number)
     if card is None:
         return f"undefined material {number}", Constants(None, None), not_obeyed(source)
-    if card.name == "MAT8":
-        return f"MAT8 {number}", orthotropic(card, deck.mass_factor), not_obeyed(card)
-    return f"MAT1 {number}", constants(card, deck.mass_factor, beam), not_obeyed(card)
+    return f"{card.name} {number}", constants(card, deck.mass_factor, use), not_obeyed(card)

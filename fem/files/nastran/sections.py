@@ -1,7 +1,7 @@
-"""Materials and sections of beams of a Nastran deck: MAT1; PBAR, PBARL, PBEAM, PBEAML."""
+"""Sections of beams of a Nastran deck: PBAR, PBARL, PBEAM, PBEAML."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,39 +10,10 @@ from fem.beam import Section
 from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MeshError
 from fem.files.nastran.cards import Card
-from fem.material import Material
+from fem.files.nastran.materials import Constants
 from fem.sections.beam_table import BeamTable, beam_mass, beam_stiffness
 
 BEAM_PROPERTIES = ("PBAR", "PBARL", "PBEAM", "PBEAML")
-
-
-@dataclass(frozen=True)
-class Constants:
-    """What a MAT1 card says: elasticity (6, 6) and density, None where it says too little, and `wrong` if it cannot
-    be."""
-
-    elasticity: np.ndarray | None
-    density: float | None
-    wrong: str = ""
-
-
-def constants(card: Card, mass_factor: float, beam: bool = False) -> Constants:
-    """Two of E, G and nu, and the density; for a `beam` E and G, whatever nu they make."""
-    E, G, nu = (card.real(k, np.nan) for k in (2, 3, 4))
-    if np.isnan(nu) and G:
-        nu = E / (2 * G) - 1
-    if np.isnan(E):
-        E = 2 * G * (1 + nu)
-    density = card.real(5, 0.0) * mass_factor or None
-    try:
-        if beam and E > 0 and card.real(3, 0.0) > 0:
-            G = float(card.real(3))
-            moduli, shear = (float(E), float(E), float(E)), (G, G, G)
-            return Constants(Material.orthotropic(moduli, (0.0, 0.0, 0.0), shear).elasticity, density)
-        known = not np.isnan([E, nu]).any()
-        return Constants(Material.isotropic(float(E), float(nu)).elasticity if known else None, density)
-    except MaterialError as error:
-        return Constants(None, density, str(error))
 
 
 def beam(card: Card) -> tuple[int, Section, str, float]:

@@ -1,13 +1,13 @@
-"""Shells of a Nastran deck: PSHELL, PCOMP, PCOMPG with materials MAT1 and MAT8, and what their elements say."""
+"""Shells of a Nastran deck: PSHELL, PCOMP, PCOMPG with materials MAT1, MAT2 and MAT8, and what their elements say."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from fem.axes.sides import SideAxes
-from fem.errors import MaterialError, MeshError
+from fem.errors import MeshError
 from fem.files.nastran.cards import Card
-from fem.files.nastran.sections import Constants, constants
+from fem.files.nastran.materials import RIGID, constants
 from fem.files.nastran.systems import Systems
 from fem.material import Material
 from fem.sections.layup import Ply
@@ -16,9 +16,6 @@ from fem.shell import Shell
 SURFACES = {"CTRIA3": ("triangle", 3), "CTRIAR": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4),
 "CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8)}  # fmt: skip
 SHELL_PROPERTIES = ("PSHELL", "PCOMP", "PCOMPG")
-RIGID = 1e3
-"""Ratio by which shells without shear strain (MID3 blank, G1Z and G2Z zero) are stiffer in transverse shear than the
-material in their plane makes them."""
 _LAST_OF_PSHELL = 11
 _FIRST_THICKNESS = 11
 _PLACES = {3: (6, 7, 10), 4: (7, 8, 10), 6: (9, 10, 14), 8: (15, 16, 17)}
@@ -77,23 +74,11 @@ def material(number: int, materials: Mapping[int, Card], mass_factor: float) -> 
     """The material of a number. Raises `MeshError` where the deck has none that is read."""
     card = materials.get(number)
     if card is None:
-        raise MeshError(f"material {number}, which is neither MAT1 nor MAT8")
-    known = orthotropic(card, mass_factor) if card.name == "MAT8" else constants(card, mass_factor)
+        raise MeshError(f"material {number}, which is neither MAT1, MAT2 nor MAT8")
+    known = constants(card, mass_factor, "shells")
     if known.elasticity is None:
         raise MeshError(f"{card.name} {number}: {known.wrong or 'constants are missing'}")
     return Material(f"{card.name} {number}", known.elasticity, known.density)
-
-
-def orthotropic(card: Card, mass_factor: float) -> Constants:
-    """What a MAT8 says. Without moduli of transverse shear (G1Z, G2Z) it hardly shears; the modulus across the shell
-    plays no part, and is the second one."""
-    E1, E2, nu, G12, G1, G2 = (card.real(k, 0.0) for k in (2, 3, 4, 5, 6, 7))
-    try:
-        rigid = RIGID * max(E1, E2)
-        made = Material.orthotropic((E1, E2, E2), (nu, 0.0, 0.0), (G12, G2 or rigid, G1 or rigid))
-    except MaterialError as error:
-        return Constants(None, None, str(error))
-    return Constants(made.elasticity, card.real(8, 0.0) * mass_factor or None)
 
 
 def _homogeneous(

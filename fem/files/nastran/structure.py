@@ -157,7 +157,7 @@ def _beam_key(
     torsion = "vlasov" if points[0] and section.warping else "saint-venant"
     key = (owner.name, owner.whole(1), ends.y, torsion)
     if key not in made_of:
-        name, known, source = material_of(deck, number, owner, beam=True)
+        name, known, source = material_of(deck, number, owner, "beams")
         common = (name, known.elasticity, known.density, source, _NONE)
         made_of[key] = Declared(*common, beam=(section, ends.y), wrong=known.wrong, theory=theory, torsion=torsion)
     beams.place(card, nodes, ends)
@@ -179,7 +179,7 @@ def _tapered_key(
     """The section of a CBEAM that varies along it, which is one of its own for every place."""
     key = (owner.name, owner.whole(1), ends.y, tuple(ends.a.tolist()), tuple(ends.b.tolist()))
     if key not in made_of:
-        name, known, source = material_of(deck, owner.whole(2), owner, beam=True)
+        name, known, source = material_of(deck, owner.whole(2), owner, "beams")
         table = tapered(owner, known, deck.mass_factor, ends.a, ends.b, ends.y)
         common = (
             f"{name}, {table.name} of {card.name} {card.whole(1)}",
@@ -201,7 +201,7 @@ def _rod_key(
         raise MeshError("its property is missing")
     number, area, J, mass = lines.rod(owner)
     key = (number, area)
-    name, known, source = material_of(deck, number, owner, beam=True)
+    name, known, source = material_of(deck, number, owner, "beams")
     if key not in made_of:
         made_of[key] = Declared(name, known.elasticity, known.density, source, _NONE, wrong=known.wrong, area=area)
     length = float(np.linalg.norm(beams.points[nodes[1]] - beams.points[nodes[0]]))
@@ -228,7 +228,7 @@ def _shell_key(
     number, made = shells[known]
     key = (owner.name, owner.whole(1), element[:2], made.x_axis)
     if key not in made_of:
-        name, own, source = material_of(deck, number, owner)
+        name, own, source = material_of(deck, number, owner, "shells")
         plain = not made.plies and (made.bending_ratio, made.shear_ratio, made.added_mass) == (1.0, 1.0, 0.0)
         plain = plain and made.x_axis is None
         name = name if plain else f"{name}, {owner.name} {owner.whole(1)}"

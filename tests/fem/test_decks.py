@@ -256,7 +256,7 @@ CHANGING_CARDS = {
     "SPC1": "SPC1           1     123       1       2\n",
     "CBUSH": "CBUSH,9,9,1,2\n",
     "FORCE": "FORCE,1,1,,1.,1.,0.,0.\n",
-    "MAT9": "MAT9,4\n",
+    "MAT3": "MAT3,4\n",
     "MAT1": NASTRAN_MATERIAL.replace("2.1+5", "2.1+11"),
     "MAT1 GE": NASTRAN_MATERIAL.replace("7.85-9", "7.85-9,,,.02"),
     "MAT1 G": NASTRAN_MATERIAL.replace(",,.3", ",5.+4,.3"),

@@ -118,13 +118,12 @@ def _isotropic(card: Card) -> Material | None:
     return None if np.isnan([E, nu]).any() else Material.isotropic(float(E), float(nu))
 
 
-def _plane(card: Card) -> Material:
-    """MAT2: plane stress, anisotropic; it hardly shears across the plane, and what happens along the normal plays no
-    part."""
-    Q = plane_stiffness(card)
+def in_plane(name: str, Q: np.ndarray, density: float | None = None) -> Material:
+    """A material of shells with the plane stress Q (3, 3) of xx, yy, xy per strain; it hardly shears across the plane,
+    and what happens along the normal plays no part."""
     C = np.diag(np.full(6, RIGID * Q.max()))
     C[np.ix_([0, 1, 3], [0, 1, 3])] = Q
-    return Material(_name(card), C)
+    return Material(name, C, density)
 
 
 def plane_stiffness(card: Card) -> np.ndarray:
@@ -132,6 +131,11 @@ def plane_stiffness(card: Card) -> np.ndarray:
     Q = np.zeros((3, 3))
     Q[np.triu_indices(3)] = [card.real(k, 0.0) for k in range(2, 8)]
     return np.asarray(Q + np.triu(Q, 1).T)
+
+
+def _anisotropic_plane(card: Card) -> Material:
+    """MAT2."""
+    return in_plane(_name(card), plane_stiffness(card))
 
 
 def _orthotropic_plane(card: Card) -> Material:
@@ -157,7 +161,7 @@ def _orthotropic(card: Card) -> Material:
 
 KINDS = {
     "MAT1": Kind(_isotropic, 5, 8, 12, ("solids", "shells", "beams")),
-    "MAT2": Kind(_plane, 8, 13, 17, ("shells",)),
+    "MAT2": Kind(_anisotropic_plane, 8, 13, 17, ("shells",)),
     "MAT8": Kind(_orthotropic_plane, 8, 17, 18, ("shells",)),
     "MAT9": Kind(_anisotropic, 23, 31, 31, ("solids",)),
     "MAT11": Kind(_orthotropic, 11, 16, 16, ("solids",)),

@@ -230,7 +230,7 @@ def _shell_key(
     if key not in made_of:
         name, own, source = material_of(deck, number, owner, "shells")
         plain = not made.plies and (made.bending_ratio, made.shear_ratio, made.added_mass) == (1.0, 1.0, 0.0)
-        plain = plain and made.x_axis is None
+        plain = plain and made.x_axis is None and made.stiffness is None
         name = name if plain else f"{name}, {owner.name} {owner.whole(1)}"
         common = (name, own.elasticity, own.density, source, _NONE, made.thickness, made.offset)
         made_of[key] = Declared(*common, wrong=own.wrong, shell=None if plain else made)

@@ -25,7 +25,7 @@ CHANGING = {
     "removed equation": ("*EQUATION, REMOVE\n101, 1\n", "EQUATION"),
     "rotation of a solid": ("*EQUATION\n2\n101, 4, 1., 103, 1, -1.\n", "EQUATION"),
     "mpc": ("*MPC\nMEANROT, 101, 102, 103\n", "MPC"),
-    "ambiguous mpc": ("*MPC\nBEAM, 101, 102\n", "MPC"),
+    "ambiguous mpc": ("*MPC\nELBOW, 101, 102\n", "MPC"),
     "rigid body": ("*RIGID BODY, ANALYTICAL SURFACE=a, REF NODE=101\n", "RIGID BODY"),
     "blanks do not count": ("* RigidBody , NSET=rot, REF NODE=101\n", "RIGIDBODY"),
     "cyclic tie": ("*TIE, NAME=t, CYCLIC SYMMETRY\nskin, end face\n", "TIE"),

@@ -6,7 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from fem.beam import Section
+from fem.axes.cylindrical import turn_about
+from fem.beam import Section, principal_moments
 from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MeshError
 from fem.files.nastran.cards import Card
@@ -44,17 +45,11 @@ def beam(card: Card) -> tuple[int, Section, str, float]:
     if bool(K1) != bool(K2):
         raise MeshError("shear in one direction only (K1, K2)")
     fibres = np.array([(card.real(k, 0.0), card.real(k + 1, 0.0)) for k in (9, 11, 13, 15)])
-    angle = 0.0
-    if I12:
-        if K1 != K2:
-            raise MeshError("a product of inertia, and different factors of shear (K1, K2)")
-        if not I1 * I2 > I12**2:
-            raise MeshError(f"a product of inertia, {I12:g}, beyond its moments {I1:g} and {I2:g}")
-        turn = 0.5 * np.arctan2(2 * I12, I1 - I2)
-        R = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-        (I1, _), (_, I2) = (R @ np.array([[I1, I12], [I12, I2]]) @ R.T).tolist()
-        fibres, angle = fibres @ R.T, float(np.rad2deg(turn))
+    if I12 and K1 != K2:
+        raise MeshError("a product of inertia, and different factors of shear (K1, K2)")
     try:
+        I2, I1, angle = principal_moments(I2, I1, I12) if I12 else (I2, I1, 0.0)
+        fibres = fibres @ turn_about(0, angle)[1:, 1:].T
         section = Section(
             area,
             I2,

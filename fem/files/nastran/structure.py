@@ -159,7 +159,9 @@ def _beam_key(
     if key not in made_of:
         name, known, source = material_of(deck, number, owner, "beams")
         common = (name, known.elasticity, known.density, source, _NONE)
-        made_of[key] = Declared(*common, beam=(section, ends.y), wrong=known.wrong, theory=theory, torsion=torsion)
+        made_of[key] = Declared(
+            *common, beam=(section, ends.y, (0.0, 0.0)), wrong=known.wrong, theory=theory, torsion=torsion
+        )
     beams.place(card, nodes, ends)
     if torsion == "vlasov":
         beams.warping.add(card, points, nodes, ends.axes)

@@ -111,8 +111,8 @@ def test_shells_have_their_thickness_and_offset(tmp_path):
 @pytest.mark.parametrize(
     ("section", "tail", "words"),
     [
-        ("PSHELL,5,1,.05\n", "", "no bending"), ("PSHELL,5,1,.05,9,,1\n", "", "material 9, which is neither"),
-        ("PCOMP,5,,,,,,,MEM\n,1,.05,0.\n", "", "LAM = MEM"), ("PCOMP,5\n", "", "without plies"), ("PSHELL,5,1,.05,1,,1\n", ",,,,,.05,.05,.05,.06", "thicknesses of its own"),
+        ("PSHELL,5,1,.05,-1\n", "", "plane strain"), ("PSHELL,5,1,.05,9,,1\n", "", "material 9, which is neither"),
+        ("PCOMP,5,,,,,,,BEND\n,1,.05,0.\n", "", "LAM = BEND"), ("PCOMP,5\n", "", "without plies"), ("PSHELL,5,1,.05,1,,1\n", ",,,,,.05,.05,.05,.06", "thicknesses of its own"),
         ("PCOMP,5\n,1,0.,0.\n", "", "thickness must be positive"), ("PSHELL,5,1,.05,1,,1\n", ",3\nCORD2C,3,,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.", "not rectangular"),
     ],
 )  # fmt: skip

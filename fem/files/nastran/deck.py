@@ -45,6 +45,7 @@ class Deck:
     numbers: set[tuple[str, int]] = field(default_factory=set)  # of elements, by kind
     given: dict[str, Card] = field(default_factory=dict)  # what a deck may give once
     unread: list[Unread] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     mass_factor: float = 1.0
 
     def once(self, what: str, card: Card) -> None:

@@ -14,6 +14,8 @@ from fem.material import Material
 RIGID = 1e3
 """Ratio by which shells without shear strain (MID3 blank, G1Z and G2Z zero, a MAT2) are stiffer in transverse shear
 than the material in their plane makes them."""
+SLACK = 1e-3
+"""Bending and transverse shear stiffness of membranes, which have none, relative to those of a plate."""
 FAR = 1e3
 """Ratio of Young's and shear modulus beyond which a number is in the field of another."""
 CONSISTENT = 0.01

@@ -241,7 +241,7 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
         np.concatenate([np.array(ids, dtype=np.int64), new]),
         tuple(blocks),
         named,
-        warnings=(*notes, *connections.notes),
+        warnings=(*deck.notes, *notes, *connections.notes),
         beams=True,
         unread=(*deck.unread, *connections.unread),
         unread_lines=tuple(unread_lines),

@@ -7,7 +7,7 @@ import numpy as np
 from fem.axes.sides import SideAxes
 from fem.errors import MeshError
 from fem.files.nastran.cards import Card
-from fem.files.nastran.materials import RIGID, constants, in_plane, plane_stiffness
+from fem.files.nastran.materials import RIGID, SLACK, constants, in_plane, plane_stiffness
 from fem.files.nastran.systems import Systems
 from fem.material import Material
 from fem.sections.layup import Ply
@@ -58,11 +58,25 @@ def shell(
     total = sum(ply.thickness for ply in plies)
     offset += (-total / 2 if bottom is None else bottom) + total / 2
     layup = Shell.layup(plies, axis, offset, added_mass=card.real(3, 0.0) * mass_factor)
-    if card.text_at(8).upper() != "SMEAR":
+    if card.text_at(8).upper() not in ("SMEAR", "MEM"):
         return numbers[0], layup
-    Q = sum(ply.thickness * ply.turned[0] for ply in plies) / total  # whatever the sequence of the plies
-    made = in_plane(f"{card.name} {card.whole(1)}, smeared", np.asarray(Q), layup.density)
-    return numbers[0], Shell(made, total, offset, axis, added_mass=layup.added_mass)
+    Q = np.asarray(sum(ply.thickness * ply.turned[0] for ply in plies)) / total  # whatever the sequence of the plies
+    made = in_plane(f"{card.name} {card.whole(1)}, smeared", Q, layup.density)
+    stiffness = _of_membrane(Q, total) if is_membrane(card) else None
+    return numbers[0], Shell(made, total, offset, axis, added_mass=layup.added_mass, stiffness=stiffness)
+
+
+def is_membrane(card: Card) -> bool:
+    """Whether a property has no stiffness beside that in the plane."""
+    return not card.whole(4, 0) if card.name == "PSHELL" else card.text_at(8).upper() == "MEM"
+
+
+def _of_membrane(Q: np.ndarray, thickness: float) -> np.ndarray:
+    """The stiffness (8, 8) of a membrane of the plane stress Q (3, 3), with a little of that of a plate."""
+    C = np.zeros((8, 8))
+    C[:3, :3], C[3:6, 3:6] = thickness * Q, SLACK * thickness**3 / 12 * Q
+    C[6:, 6:] = SLACK * 5 / 6 * thickness * Q[2, 2] * np.eye(2)
+    return C
 
 
 def _x_axis(angle: str, systems: Systems, user: str) -> tuple[float, float, float] | SideAxes:
@@ -99,8 +113,8 @@ def _homogeneous(
     number, of_bending, of_shear, of_coupling = (card.whole(k, 0) for k in (2, 4, 6, 11))
     if not number or not thickness > 0:
         raise MeshError("a thickness and a material for the membrane (MID1) are needed")
-    if of_bending <= 0:
-        raise MeshError("no bending (MID2), or plane strain")
+    if of_bending < 0:
+        raise MeshError("plane strain (MID2 = -1)")
     if any(card.fields[_LAST_OF_PSHELL:]):
         raise MeshError("fields after MID4, which are those of other programs than Nastran")
     made = material(number, materials, mass_factor)
@@ -109,6 +123,11 @@ def _homogeneous(
         if not value > 0:
             raise MeshError(f"{what} is not above zero; leave it blank for {default}")
     added = card.real(8, 0.0) * mass_factor
+    if is_membrane(card):
+        if of_shear or of_coupling:
+            raise MeshError("transverse shear (MID3) or coupling (MID4) without bending (MID2)")
+        C = _of_membrane(_plane(number, materials, mass_factor), thickness)
+        return number, Shell(made, thickness, offset, axis, added_mass=added, stiffness=C)
     if of_coupling or of_bending != number or of_shear not in (0, number) or materials[number].name == "MAT2":
         planes = [_plane(n, materials, mass_factor) for n in (number, of_bending, of_coupling)]
         C = np.zeros((8, 8))
@@ -150,7 +169,7 @@ def _plies(card: Card, materials: Mapping[int, Card], mass_factor: float) -> tup
     Thicknesses and materials that are left out are those of the ply before.
     """
     kind = card.text_at(8).upper()
-    if kind not in ("", "SYM", "SMEAR"):
+    if kind not in ("", "SYM", "SMEAR", "MEM"):
         raise MeshError(f"the option LAM = {kind} of {card.name}")
     if card.real(7, 0.0):
         raise MeshError(f"structural damping (GE) of {card.name}")

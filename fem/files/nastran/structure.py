@@ -11,8 +11,9 @@ from fem.files.nastran import lines
 from fem.files.nastran.cards import Card
 from fem.files.nastran.constraints import Connections
 from fem.files.nastran.deck import NEW_NODES, Deck, material_of, not_obeyed
+from fem.files.nastran.materials import SLACK
 from fem.files.nastran.sections import BEAM_PROPERTIES, beam, tapered, varies
-from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES, card_of_element, shell
+from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES, card_of_element, is_membrane, shell
 from fem.files.nastran.systems import Systems
 from fem.files.nastran.warping import WarpingEnds, scalar_points
 from fem.mesh.constraints import NodeMass, NodeSpring
@@ -231,6 +232,12 @@ def _shell_key(
     key = (owner.name, owner.whole(1), element[:2], made.x_axis)
     if key not in made_of:
         name, own, source = material_of(deck, number, owner, "shells")
+        if is_membrane(owner) and not any(k[:2] == key[:2] for k in made_of):
+            deck.notes.append(
+                f"{owner.name} {owner.whole(1)} (line {owner.line} of {owner.file}) is a membrane; here it bends and "
+                f"shears across with {SLACK:g} of the stiffness of a plate, and nodes that nothing else holds along "
+                "its normal move almost freely"
+            )
         plain = not made.plies and (made.bending_ratio, made.shear_ratio, made.added_mass) == (1.0, 1.0, 0.0)
         plain = plain and made.x_axis is None and made.stiffness is None
         name = name if plain else f"{name}, {owner.name} {owner.whole(1)}"

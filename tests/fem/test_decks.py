@@ -303,7 +303,7 @@ def test_two_materials_that_a_deck_of_nastran_does_not_define_are_told_apart(tmp
     path.write_text(path.read_text().replace("PSOLID,8,2", "PSOLID,8,1"))
     assert fem.Model(quietly(path), STEEL).unread == ()
     path.write_text(GRIDS + PENTAS["blank"] + PENTAS["blank"])
-    with pytest.raises(MeshError, match="element 1 is given twice"):
+    with pytest.raises(MeshError, match="CPENTA 1 is given twice, first in line 16"):
         quietly(path)
 
 

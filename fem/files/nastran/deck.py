@@ -1,5 +1,6 @@
 """What the cards of a Nastran deck say, in the numbers of the file."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fem.errors import MeshError
@@ -42,7 +43,7 @@ class Deck:
     connecting: list[Card] = field(default_factory=list)
     together: dict[tuple[str, int], tuple[Card, set[int]]] = field(default_factory=dict)  # SPCADD, MPCADD
     defaults: Card | None = None  # GRDSET
-    numbers: set[tuple[str, int]] = field(default_factory=set)  # of elements, by kind
+    numbers: dict[tuple[str, int], Card] = field(default_factory=dict)  # elements by card and number
     given: dict[str, Card] = field(default_factory=dict)  # what a deck may give once
     unread: list[Unread] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -57,13 +58,30 @@ class Deck:
                 f"as {known.text!r}. Keep one of them, or give one a number of its own."
             )
 
-    def number(self, kind: str, card: Card) -> None:
-        """Raise `MeshError` where two elements have one number."""
-        if (kind, card.whole(1)) in self.numbers:
+    def number(self, card: Card) -> None:
+        """Raise `MeshError` where two elements of one card have one number: Nastran stops there, not at elements of
+        different cards."""
+        known = self.numbers.setdefault((card.name, card.whole(1)), card)
+        if known is not card:
             raise MeshError(
-                f"{card.place}: {kind} {card.whole(1)} is given twice. Every element needs a number of its own."
+                f"{card.place}: {card.name} {card.whole(1)} is given twice, first in line {known.line} of "
+                f"{known.file}. Every {card.name} needs a number of its own."
             )
-        self.numbers.add((kind, card.whole(1)))
+
+    @property
+    def shared(self) -> Iterator[str]:
+        """A note on the cells of different cards with one number, which manuals forbid and Nastran takes."""
+        first: dict[int, Card] = {}
+        both = []
+        for card in (card for _, _, sources in self.cells.values() for card in sources):
+            known = first.setdefault(card.whole(1), card)
+            both += [(known, card)] if known is not card else []
+        if both:
+            a, b = both[0]
+            yield (
+                f"{len(both)} elements have the number of another one of a different card, as Nastran permits; first: "
+                f"{a.name} {a.whole(1)}, line {a.line} of {a.file}, and {b.name}, line {b.line} of {b.file}"
+            )
 
     def owner(self, card: Card, number: int) -> Card | None:
         """The property of an element."""

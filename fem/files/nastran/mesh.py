@@ -90,13 +90,13 @@ def _take(deck: Deck, card: Card) -> None:
         if not all(card.text_at(k).isdigit() for k in range(3, 3 + count)):
             deck.unread.append(not_obeyed(card, reason="nodes on its sides are left out"))
             return
-        deck.number("element", card)
+        deck.number(card)
         deck.add(kind, [card.whole(k) for k in range(3, 3 + count)], card, card.whole(2, card.whole(1)))
     elif card.name in (*lines.BEAMS, "CROD", "CTUBE"):
-        deck.number("element", card)
+        deck.number(card)
         deck.add(LINE, [card.whole(3), card.whole(4)], card, card.whole(2, card.whole(1)))
     elif card.name == "CONROD":
-        deck.number("element", card)
+        deck.number(card)
         deck.add(TRUSS, [card.whole(2), card.whole(3)], card, 0)
     elif card.name == "GRDSET":
         deck.once("GRDSET", card)
@@ -138,7 +138,7 @@ def _take(deck: Deck, card: Card) -> None:
             deck.unread.append(not_obeyed(card, f"PARAM {card.text_at(1).upper()}"))
     elif card.name in CONNECTING or card.name in SELECTED:
         if card.name in CONNECTING:
-            deck.number(card.name, card)
+            deck.number(card)
         deck.connecting.append(card)
     elif card.name not in HARMLESS:
         deck.unread.append(not_obeyed(card))
@@ -161,7 +161,7 @@ def _take_cell(deck: Deck, card: Card) -> None:
         )
     shape = counts[len(found)]
     nodes = [card.whole(k + 3) for k in range(len(found))]
-    deck.number("element", card)
+    deck.number(card)
     group = card.whole(2, card.whole(1))
     deck.add(shape.kind, [nodes[k] for k in shape.nastran_order or range(shape.nodes)], card, group)
 
@@ -241,7 +241,7 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
         np.concatenate([np.array(ids, dtype=np.int64), new]),
         tuple(blocks),
         named,
-        warnings=(*deck.notes, *notes, *connections.notes),
+        warnings=(*deck.shared, *deck.notes, *notes, *connections.notes),
         beams=True,
         unread=(*deck.unread, *connections.unread),
         unread_lines=tuple(unread_lines),

@@ -1,4 +1,4 @@
-"""Sections of beams and rigid links of Abaqus decks, against closed forms and the same part said in another way."""
+"""Sections of beams and shells and rigid links of Abaqus decks, against closed forms and the same part said in another way."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fem
-from fem.errors import MeshWarning
+from fem.errors import MeshError, MeshWarning
 
 ROD = "*NODE\n1, 0., 0., 0.\n2, 1., 0., 0.\n*ELEMENT, TYPE=B31, ELSET=E\n1, 1, 2\n"
 STEEL = "*MATERIAL, NAME=M\n*ELASTIC\n2.1e11, 0.3\n*DENSITY\n7850.\n"
@@ -113,3 +113,25 @@ def test_a_beam_of_mpc_keeps_a_distance_in_calculix(tmp_path):
     (link,) = read(tmp_path, TWO + "*MPC\nLINK, 3, 2\n").constraints
     assert isinstance(found, fem.Equation)
     np.testing.assert_array_equal(found.coefficients, link.coefficients)
+
+
+SHELL = (
+    "*NODE\n1, 0, 0, 0\n2, 1, 0, 0\n3, 1, 1, 0\n4, 0, 1, 0\n*ELEMENT, TYPE=S4, ELSET=E\n1, 1, 2, 3, 4\n"
+    "*ORIENTATION, NAME=O\n1., 1., 0., -1., 1., 0.\n" + STEEL
+)
+
+
+@pytest.mark.parametrize(
+    "section", ["MATERIAL=M, OFFSET=0.1\n.01\n", "COMPOSITE, ORIENTATION=O\n.01, 3, M, 0.\n.02, 3, M, 90.\n"]
+)
+def test_general_sections_of_shells_with_a_material_are_sections(section, tmp_path):
+    """Abaqus integrates them before the analysis, without points of integration in layers."""
+    plain = fem.Model(read(tmp_path, SHELL + "*SHELL SECTION, ELSET=E, " + section))
+    mesh = read(tmp_path, SHELL + "*SHELL GENERAL SECTION, ELSET=E, " + section.replace(", 3,", ",,"))
+    assert mesh.unread == ()
+    assert abs(fem.Model(mesh).K - plain.K).max() == 0
+
+
+def test_general_sections_of_shells_by_constants_are_named(tmp_path):
+    with pytest.raises(MeshError, match="a stiffness of its own"):
+        read(tmp_path, SHELL + "*SHELL GENERAL SECTION, ELSET=E, DENSITY=78.5\n1., .3, 1., 0., 0., .35\n")

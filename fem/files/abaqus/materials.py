@@ -1,6 +1,6 @@
 """Materials and sections of a deck: `*MATERIAL` with `*ELASTIC` (isotropic, orthotropic, engineering constants,
-anisotropic), `*DENSITY` and `*EXPANSION`; `*SOLID SECTION`, `*SHELL SECTION`, `*BEAM SECTION`,
-`*BEAM GENERAL SECTION`, also with constants of its own.
+anisotropic), `*DENSITY` and `*EXPANSION`; `*SOLID SECTION`, `*SHELL SECTION`, `*SHELL GENERAL SECTION`, `*BEAM
+SECTION`, `*BEAM GENERAL SECTION`, also with constants of its own.
 
 What a keyword says beyond that makes it one that is not obeyed.
 """
@@ -113,6 +113,10 @@ def take_material(known: Materials, source: Unread, keyword: str, options: dict[
     """Whether the keyword is one of materials and sections and says nothing that is not read."""
     values = [fields(row) for _, row in rows]
     material = known.current
+    if keyword == "SHELLGENERALSECTION":  # integrated before the analysis, which linear parts do not tell
+        if "COMPOSITE" not in options and not options.get("MATERIAL"):
+            raise MeshError("a stiffness of its own (no MATERIAL, no COMPOSITE)")
+        keyword = "SHELLSECTION"
     if keyword in ("SOLIDSECTION", "SHELLSECTION", "BEAMSECTION", "BEAMGENERALSECTION"):
         section = _section(known, source, keyword, options, values)
         known.sections += [section] if section is not None else []

@@ -143,11 +143,13 @@ class Layup:
 
         Raises `MaterialError` when a bending stiffness that is reduced leaves some motion without energy.
         """
-        C = np.zeros((8, 8)) if self.given is None else np.array(self.given)
-        C.setflags(write=self.given is None)
-        if self.given is not None:
-            return C
+        C = self._of_plies() if self.given is None else np.array(self.given)
+        C.setflags(write=False)
+        return C
+
+    def _of_plies(self) -> Float[np.ndarray, "8 8"]:
         A, B, D = self._ABD
+        C = np.zeros((8, 8))
         C[:3, :3], C[:3, 3:6], C[3:6, :3], C[3:6, 3:6] = A, B, B, self.bending_ratio * D
         C[6:, 6:] = self.shear_stiffness
         C = (C + C.T) / 2
@@ -156,7 +158,6 @@ class Layup:
                 f"The bending_ratio {self.bending_ratio} leaves a layup that couples stretch and bending without "
                 "stiffness in some motion. Take a larger one, or a symmetric layup."
             )
-        C.setflags(write=False)
         return C
 
     def stresses(self, ply: int, z: float) -> Float[np.ndarray, "5 8"]:

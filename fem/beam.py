@@ -191,6 +191,22 @@ class Section:
         )
 
 
+def principal_moments(Iy: float, Iz: float, Iyz: float) -> tuple[float, float, float]:
+    """Moments of inertia `int z^2 dA` and `int y^2 dA` about principal axes, and the angle of these from the given ones
+    (degrees, by the right-hand rule about x), with `Iyz = int y z dA`.
+
+    Raises `MaterialError` for moments that no section has.
+    """
+    if not Iy * Iz > Iyz**2:
+        raise MaterialError(f"A product of inertia, {Iyz:g}, is beyond its moments {Iy:g} and {Iz:g}.")
+    if not Iyz:
+        return Iy, Iz, 0.0
+    turn = float(0.5 * np.arctan2(2 * Iyz, Iz - Iy))
+    R = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    (across, _), (_, along) = (R @ np.array([[Iz, Iyz], [Iyz, Iy]]) @ R.T).tolist()
+    return along, across, float(np.rad2deg(turn))
+
+
 def _corners(y: float, z: float) -> tuple[tuple[float, float], ...]:
     return ((y, z), (-y, z), (-y, -z), (y, -z))
 

@@ -224,8 +224,8 @@ class Model:
             material_of = np.zeros(mesh.cell_count, dtype=int)
         materials = tuple(by_set.values())
         for m in materials:
-            if isinstance(m, BeamTable):
-                continue  # no material, whose units could be checked
+            if isinstance(m, BeamTable) or (isinstance(m, Shell) and m.stiffness is not None):
+                continue  # no material, whose units could be checked, or one that stands for a stiffness
             hint = check_units(m if isinstance(m, Material) else m.material, mesh.size)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)

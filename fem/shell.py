@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from fem.material import Material
 from fem.sections.layup import Layup, Ply
 from fem.shown import shown
 
+SYMMETRIC = 1e-9
+"""Asymmetry, or lowest eigenvalue, of a stiffness with ones on its diagonal that is taken for rounding."""
 DRILLING = 1e-4
 """Default stiffness against rotation about the normal, relative to that of shear in the plane."""
 
@@ -35,6 +38,14 @@ class Shell:
       sandwich, a corrugated or stiffened sheet), the latter also by two numbers, along the first and the second axis;
       `added_mass`: mass of a unit area of the middle surface beside that of the material, or all of it where the
       material has no density.
+    - `stiffness` (8, 8), symmetric: forces xx, yy, xy, moments xx, yy, xy (of stresses times their height along the
+      normal) and shear forces x, y of a unit length per strain of the middle surface, curvature and shear strain, in
+      the place of those of the layers: of a stiffened or corrugated sheet, or a layup whose layers are not known. The
+      density acts over the thickness; its rotary inertia has the radius of gyration sqrt(D / A) of the stiffness, A
+      and D the means along x and y. Stresses are those of a homogeneous sheet with the same forces and moments, of the
+      thickness h and the moment of inertia `bending_ratio` h^3 / 12, on which the stiffness does not depend.
+
+        fem.Shell(aluminium, 2e-3, x_axis=(1, 0, 0), stiffness=C)
 
     Nodes of shells have six dofs. A shell that ends at a node of solid cells is hinged there: connect it by a rigid
     link or an average interface, or let it extend along the solid.
@@ -51,6 +62,7 @@ class Shell:
     bending_ratio: float = 1.0
     shear_ratio: float | tuple[float, float] = 1.0
     added_mass: float = 0.0
+    stiffness: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.material, Material):
@@ -68,6 +80,8 @@ class Shell:
                 f"A shell's thickness {self.thickness} is not that of its plies, "
                 f"{sum(ply.thickness for ply in self.plies):.9g}; fem.Shell.layup(plies) adds them."
             )
+        if self.stiffness is not None:
+            object.__setattr__(self, "stiffness", self._checked_stiffness())
         isotropic = self._isotropic  # made of plies, which check their materials
         if isinstance(self.x_axis, CylindricalAxes | SideAxes):
             pass
@@ -84,8 +98,9 @@ class Shell:
 
     def __str__(self) -> str:
         own = ", ".join(f"{p.thickness:.6g} {p.material.name} {p.angle:g} deg" for p in self.plies)
+        given = ", of a given stiffness" if self.stiffness is not None else ""
         what = f"layup of {len(self.plies)} plies ({own})" if self.plies else f"shell of {self.material.name}"
-        return f"{what}, thickness {self.thickness:.6g}, offset {self.offset:.6g}"
+        return f"{what}, thickness {self.thickness:.6g}, offset {self.offset:.6g}{given}"
 
     @staticmethod
     def layup(
@@ -127,12 +142,28 @@ class Shell:
     def section(self) -> Layup:
         """The plies through the thickness, with their stiffness; a shell of one material is a layup of one."""
         plies = self.plies or (Ply(self.material, self.thickness),)
-        return Layup(plies, self.bending_ratio, self.shear_ratio, self.added_mass)
+        return Layup(plies, self.bending_ratio, self.shear_ratio, self.added_mass, self.stiffness)
+
+    def _checked_stiffness(self) -> tuple[tuple[float, ...], ...]:
+        """The given stiffness. Raises `MaterialError` where it is none."""
+        C = np.asarray(self.stiffness, dtype=float)
+        if C.shape != (8, 8) or not np.isfinite(C).all():
+            raise MaterialError(f"A shell's stiffness must be a finite (8, 8) matrix; found shape {C.shape}.")
+        size = np.sqrt(np.abs(np.diag(C)))
+        unit = C / np.where(size > 0, size, 1.0) / np.where(size > 0, size, 1.0)[:, None]
+        if np.abs(unit - unit.T).max() > SYMMETRIC:
+            raise MaterialError("A shell's stiffness must be symmetric; the two triangles of the one given differ.")
+        if not np.linalg.eigvalsh((unit + unit.T) / 2)[0] > SYMMETRIC:
+            raise MaterialError(
+                "A shell's stiffness must be positive definite; the one given leaves some strain, curvature or shear "
+                "strain without energy."
+            )
+        return tuple(tuple(row) for row in ((C + C.T) / 2).tolist())
 
     @property
     def _isotropic(self) -> bool:
-        C, h = self.section.stiffness, self.thickness
-        unit = np.repeat([1.0, 1 / h, 1.0], [3, 3, 2])  # curvatures as strains
+        C = self.section.stiffness
+        unit = np.repeat([1.0, np.sqrt(C[0, 0] / C[3, 3]), 1.0], [3, 3, 2])  # curvatures as strains
         C = C * np.outer(unit, unit)
         blocks = (C[:3, :3], C[:3, 3:6], C[3:6, 3:6])
         same = sum(abs(K[0, 0] - K[1, 1]) + abs(K[2, 2] - (K[0, 0] - K[0, 1]) / 2) for K in blocks)

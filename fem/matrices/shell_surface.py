@@ -116,11 +116,8 @@ def _stresses_at_points(
     points = _accurate(shells.n)
     B, area = shells.strains(chunk, points)
     strain = B @ shells.follow(chunk, fields)[:, None]
-    section = shells.shell.section
-    plane = section.plies[ply].turned[0] @ (strain[:, :, :3] + z * strain[:, :, 3:6])
-    across = section.shear_stress(ply, z) @ section.shear_stiffness @ strain[:, :, 6:]
     _, _, axes = cartesian(shells.bases(chunk, points), shells.first_axis(chunk)[:, None])
-    return np.concatenate([plane, across], axis=2), axes, area.sum(axis=1)
+    return shells.shell.section.stresses(ply, z) @ strain, axes, area.sum(axis=1)
 
 
 def _accurate(n: int) -> tuple[Point, ...]:

@@ -63,8 +63,8 @@ class Declared:
     - `cells`: numbers of cells (k,), or (block, row) while a file is read.
     - `thickness` and `offset` of shells, whose thickness is None elsewhere; `shell`: the whole shell where it is more
       than a layer of the material;
-    - `beam`: section of beams and direction of their y axis, None elsewhere; `theory` and `torsion` of beams; `table`
-      of beams whose section varies;
+    - `beam`: section of beams, direction of their y axis and their offset, None elsewhere; `theory` and `torsion` of
+      beams; `table` of beams whose section varies;
     - `area` of trusses, None elsewhere; `axes` of solids whose material turns around an axis.
     """
 
@@ -75,7 +75,7 @@ class Declared:
     cells: Int[np.ndarray, "k ..."]
     thickness: float | None = None
     offset: float = 0.0
-    beam: tuple[Section, tuple[float, float, float] | None] | None = None
+    beam: tuple[Section, tuple[float, float, float] | None, tuple[float, float]] | None = None
     wrong: str = ""
     theory: str = "timoshenko"
     area: float | None = None
@@ -108,6 +108,9 @@ class Declared:
             said = theirs > 0  # a torsion constant that the file leaves blank may be given
             if (np.abs(theirs - ours)[said] > SAME * theirs[said]).any():
                 return f"{self} is not the beam of the model, of {section.section}"
+            beside = np.subtract(self.beam[2], section.offset)
+            if np.abs(beside).max() > SAME * self.beam[0].area ** 0.5:
+                return f"{self} is not the beam of the model, of offset {section.offset}: its own is {self.beam[2]}"
             if self.torsion == "vlasov" and section.torsion != self.torsion:
                 return f"{self} is not the beam of the model, whose sections warp freely"
         if self.wrong:
@@ -159,7 +162,8 @@ class Declared:
         """Name of the material with what tells sections of it apart."""
         if self.beam is not None:
             held = ", warping held" if self.torsion == "vlasov" else ""
-            return f"{self.name}, {self.beam[0]}, y axis {self.beam[1]}{held}"
+            beside = f", offset {self.beam[2]}" if any(self.beam[2]) else ""
+            return f"{self.name}, {self.beam[0]}, y axis {self.beam[1]}{beside}{held}"
         if self.area is not None:
             return f"{self.name}, area {self.area:g}"
         if self.shell is not None:

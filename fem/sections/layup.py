@@ -78,12 +78,14 @@ def turn_of_strains(angle: float) -> tuple[Float[np.ndarray, "3 3"], Float[np.nd
 @dataclass(frozen=True, eq=False)
 class Layup:
     """The section of a shell of `plies`, from the bottom to the top, about its middle; with bending and shear stiffness
-    relative to theirs, and a mass added to a unit area of the middle."""
+    relative to theirs, and a mass added to a unit area of the middle. A stiffness `given` (8, 8) stands in the place of
+    theirs."""
 
     plies: tuple[Ply, ...]
     bending_ratio: float = 1.0
     shear_ratio: float | tuple[float, float] = 1.0
     added_mass: float = 0.0
+    given: tuple[tuple[float, ...], ...] | None = None
 
     @cached_property
     def heights(self) -> Float[np.ndarray, " faces"]:
@@ -141,6 +143,11 @@ class Layup:
 
         Raises `MaterialError` when a bending stiffness that is reduced leaves some motion without energy.
         """
+        C = self._of_plies() if self.given is None else np.array(self.given)
+        C.setflags(write=False)
+        return C
+
+    def _of_plies(self) -> Float[np.ndarray, "8 8"]:
         A, B, D = self._ABD
         C = np.zeros((8, 8))
         C[:3, :3], C[:3, 3:6], C[3:6, :3], C[3:6, 3:6] = A, B, B, self.bending_ratio * D
@@ -151,8 +158,21 @@ class Layup:
                 f"The bending_ratio {self.bending_ratio} leaves a layup that couples stretch and bending without "
                 "stiffness in some motion. Take a larger one, or a symmetric layup."
             )
-        C.setflags(write=False)
         return C
+
+    def stresses(self, ply: int, z: float) -> Float[np.ndarray, "5 8"]:
+        """Stresses xx, yy, xy, xz, yz at the height z in a ply per strain, curvature and shear strain. Those of a
+        stiffness that is given are of a homogeneous sheet with the same forces and moments, whose moment of inertia is
+        `bending_ratio` h^3 / 12."""
+        if self.given is not None:
+            h = self.heights[-1] - self.heights[0]
+            C, bending = self.stiffness, 12 * z / (self.bending_ratio * h**3)
+            return np.concatenate([C[:3] / h + bending * C[3:6], 1.5 / h * (1 - 4 * z**2 / h**2) * C[6:]])
+        Q = self.plies[ply].turned[0]
+        found = np.zeros((5, 8))
+        found[:3, :3], found[:3, 3:6] = Q, z * Q
+        found[3:, 6:] = self.shear_stress(ply, z) @ self.shear_stiffness
+        return found
 
     @property
     def mean_shear_stiffness(self) -> float:
@@ -163,7 +183,8 @@ class Layup:
 
     @property
     def inertia(self) -> tuple[float, float, float]:
-        """Mass of a unit area, and its first and second moment about the middle.
+        """Mass of a unit area, and its first and second moment about the middle; where a stiffness is given, the mass
+        has its centre there, and its radius of gyration.
 
         Raises `MaterialError` when a material has no density, unless none has and an added mass stands for them.
         """
@@ -173,4 +194,7 @@ class Layup:
                 required_density(ply.material.name, ply.material.density, "Shell material")
         rho = np.array([float(ply.material.density or 0.0) for ply in self.plies])
         first, second, third = (float(rho @ (np.diff(z**k) / k)) for k in (1, 2, 3))
+        if self.given is not None:
+            A, D = (self.stiffness[k, k] + self.stiffness[k + 1, k + 1] for k in (0, 3))
+            return first + self.added_mass, 0.0, first * float(D / A)
         return first + self.added_mass, second if len(self.plies) > 1 else 0.0, third

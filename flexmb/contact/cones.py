@@ -268,12 +268,16 @@ def _furthest(
 
 
 def _within_cone(x: np.ndarray, dx: np.ndarray, push: float, change: float, mu2: float) -> float:
-    """The part, up to one, of a change for which `|x + s dx|^2 <= mu^2 (push + s change)^2`; one for a slipping force,
-    along which the change is."""
+    """The part, up to one, of a change up to which `|x + s dx| <= mu (push + s change)`; one for a slipping force,
+    along which the change is.
+
+    It is the first root of `a s^2 + 2 half s - room`. A later one may lie on the opposite cone, of forces that pull.
+    """
     a = dx @ dx - mu2 * change**2
     half = x @ dx - mu2 * push * change
     room = mu2 * push**2 - x @ x
-    if room > WITHIN * mu2 * push**2 and a + 2 * half > room:
-        root = np.sqrt(max(half**2 + a * room, 0.0))
-        return float(room / (half + root) if half > 0 else (root - half) / a)
-    return 1.0
+    inside = half**2 + a * room
+    if room <= WITHIN * mu2 * push**2 or inside < 0.0 or (a <= 0.0 and half <= 0.0):
+        return 1.0
+    root = np.sqrt(inside)
+    return min(float(room / (half + root) if half > 0 else (root - half) / a), 1.0)

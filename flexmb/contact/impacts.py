@@ -10,14 +10,18 @@
 
 In an impact at one point, the laws of Poisson and Stronge follow the slip while the normal impulse grows (Routh 1905;
 Keller 1986): Coulomb's law holds at every instant. In an impact at several points, for which the order of the impulses
-is not known, the impulses of the compression are those of the cone problem, and all parts of them grow by the factor
-`1 + e`. Neither gains energy: with `u- + u_c` of a compression that ends with velocities `u_c`, friction and contact
-take `-(1 + e) r_c . (u- + ((1 + e) u_c + (1 - e) u-) / 2) >= 0`.
+is not known, there are two phases. The impulses `r_c` of the compression are those of the cone problem. In the
+expansion, the normal impulses are `e` times those of the compression, by either law, and friction satisfies Coulomb's
+law with them and the velocities after it: friction that has stopped a slip does not turn it back. Points that still
+close follow, without restitution. Points that do not act on each other strike as alone.
 
-Friction of turning has moments within the bounds of the normal impulses, in the same cone problem. With it, an impact
-at one point by another law than Newton's is taken in these two phases, too. Its moments in the expansion are not those
-of the compression times `e`, which would turn a body back that has stopped: they satisfy their law with the impulses of
-the contacts, for which they take the most energy of all moments within the bounds.
+This gains no energy: of all impulses within the bounds, friction takes the most, and all impulses of the compression
+times `1 + e` would take `-(1 + e) r_c . ((1 + e) u_c + (1 - e) u-) / 2 >= 0`, with the velocities `u-` before and `u_c`
+after the compression. Of points with different coefficients, the expansion may give more than the compression took. It
+is then shortened, in the same ratio at all points, until it gives back the part `e^2`, with the largest coefficient.
+
+Friction of turning has moments within the bounds of the normal impulses, in the same problems. With it, an impact at
+one point by another law than Newton's is taken in these two phases, too.
 
 Sources: Stronge, Impact Mechanics (2000), chapters 2 to 5; Keller, "Impact with friction" (1986); Glocker and Pfeiffer,
 "Multiple impacts with friction in rigid multibody systems" (1995); Pereira and Nikravesh, "Impact dynamics of multibody
@@ -31,7 +35,7 @@ import scipy
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from flexmb.contact.cones import TOLERANCE, Block, Bounded, Coulomb, Turning, solve_contacts
+from flexmb.contact.cones import TOLERANCE, Block, Coulomb, Turning, solve_contacts
 from flexmb.errors import UnilateralError
 
 Reached = Callable[[np.ndarray, float, float], float]
@@ -49,6 +53,8 @@ DIRECTIONS = 360
 """Directions of friction among which that of the largest loss is bracketed."""
 ROUNDS = 20
 """Compressions one after the other until no contact closes."""
+HALVINGS = 40
+"""Halvings of the part of an expansion that gives back no more than Stronge's law permits."""
 
 
 def impact_impulses(
@@ -91,28 +97,53 @@ def impact_impulses(
 
 
 def _in_two_phases(W: np.ndarray, before: np.ndarray, blocks: list[Block], e: np.ndarray, fast: float) -> np.ndarray:
-    total, u, normal = np.zeros(len(before)), np.array(before, dtype=float), slice(0, 3 * len(e), 3)
-    grows = np.concatenate([np.repeat(1.0 + e, 3), np.ones(len(before) - 3 * len(e))])
-    for k in range(ROUNDS):
+    pressed = solve_contacts(W, before, blocks, scale=fast).impulses
+    allowed = (1.0 - e.max() ** 2) * _given(W, before, pressed)
+
+    def impulses(share: float) -> np.ndarray:
+        return _expanded(W, before, pressed, share * e, blocks, fast)
+
+    whole = impulses(1.0)
+    if _given(W, before, whole) <= allowed + CLOSES * fast * float(np.abs(whole).sum()):
+        return whole
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if _given(W, before, impulses(middle)) > allowed else (middle, high)
+    return impulses(low)
+
+
+def _given(W: np.ndarray, before: np.ndarray, impulses: np.ndarray) -> float:
+    """The kinetic energy that impulses give."""
+    return float(impulses @ (before + 0.5 * W @ impulses))
+
+
+def _expanded(
+    W: np.ndarray, before: np.ndarray, pressed: np.ndarray, e: np.ndarray, blocks: list[Block], fast: float
+) -> np.ndarray:
+    """The impulses of a compression, `pressed`, of the expansion with `e` times its normal impulses, and of
+    compressions without restitution that follow where points still close."""
+    normal = slice(0, 3 * len(e), 3)
+    total = pressed + _expansion(W, before + W @ pressed, blocks, e * pressed[normal], fast)
+    for _ in range(ROUNDS):
+        u = before + W @ total
         if not (u[normal] < -CLOSES * fast).any():
             return total
-        pressed = solve_contacts(W, u, blocks, scale=fast).impulses
-        part = pressed * grows if k == 0 else pressed
-        if k == 0 and len(blocks) > len(e):
-            part[3 * len(e) :] += _moments(W, u + W @ part, blocks, e * pressed[normal], fast)
-        total += part
-        u = u + W @ part
+        total = total + solve_contacts(W, u, blocks, scale=fast).impulses
     raise UnilateralError(f"Contacts still close after {ROUNDS} impulses at one instant; they jam.")
 
 
-def _moments(W: np.ndarray, u: np.ndarray, blocks: list[Block], push: np.ndarray, fast: float) -> np.ndarray:
-    """The moments of friction of turning for rates `u` without them, within the bounds of given normal impulses
-    `push`."""
-    own, k = W[3 * len(push) :, 3 * len(push) :], len(push)
-    size = np.trace(own) / len(own)
-    response = scipy.linalg.block_diag(size * np.eye(k), own)
-    free = np.concatenate([-size * push, u[3 * k :]])
-    return solve_contacts(response, free, [Bounded()] * k + blocks[k:], scale=fast).impulses[k:]
+def _expansion(W: np.ndarray, u: np.ndarray, blocks: list[Block], push: np.ndarray, fast: float) -> np.ndarray:
+    """Given normal impulses `push` (k,), and the friction and moments of turning that satisfy their laws with them, for
+    rates `u` before: the cone problem without the response of other rows on the normals."""
+    if not push.any():
+        return np.zeros(len(u))
+    normal = np.arange(0, 3 * len(push), 3)
+    size = np.trace(W) / len(W)
+    response, free = np.array(W), u + W[:, normal] @ push
+    response[normal], response[:, normal] = 0.0, 0.0
+    response[normal, normal], free[normal] = size, -size * push
+    return solve_contacts(response, free, blocks, scale=fast).impulses
 
 
 def impact_at_point(

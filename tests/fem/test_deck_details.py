@@ -294,7 +294,7 @@ def test_general_sections_of_beams_have_constants_of_their_own(section, tmp_path
 @pytest.mark.parametrize(
     ("section", "reason"),
     [
-        ("GENERAL\n2e-4, 6e-9, 1e-9, 2e-9, 3e-9\n0., 1., 0.\n2e11, 5e10", "a product of inertia (I12)"),
+        ("GENERAL\n2e-4, 6e-9, 4e-9, 2e-9, 3e-9\n0., 1., 0.\n2e11, 5e10", "A product of inertia, 4e-09, is beyond"),
         ("GENERAL\n2e-4, 6e-9, 0., 2e-9, 3e-9\n0., 1., 0.", "three data lines are needed"),
         ("GENERAL, TAPER\n2e-4, 6e-9, 0., 2e-9, 3e-9\n0., 1., 0.\n2e11, 5e10", "its options TAPER are not read"),
         ("MESHED\n0., 1., 0.\n2e11, 5e10\n1.", "a section MESHED"),

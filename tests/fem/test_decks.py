@@ -25,7 +25,7 @@ CHANGING = {
     "removed equation": ("*EQUATION, REMOVE\n101, 1\n", "EQUATION"),
     "rotation of a solid": ("*EQUATION\n2\n101, 4, 1., 103, 1, -1.\n", "EQUATION"),
     "mpc": ("*MPC\nMEANROT, 101, 102, 103\n", "MPC"),
-    "ambiguous mpc": ("*MPC\nBEAM, 101, 102\n", "MPC"),
+    "ambiguous mpc": ("*MPC\nELBOW, 101, 102\n", "MPC"),
     "rigid body": ("*RIGID BODY, ANALYTICAL SURFACE=a, REF NODE=101\n", "RIGID BODY"),
     "blanks do not count": ("* RigidBody , NSET=rot, REF NODE=101\n", "RIGIDBODY"),
     "cyclic tie": ("*TIE, NAME=t, CYCLIC SYMMETRY\nskin, end face\n", "TIE"),
@@ -256,7 +256,7 @@ CHANGING_CARDS = {
     "SPC1": "SPC1           1     123       1       2\n",
     "CBUSH": "CBUSH,9,9,1,2\n",
     "FORCE": "FORCE,1,1,,1.,1.,0.,0.\n",
-    "MAT9": "MAT9,4\n",
+    "MAT3": "MAT3,4\n",
     "MAT1": NASTRAN_MATERIAL.replace("2.1+5", "2.1+11"),
     "MAT1 GE": NASTRAN_MATERIAL.replace("7.85-9", "7.85-9,,,.02"),
     "MAT1 G": NASTRAN_MATERIAL.replace(",,.3", ",5.+4,.3"),
@@ -303,7 +303,7 @@ def test_two_materials_that_a_deck_of_nastran_does_not_define_are_told_apart(tmp
     path.write_text(path.read_text().replace("PSOLID,8,2", "PSOLID,8,1"))
     assert fem.Model(quietly(path), STEEL).unread == ()
     path.write_text(GRIDS + PENTAS["blank"] + PENTAS["blank"])
-    with pytest.raises(MeshError, match="element 1 is given twice"):
+    with pytest.raises(MeshError, match="CPENTA 1 is given twice, first in line 16"):
         quietly(path)
 
 

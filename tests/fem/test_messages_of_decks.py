@@ -174,7 +174,10 @@ SPRING = "*ELEMENT, TYPE=SPRING2, ELSET=L\n50, 1, 9\n*SPRING, ELSET=L\n"
         (SPRING, "data line 1 needs dofs; found no line"),
         (SPRING + "x, 1\n5.\n", "a whole number is needed, found 'x'"),
         ("*ELEMENT, TYPE=MASS, ELSET=L\n50, 9\n*MASS, ELSET=L\n", "data line 1 needs the mass; found no line"),
-        ("*MPC\nPIN, 1, 9\nFOO, 2, 10\n", "FOO with 2 nodes; PLANE, STRAIGHT, MEANROT, PIN, TIE and LINK are read"),
+        (
+            "*MPC\nPIN, 1, 9\nFOO, 2, 10\n",
+            "FOO with 2 nodes; PLANE, STRAIGHT, MEANROT, PIN, TIE, LINK and BEAM are read",
+        ),
         ("*MATERIALS, NAME=N\n", "flexmb knows no keyword *MATERIALS; did you mean *MATERIAL?"),
         ("*EQUATIONS\n1\n1, 1, 1.\n", "flexmb knows no keyword *EQUATIONS; did you mean *EQUATION?"),
     ],
@@ -210,8 +213,10 @@ def test_every_line_of_mpc_is_one_and_sets_are_paired(tmp_path):
         ("CIRC\n.1, .2", "SECTION=CIRC takes the radius; found 2 sizes"),
         ("PIPE\n.1", "SECTION=PIPE takes the radius and the wall; found 1 sizes"),
         ("PIPE\n.1, .2", "A tube's inner diameter must be from 0 to the outer one, 0.2; found -0.2"),
-        ("BOX\n.1, .2, .01, .02, .01, .01", "a box whose walls differ"),
-        ("I\n.1, .2, .1, .1, .01, .01, .01", "a section I; RECT, CIRC, PIPE, BOX are read"),
+        ("BOX\n.1, .2, .01, .02, .01, .01", "a box whose opposite walls differ"),
+        ("BOX\n.1, .2, .05, .02, .05, .02", "has no hollow"),
+        ("I\n.1, .2, .1, .1, .1, .1, .01", "a web between the flanges"),
+        ("L\n.1, .2, .01, .01", "a section L; RECT, CIRC, PIPE, BOX, I are read"),
     ],
 )
 def test_sections_of_beams_that_are_not_read_say_why(section, reason, tmp_path):

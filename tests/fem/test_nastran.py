@@ -111,8 +111,8 @@ def test_shells_have_their_thickness_and_offset(tmp_path):
 @pytest.mark.parametrize(
     ("section", "tail", "words"),
     [
-        ("PSHELL,5,1,.05\n", "", "no bending"), ("PSHELL,5,1,.05,2,,1\nMAT1,2,2.1+5,,.2\n", "", "material of its own for bending"), ("PSHELL,5,1,.05,9,,1\n", "", "material 9, which is neither"),
-        ("PSHELL,5,1,.05,1,,1\n,,,1\n", "", "MID4"), ("PCOMP,5,,,,,,,MEM\n,1,.05,0.\n", "", "LAM = MEM"), ("PCOMP,5\n", "", "without plies"), ("PSHELL,5,1,.05,1,,1\n", ",,,,,.05,.05,.05,.06", "thicknesses of its own"),
+        ("PSHELL,5,1,.05,-1\n", "", "plane strain"), ("PSHELL,5,1,.05,9,,1\n", "", "material 9, which is neither"),
+        ("PCOMP,5,,,,,,,BEND\n,1,.05,0.\n", "", "LAM = BEND"), ("PCOMP,5\n", "", "without plies"), ("PSHELL,5,1,.05,1,,1\n", ",,,,,.05,.05,.05,.06", "thicknesses of its own"),
         ("PCOMP,5\n,1,0.,0.\n", "", "thickness must be positive"), ("PSHELL,5,1,.05,1,,1\n", ",3\nCORD2C,3,,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.", "not rectangular"),
     ],
 )  # fmt: skip
@@ -643,7 +643,8 @@ TWICE = {
     "coordinate system 3": "CORD2R,3,,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.\nCORD2R,3,,0.,0.,0.,0.,1.,0.,+\n+,1.,0.,0.\n",
     "PELAS 8": "PELAS,8,7.+2,,,9,1.\nPELAS,8,7.+3\n", "PBUSH 9": "PBUSH,9,K,3.+3\nPBUSH,9,K,4.+3\n", "SPCADD 9": "SPCADD,9,1,2\nSPCADD,9,1,3\n",
     "GRDSET": "GRDSET,,,,,,,456\nGRDSET,,,,,,,6\n",
-    "element 3": "CTRIA3,3,5,1,2,3\n", "CONM2 7": "CONM2,7,1,,1.-4\nCONM2,7,1,,1.-4\n", "element 12": "CONROD,12,1,2,1,.1\n",
+    "CQUAD4 3": "CQUAD4,3,5,1,2,7,6\n", "CONM2 7": "CONM2,7,1,,1.-4\nCONM2,7,1,,1.-4\n",
+    "CONROD 12": "CONROD,12,1,2,1,.1\nCONROD,12,1,2,1,.1\n",
 }  # fmt: skip
 
 
@@ -651,6 +652,16 @@ TWICE = {
 def test_cards_that_are_given_twice_are_refused(what, tmp_path):
     with pytest.raises(MeshError, match=rf"part.bdf, line \d+: {what} is given twice"):
         plate(tmp_path, TWICE[what])
+
+
+def test_elements_of_different_cards_may_have_one_number(tmp_path):
+    """Nastran looks for duplicates among the elements of one card."""
+    mesh = plate(tmp_path, "CTRIA3,3,5,1,2,3\nCONROD,12,1,2,1,.1\nCONROD,13,1,2,1,.1\n", loud=False)
+    assert mesh.unread == ()
+    assert [len(block.connectivity) for block in mesh.cells] == [12, 1, 2]
+    (note,) = [text for text in mesh.warnings if "different card" in text]
+    assert note.startswith("2 elements have the number of another one")
+    assert "CQUAD4 3, line 23 of part.bdf, and CTRIA3, line 35" in note
 
 
 def test_cards_may_be_repeated(tmp_path):

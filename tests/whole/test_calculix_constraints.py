@@ -129,3 +129,25 @@ def test_distributing_couplings_carry_the_loads_of_calculix(axes, dofs, tmp_path
         nodes = [int(np.flatnonzero(mesh.node_ids == n)[0]) for n in (FIRST - 5, FIRST - 1)]
         ours = np.array([fem.solve_step(model, step).displacements[nodes] for step in steps])
     assert np.abs(ours - theirs).max(axis=(1, 2)) == pytest.approx(0, abs=1e-5 * np.abs(theirs).max())
+
+
+@pytest.mark.foreign
+@needs_ccx
+def test_beams_of_mpc_keep_the_distance_of_calculix(tmp_path):
+    """Under small loads: CalculiX counts the second order of the distance."""
+    parts = arm(), arm((30.0, 12.0, 9.0), (2, 2, 1), (45.0, -1.0, -0.5))
+    two, _ = deck(*parts)
+    ends, starts = parts[0].nodes("x1") + 1, parts[1].nodes("x0") + 1 + len(parts[0].points)
+    links = "".join(f"*MPC\nBEAM, {ends[i]}, {starts[j]}\n" for i, j in ((0, 4), (3, 0)))
+    step = f"*STEP\n*STATIC\n*CLOAD\n{ends[0]}, 3, .1\n{ends[4]}, 1, .05\n*NODE PRINT, NSET=A_x1\nU\n*END STEP\n"
+    (tmp_path / "job.inp").write_text(two + links + "*BOUNDARY\nA_x0, 1, 3\nB_x1, 1, 3\n" + step)
+    done = subprocess.run(["ccx", "job"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert "Job finished" in done.stdout, done.stdout[-2000:]
+    printed = [line.split() for line in (tmp_path / "job.dat").read_text().splitlines()]
+    theirs = {int(row[0]): [float(v) for v in row[1:]] for row in printed if len(row) == 4 and row[0].isdigit()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fem.UnitWarning)
+        mesh, (static,) = fem.read_steps(tmp_path / "job.inp")
+        ours = fem.solve_step(fem.Model(mesh), static).displacements
+    wanted = np.array(list(theirs.values()))
+    np.testing.assert_allclose(ours[np.array(list(theirs)) - 1], wanted, rtol=0, atol=2e-6 * abs(wanted).max())

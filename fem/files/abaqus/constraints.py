@@ -456,7 +456,7 @@ def _follows(node: int, reference: int, e: np.ndarray, d: np.ndarray) -> Equatio
 
 
 def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
-    """`*MPC`: PLANE, STRAIGHT and MEANROT (CalculiX), PIN, TIE and LINK (Abaqus), linear. A line that does not begin
+    """`*MPC`: PLANE, STRAIGHT and MEANROT (CalculiX), PIN, TIE, LINK and BEAM (Abaqus). A line that does not begin
     with a node begins another one; zeros stand for nothing."""
     found: list[tuple[str, list[list[int]]]] = []
     for _, row in s.rows:
@@ -466,7 +466,7 @@ def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
         for text in entries:
             found[-1][1].append(c.nodes(text))
     for kind, groups in found:
-        if kind in ("PIN", "TIE", "LINK") and len(groups) == 2:
+        if kind in ("PIN", "TIE", "LINK", "BEAM") and len(groups) == 2:
             size = max(map(len, groups))
             if {len(g) for g in groups} - {1, size}:
                 raise MeshError(f"{kind} of sets of {len(groups[0])} and {len(groups[1])} nodes, which are paired")
@@ -474,14 +474,29 @@ def _mpc(c: Constraints, s: Statement) -> Iterator[Constraint]:
                 yield from _of_pair(c, kind, [g[k if len(g) > 1 else 0] for g in groups])
         else:
             yield from _of_many(c, kind, [n for g in groups for n in g])
+    if any(kind == "BEAM" for kind, _ in found) and not _of_calculix(c):
+        c.warnings.append(
+            f"{s.source.label}: BEAM is a rigid link, as in Abaqus; CalculiX keeps the distance of its nodes: for a "
+            "deck of CalculiX write LINK, or use expand=True or fem.read_steps"
+        )
+
+
+def _of_calculix(c: Constraints) -> bool:
+    """Whether a deck is read as CalculiX reads it where both programs differ."""
+    return c.numbers.deck.as_named or c.numbers.deck.expand
 
 
 def _of_pair(c: Constraints, kind: str, rows: list[int]) -> Iterator[Constraint]:
-    """PIN, TIE or LINK of two nodes."""
+    """PIN, TIE, LINK or BEAM of two nodes, of which the first follows the second. BEAM is a rigid link in Abaqus; in
+    CalculiX it keeps the distance, as LINK does."""
     x = c.points[rows]
-    if kind == "LINK":
+    if kind == "BEAM" and not _of_calculix(c):
+        c.turning.add(rows[1])
+        yield RigidLink(np.array(rows[:1]), rows[1])
+        return
+    if kind in ("LINK", "BEAM"):
         if not np.linalg.norm(x[1] - x[0]) > 0:
-            raise MeshError("LINK of two nodes at one place, which has no direction")
+            raise MeshError(f"{kind} of two nodes at one place, which has no direction")
         yield _weighted(rows[0], rows[1:], np.ones(1), (x[1] - x[0]) / np.linalg.norm(x[1] - x[0]))
         return
     turns = kind == "TIE" and set(rows) <= c.turning
@@ -514,8 +529,7 @@ def _of_many(c: Constraints, kind: str, rows: list[int]) -> Iterator[Constraint]
     elif kind == "MEANROT" and len(rows) > 4 and len(rows) % 3 == 1 and rows[0::3][:-1] == rows[2::3]:
         yield _mean_rotation(rows[:-1:3], x[:-1:3], rows[-1], x[-1])
     else:
-        hint = "; in Abaqus BEAM is a rigid link, in CalculiX it keeps a distance" if kind == "BEAM" else ""
-        raise MeshError(f"{kind} with {len(rows)} nodes; PLANE, STRAIGHT, MEANROT, PIN, TIE and LINK are read{hint}")
+        raise MeshError(f"{kind} with {len(rows)} nodes; PLANE, STRAIGHT, MEANROT, PIN, TIE, LINK and BEAM are read")
 
 
 def mean_rotation(e: np.ndarray, x: np.ndarray) -> np.ndarray:

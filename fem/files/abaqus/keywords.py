@@ -8,7 +8,18 @@ from difflib import get_close_matches
 _READ = (
     *("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE", "PART", "END PART", "ASSEMBLY", "END ASSEMBLY", "INSTANCE"),
     *("END INSTANCE", "MATERIAL", "ELASTIC", "DENSITY", "EXPANSION", "SOLID SECTION", "SHELL SECTION", "BEAM SECTION"),
-    *("BEAM GENERAL SECTION", "MASS", "SPRING", "DASHPOT", "EQUATION", "MPC", "RIGID BODY", "TIE", "COUPLING"),
+    *(
+        "BEAM GENERAL SECTION",
+        "SHELL GENERAL SECTION",
+        "MASS",
+        "SPRING",
+        "DASHPOT",
+        "EQUATION",
+        "MPC",
+        "RIGID BODY",
+        "TIE",
+        "COUPLING",
+    ),
     *("KINEMATIC", "DISTRIBUTING", "TRANSFORM", "ORIENTATION", "BOUNDARY", "STEP", "END STEP", "CLOAD", "DLOAD"),
 )
 _NEAR = 0.88

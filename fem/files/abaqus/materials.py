@@ -1,15 +1,17 @@
 """Materials and sections of a deck: `*MATERIAL` with `*ELASTIC` (isotropic, orthotropic, engineering constants,
-anisotropic), `*DENSITY` and `*EXPANSION`; `*SOLID SECTION`, `*SHELL SECTION`, `*BEAM SECTION`,
-`*BEAM GENERAL SECTION`, also with constants of its own.
+anisotropic), `*DENSITY` and `*EXPANSION`; `*SOLID SECTION`, `*SHELL SECTION`, `*SHELL GENERAL SECTION`, `*BEAM
+SECTION`, `*BEAM GENERAL SECTION`, also with constants of its own.
 
 What a keyword says beyond that makes it one that is not obeyed.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
-from fem.beam import Section
+from fem.beam import Section, principal_moments
+from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MeshError
 from fem.files.abaqus.lines import Rows, fields, member, number
 from fem.material import Material
@@ -111,6 +113,10 @@ def take_material(known: Materials, source: Unread, keyword: str, options: dict[
     """Whether the keyword is one of materials and sections and says nothing that is not read."""
     values = [fields(row) for _, row in rows]
     material = known.current
+    if keyword == "SHELLGENERALSECTION":  # integrated before the analysis, which linear parts do not tell
+        if "COMPOSITE" not in options and not options.get("MATERIAL"):
+            raise MeshError("a stiffness of its own (no MATERIAL, no COMPOSITE)")
+        keyword = "SHELLSECTION"
     if keyword in ("SOLIDSECTION", "SHELLSECTION", "BEAMSECTION", "BEAMGENERALSECTION"):
         section = _section(known, source, keyword, options, values)
         known.sections += [section] if section is not None else []
@@ -269,9 +275,8 @@ def _general(known: Materials, source: Unread, options: dict[str, str], values: 
     try:
         if kind == "GENERAL":
             area, I11, I12, I22, J = [*size, *[0.0] * 5][:5]
-            if I12:
-                raise MeshError("a product of inertia (I12); give the moments about principal axes")
-            beam: Section | None = Section(area, I11, I22, J, 1.0, 1.0)
+            I11, I22, angle = principal_moments(I11, I22, I12)
+            beam: Section | None = Section(area, I11, I22, J, 1.0, 1.0, angle=angle)
         else:
             beam = _beam(kind, size)
         elasticity = Material.orthotropic((E, E, E), (0.0, 0.0, 0.0), (G, G, G)).elasticity
@@ -339,14 +344,20 @@ _SIZES = {
     "CIRC": (1, "the radius"),
     "PIPE": (2, "the radius and the wall"),
     "BOX": (6, "two widths and four walls"),
+    "I": (
+        7,
+        "the height of the node above its foot, the height, the lower and the upper width, and the lower flange, "
+        "the upper one and the web",
+    ),
 }
 """Number and meaning of the sizes of a section."""
 
 
 def _beam(kind: str, size: list[float], solid: bool = False) -> Section | None:
     """The section of a beam by its widths along its first and second direction, or its radius and wall; None for an
-    ellipse, and a box whose walls differ, of which beams that become `solid` may be. Raises `MeshError` for others."""
-    if kind not in _SIZES:
+    ellipse, and a box whose walls differ, of which beams that become `solid` may be. The origin of its drawing is at
+    the nodes. Raises `MeshError` for others."""
+    if kind not in _SIZES or (solid and kind == "I"):
         raise MeshError(f"a section {kind or 'of no type'}; {', '.join(_SIZES)} are read")
     count, what = _SIZES[kind]
     if solid and kind == "CIRC" and len(size) == 2 and min(size) > 0:
@@ -360,10 +371,34 @@ def _beam(kind: str, size: list[float], solid: bool = False) -> Section | None:
             return Section.circle(2 * size[0])
         if kind == "PIPE":
             return Section.tube(2 * size[0], 2 * (size[0] - size[1]))
+        if kind == "I":
+            return _i_section(*size)
         if len(set(size[2:])) == 1:
             return Section.box(size[0], size[1], size[2])
+        if size[2:4] == size[4:] and not solid:
+            return _unequal_box(*size[:4])
     except MaterialError as error:
         raise MeshError(str(error).rstrip(".")) from None
     if not solid:
-        raise MeshError("a box whose walls differ")
+        raise MeshError("a box whose opposite walls differ, on whose order Abaqus and CalculiX do not agree")
     return None
+
+
+@cache
+def _i_section(l: float, h: float, low: float, high: float, low_wall: float, high_wall: float, web: float) -> Section:
+    """Two flanges and a web about the second axis, `l` below the origin; one flange of no size makes it a T."""
+    flanges = [(-low / 2, -l, low / 2, low_wall - l), (-high / 2, h - l - high_wall, high / 2, h - l)]
+    there = [flange for flange in flanges if flange[2] > flange[0] and flange[3] > flange[1]]
+    if min(low, high, low_wall, high_wall) < 0 or not there or low_wall + high_wall >= h:
+        raise MaterialError("An I needs a flange, walls that are not negative, and a web between the flanges.")
+    return section_of_rectangles([*there, (-web / 2, -l, web / 2, h - l)])
+
+
+@cache
+def _unequal_box(a: float, b: float, upright: float, level: float) -> Section:
+    """A box about the origin whose walls across the first axis are `upright`, those across the second `level`."""
+    if not (0 < 2 * upright < a and 0 < 2 * level < b):
+        raise MaterialError(f"A box of {a:g} and {b:g} with walls {upright:g} and {level:g} has no hollow.")
+    sides = [(-a / 2, -b / 2, upright - a / 2, b / 2), (a / 2 - upright, -b / 2, a / 2, b / 2)]
+    ends = [(-a / 2, -b / 2, a / 2, level - b / 2), (-a / 2, b / 2 - level, a / 2, b / 2)]
+    return replace(section_of_rectangles([*sides, *ends]), drawn_centroid=(0.0, 0.0), shear_centre=(0.0, 0.0))

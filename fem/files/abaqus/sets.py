@@ -196,7 +196,9 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
                 f"{source.label}: the constants of {name} depend on temperature; the mesh has those of "
                 f"{material.warm.temperatures[0]:g}, steps have those of their temperatures."
             )
-        beam = None if section.beam is None else (section.beam, _turned_axis(deck, section))
+        beam = (
+            None if section.beam is None else (section.beam, _turned_axis(deck, section), section.beam.drawn_centroid)
+        )
         rods = np.array([numbers.blocks[block][0] == TRUSS for block, _ in cells.tolist()], dtype=bool)
         if rods.any():
             yield Declared(name, C, material.density, source, cells[rods], wrong=wrong, area=section.plane)

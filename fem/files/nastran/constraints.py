@@ -1,5 +1,5 @@
 """Constraints, supports, lumped masses, springs and dampers of a Nastran deck: RBE2, RBE3, RBAR, MPC, SPC, SPC1,
-GRID PS, CONM2, CELAS1, CELAS2, CDAMP1, CDAMP2, CVISC, CBUSH.
+GRID PS, CONM1, CONM2, CELAS1, CELAS2, CDAMP1, CDAMP2, CVISC, CBUSH.
 
 A card that is not understood in full is not obeyed at all, with the reason.
 """
@@ -17,6 +17,8 @@ from fem.mesh.unread import Stated, Unread
 
 SAME = 1e-9
 """Distance of nodes, relative to the size of the part, below which they are at one place."""
+ROUNDED = 1e-3
+"""Relative difference of entries of a mass matrix that is taken for the rounding of fields of eight characters."""
 Made = Equation | RigidLink | MeanLink | NodeMass | NodeSpring
 
 
@@ -224,14 +226,49 @@ def _supports(c: Connections, card: Card) -> Iterator[Made]:
 
 
 def _mass(c: Connections, card: Card) -> Iterator[Made]:
-    """CONM2: EID, node, system, mass, offset, moments and products of inertia. With an offset or inertia six masses on
-    a rigid link stand for it, which have the same mass, centre and inertia."""
-    row, mass = c.node(card.whole(2)), card.real(4, 0.0) * c.mass_factor
-    offset = np.array([card.real(k, 0.0) for k in (5, 6, 7)])
-    xx, yx, yy, zx, zy, zz = (card.real(k, 0.0) * c.mass_factor for k in range(9, 15))
+    """CONM2: EID, node, system, mass, offset, moments and products of inertia about the centre of mass. In the system
+    -1 the offset is the place of the centre of mass in basic coordinates."""
+    row, mass = c.node(card.whole(2)), card.real(4, 0.0)
+    xx, yx, yy, zx, zy, zz = (card.real(k, 0.0) for k in range(9, 15))
     J = np.array([[xx, -yx, -zx], [-yx, yy, -zy], [-zx, -zy, zz]])
-    if card.whole(3, 0) != 0:
-        raise MeshError(f"its coordinate system {card.whole(3)}; the basic one is read")
+    x = np.array([card.real(k, 0.0) for k in (5, 6, 7)])
+    if card.whole(3, 0) == -1:
+        yield from _lump(c, row, mass, x - c.points[row], J)
+    else:
+        axes = c.systems.axes_at(card.whole(3, 0), c.points[row], card.place)
+        yield from _lump(c, row, mass, x @ axes, axes.T @ J @ axes)
+
+
+def _mass_matrix(c: Connections, card: Card) -> Iterator[Made]:
+    """CONM1: EID, node, system, the lower triangle of the mass matrix (6, 6) of the node, row by row: that of a rigid
+    lump, whose mass resists motion in all directions alike."""
+    row = c.node(card.whole(2))
+    M = np.zeros((6, 6))
+    M[np.tril_indices(6)] = [card.real(k, 0.0) for k in range(4, 25)]
+    M += np.tril(M, -1).T
+    mass = float(np.trace(M[:3, :3]) / 3)
+    moment = (M[3:, :3] - M[3:, :3].T) / 2
+    for what, wrong, scale in (
+        ("masses that differ with the direction of motion", M[:3, :3] - mass * np.eye(3), mass),
+        ("a motion that turns it with a force along that motion", M[3:, :3] - moment, np.abs(M[3:, :3]).max()),
+    ):
+        if np.abs(wrong).max() > ROUNDED * abs(scale):
+            raise MeshError(f"{what}, which no lump has, and which would turn with the part")
+    if not mass > 0:
+        raise MeshError("a moment of inertia without a mass" if M.any() else "no mass")
+    axes = c.systems.axes_at(card.whole(3, 0), c.points[row], card.place)
+    offset = np.array([moment[2, 1], moment[0, 2], moment[1, 0]]) / mass
+    J = M[3:, 3:] - mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
+    rounding = ROUNDED * float(np.abs(M[3:, 3:]).max())
+    yield from _lump(c, row, mass, offset @ axes, axes.T @ J @ axes, rounding)
+
+
+def _lump(
+    c: Connections, row: int, mass: float, offset: np.ndarray, J: np.ndarray, rounding: float = 0.0
+) -> Iterator[Made]:
+    """A mass whose centre is beside a node, with the inertia `J` about the centre, which is known up to `rounding`.
+    With an offset or inertia six masses on a rigid link stand for it, which have the same mass, centre and inertia."""
+    mass, J, rounding = mass * c.mass_factor, J * c.mass_factor, rounding * c.mass_factor
     if not offset.any() and not J.any():
         yield NodeMass(row, mass)
         return
@@ -242,7 +279,7 @@ def _mass(c: Connections, card: Card) -> Iterator[Made]:
         raise MeshError("an offset or inertia at a node without rotations")
     principal, directions = np.linalg.eigh(J)
     squares = 1.5 / mass * (principal.sum() - 2 * principal)
-    if squares.min() < -1e-9 * np.abs(squares).max():
+    if squares.min() < -1e-9 * np.abs(squares).max() - 3 / mass * rounding:
         raise MeshError(f"principal moments of inertia {principal}, of which one exceeds the sum of the others")
     arms = directions * np.sqrt(np.maximum(squares, 0.0))
     places = c.points[row] + offset + np.concatenate([arms.T, -arms.T])
@@ -399,6 +436,7 @@ _READERS: dict[str, Callable[[Connections, Card], Iterator[Made]]] = {
     "SPC": _supports,
     "SPC1": _supports,
     "GRID PS": _supports,
+    "CONM1": _mass_matrix,
     "CONM2": _mass,
     "RBAR": _rbar,
     "CBUSH": _bush,

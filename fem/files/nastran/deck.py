@@ -1,11 +1,12 @@
 """What the cards of a Nastran deck say, in the numbers of the file."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fem.errors import MeshError
 from fem.files.nastran.cards import Card
-from fem.files.nastran.sections import Constants, constants
-from fem.files.nastran.shells import SURFACES, orthotropic
+from fem.files.nastran.materials import Constants, constants
+from fem.files.nastran.shells import SURFACES
 from fem.mesh.unread import Unread
 
 _LOADS = """
@@ -37,15 +38,15 @@ class Deck:
     properties: dict[tuple[str, int], Card] = field(default_factory=dict)  # by kind of elements and number
     materials: dict[int, Card] = field(default_factory=dict)
     systems: dict[int, Card] = field(default_factory=dict)
-    used_systems: set[int] = field(default_factory=set)
     lumped: dict[tuple[str, int], Card] = field(default_factory=dict)  # PELAS, PDAMP, PVISC
     bushes: dict[int, Card] = field(default_factory=dict)
     connecting: list[Card] = field(default_factory=list)
     together: dict[tuple[str, int], tuple[Card, set[int]]] = field(default_factory=dict)  # SPCADD, MPCADD
     defaults: Card | None = None  # GRDSET
-    numbers: set[tuple[str, int]] = field(default_factory=set)  # of elements, by kind
+    numbers: dict[tuple[str, int], Card] = field(default_factory=dict)  # elements by card and number
     given: dict[str, Card] = field(default_factory=dict)  # what a deck may give once
     unread: list[Unread] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     mass_factor: float = 1.0
 
     def once(self, what: str, card: Card) -> None:
@@ -57,13 +58,30 @@ class Deck:
                 f"as {known.text!r}. Keep one of them, or give one a number of its own."
             )
 
-    def number(self, kind: str, card: Card) -> None:
-        """Raise `MeshError` where two elements have one number."""
-        if (kind, card.whole(1)) in self.numbers:
+    def number(self, card: Card) -> None:
+        """Raise `MeshError` where two elements of one card have one number: Nastran stops there, not at elements of
+        different cards."""
+        known = self.numbers.setdefault((card.name, card.whole(1)), card)
+        if known is not card:
             raise MeshError(
-                f"{card.place}: {kind} {card.whole(1)} is given twice. Every element needs a number of its own."
+                f"{card.place}: {card.name} {card.whole(1)} is given twice, first in line {known.line} of "
+                f"{known.file}. Every {card.name} needs a number of its own."
             )
-        self.numbers.add((kind, card.whole(1)))
+
+    @property
+    def shared(self) -> Iterator[str]:
+        """A note on the cells of different cards with one number, which manuals forbid and Nastran takes."""
+        first: dict[int, Card] = {}
+        both = []
+        for card in (card for _, _, sources in self.cells.values() for card in sources):
+            known = first.setdefault(card.whole(1), card)
+            both += [(known, card)] if known is not card else []
+        if both:
+            a, b = both[0]
+            yield (
+                f"{len(both)} elements have the number of another one of a different card, as Nastran permits; first: "
+                f"{a.name} {a.whole(1)}, line {a.line} of {a.file}, and {b.name}, line {b.line} of {b.file}"
+            )
 
     def owner(self, card: Card, number: int) -> Card | None:
         """The property of an element."""
@@ -89,11 +107,10 @@ def not_obeyed(card: Card, keyword: str = "", reason: str = "") -> Unread:
     return Unread(keyword or card.name, card.file, card.line, text, "LOAD" if card.name in LOADS else "")
 
 
-def material_of(deck: Deck, number: int, source: Card, beam: bool = False) -> tuple[str, Constants, Unread]:
-    """Name and constants of a material, and the card that gives them, or the one that asks for them."""
+def material_of(deck: Deck, number: int, source: Card, use: str) -> tuple[str, Constants, Unread]:
+    """Name and constants of a material of "solids", "shells" or "beams", and the card that gives them, or the one that
+    asks for them."""
     card = deck.materials.get(number)
     if card is None:
         return f"undefined material {number}", Constants(None, None), not_obeyed(source)
-    if card.name == "MAT8":
-        return f"MAT8 {number}", orthotropic(card, deck.mass_factor), not_obeyed(card)
-    return f"MAT1 {number}", constants(card, deck.mass_factor, beam), not_obeyed(card)
+    return f"{card.name} {number}", constants(card, deck.mass_factor, use), not_obeyed(card)

@@ -3,9 +3,9 @@
 Read: GRID in any coordinate system, CTETRA, CPYRAM, CPYRA, CPENTA, CHEXA in every format and continuation of cards;
 shells with PSHELL, PCOMP, PCOMPG (`shells`); CBAR, CBEAM with PBAR, PBARL, PBEAM, PBEAML, and rods (`lines`,
 `sections`); constraints, supports, masses, springs and dampers (`constraints`). Case control selects the sets of SPC
-and MPC. Elements of one property are the group "property N". MAT1 and MAT8 give the materials. Surfaces and lines
-without a section mark places. Every other card that changes the part is kept with its line as not obeyed, and so is one
-that is not understood in full.
+and MPC. Elements of one property are the group "property N". Materials are MAT1, MAT2, MAT8, MAT9 and MAT11
+(`materials`). Surfaces and lines without a section mark places. Every other card that changes the part is kept with its
+line as not obeyed, and so is one that is not understood in full.
 """
 
 from collections.abc import Iterator
@@ -20,10 +20,13 @@ from fem.files.nastran import lines
 from fem.files.nastran.cards import Card, cards, selections
 from fem.files.nastran.constraints import Connections
 from fem.files.nastran.deck import NEW_NODES, PROPERTY_OF, Deck, material_of, not_obeyed
+from fem.files.nastran.materials import KINDS as MATERIALS
+from fem.files.nastran.materials import in_system, not_understood
 from fem.files.nastran.sections import BEAM_PROPERTIES
 from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES
 from fem.files.nastran.structure import Beams, sectioned, split_rods
-from fem.files.nastran.systems import KINDS, Systems
+from fem.files.nastran.systems import KINDS as SYSTEMS
+from fem.files.nastran.systems import Systems
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Unread
 from fem.user_files import IncludedFiles
@@ -38,7 +41,7 @@ DOPTPRM DESVAR
 HARMLESS = {*_WITHOUT_EFFECT.split(), *SHELL_PROPERTIES, *BEAM_PROPERTIES}
 """Cards that do not change a free, linear elastic part by themselves; any other that is not read counts as
 not obeyed. Properties do nothing without their elements."""
-CONNECTING = ("RBE2", "RBE3", "RBAR", "CONM2", "CELAS1", "CELAS2", "CBUSH", "CDAMP1", "CDAMP2", "CVISC")
+CONNECTING = ("RBE2", "RBE3", "RBAR", "CONM1", "CONM2", "CELAS1", "CELAS2", "CBUSH", "CDAMP1", "CDAMP2", "CVISC")
 SELECTED = {"MPC": "MPC", "SPC": "SPC", "SPC1": "SPC"}
 """Cards that act if case control selects their number."""
 LUMPED_PROPERTIES = {"PELAS": 4, "PDAMP": 2, "PVISC": 4}
@@ -47,14 +50,10 @@ _NEUTRAL = {"G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
 """Parameters that change the part, and the value at which they do not."""
 FIELDS = {
     "GRID": 8, "CBAR": 16, "CBEAM": 18, "CROD": 4, "CTUBE": 4, "CONROD": 8, "CQUAD4": 14, "CTRIA3": 13, "PBAR": 19,
-    "PROD": 6, "PTUBE": 6, "MAT1": 12, "CONM2": 14, "CELAS1": 6, "CELAS2": 8, "CDAMP1": 6, "CDAMP2": 6, "CVISC": 4,
-    "CBUSH": 14, "RBAR": 9, "CORD1R": 8, "CORD1C": 8, "CORD1S": 8, "CORD2R": 11, "CORD2C": 11, "CORD2S": 11,
+    "PROD": 6, "PTUBE": 6, "MAT1": 12, "CONM1": 24, "CONM2": 14, "CELAS1": 6, "CELAS2": 8, "CDAMP1": 6, "CDAMP2": 6,
+    "CVISC": 4, "CBUSH": 14, "RBAR": 9, "CORD1R": 8, "CORD1C": 8, "CORD1S": 8, "CORD2R": 11, "CORD2C": 11, "CORD2S": 11,
 }  # fmt: skip
 """Numbers of fields of cards of a fixed length; Nastran stops where more are given."""
-FAR = 1e3
-"""Ratio of Young's and shear modulus beyond which a number is in the field of another."""
-CONSISTENT = 0.01
-"""Relative difference of E and 2 G (1 + nu) beyond which Nastran too says that a material is not isotropic."""
 
 
 def read_nastran_mesh(path: Path) -> RawMesh:
@@ -91,13 +90,13 @@ def _take(deck: Deck, card: Card) -> None:
         if not all(card.text_at(k).isdigit() for k in range(3, 3 + count)):
             deck.unread.append(not_obeyed(card, reason="nodes on its sides are left out"))
             return
-        deck.number("element", card)
+        deck.number(card)
         deck.add(kind, [card.whole(k) for k in range(3, 3 + count)], card, card.whole(2, card.whole(1)))
     elif card.name in (*lines.BEAMS, "CROD", "CTUBE"):
-        deck.number("element", card)
+        deck.number(card)
         deck.add(LINE, [card.whole(3), card.whole(4)], card, card.whole(2, card.whole(1)))
     elif card.name == "CONROD":
-        deck.number("element", card)
+        deck.number(card)
         deck.add(TRUSS, [card.whole(2), card.whole(3)], card, 0)
     elif card.name == "GRDSET":
         deck.once("GRDSET", card)
@@ -110,31 +109,14 @@ def _take(deck: Deck, card: Card) -> None:
         kind = PROPERTY_OF[card.name]
         deck.once(f"property {card.whole(1)} of {kind}", card)
         deck.properties[kind, card.whole(1)] = card
-        if card.name == "PSOLID":
-            deck.used_systems.add(_system(card, 3))
-            if card.text_at(7).upper() not in ("", "SMECH"):
-                deck.unread.append(
-                    not_obeyed(card, reason=f"its elements are of the kind {card.text_at(7)}, not SMECH")
-                )
-    elif card.name == "MAT1":
+        if card.name == "PSOLID" and card.text_at(7).upper() not in ("", "SMECH"):
+            deck.unread.append(not_obeyed(card, reason=f"its elements are of the kind {card.text_at(7)}, not SMECH"))
+    elif card.name in MATERIALS:
         deck.once(f"material {card.whole(1)}", card)
         deck.materials[card.whole(1)] = card
-        _require_numbers(card, range(2, 12))
-        if card.real(8, 0.0):
-            deck.unread.append(not_obeyed(card, "MAT1 GE"))
-        E, G, nu = (card.real(k, np.nan) for k in (2, 3, 4))
-        if abs(E - 2 * G * (1 + nu)) > CONSISTENT * E:  # never of a number that is left out
-            deck.unread.append(not_obeyed(card, "MAT1 G"))
-        elif E > FAR * G > 0:
-            reason = f"G is {G:g}, {E / G:.2g} times smaller than E; Poisson's ratio belongs into field 4"
-            deck.unread.append(not_obeyed(card, "MAT1 G", reason))
-    elif card.name == "MAT8":
-        deck.once(f"material {card.whole(1)}", card)
-        deck.materials[card.whole(1)] = card
-        _require_numbers(card, range(2, 19))
-        if card.real(17, 0.0):
-            deck.unread.append(not_obeyed(card, "MAT8 GE"))
-    elif card.name in KINDS:
+        for keyword, reason in not_understood(card):
+            deck.unread.append(not_obeyed(card, keyword, reason))
+    elif card.name in SYSTEMS:
         for k in (1, 5) if card.name.startswith("CORD1") and card.text_at(5) else (1,):
             deck.once(f"coordinate system {card.whole(k)}", card)
             deck.systems[card.whole(k)] = card
@@ -156,17 +138,10 @@ def _take(deck: Deck, card: Card) -> None:
             deck.unread.append(not_obeyed(card, f"PARAM {card.text_at(1).upper()}"))
     elif card.name in CONNECTING or card.name in SELECTED:
         if card.name in CONNECTING:
-            deck.number(card.name, card)
+            deck.number(card)
         deck.connecting.append(card)
     elif card.name not in HARMLESS:
         deck.unread.append(not_obeyed(card))
-
-
-def _require_numbers(card: Card, places: range) -> None:
-    """Raise `MeshError` for a field that is neither a number nor empty: where it counts, the reason would be that of
-    the elements."""
-    for k in places:
-        card.real(k, 0.0)
 
 
 def _system(card: Card, number: int) -> int:
@@ -186,7 +161,7 @@ def _take_cell(deck: Deck, card: Card) -> None:
         )
     shape = counts[len(found)]
     nodes = [card.whole(k + 3) for k in range(len(found))]
-    deck.number("element", card)
+    deck.number(card)
     group = card.whole(2, card.whole(1))
     deck.add(shape.kind, [nodes[k] for k in shape.nastran_order or range(shape.nodes)], card, group)
 
@@ -214,9 +189,6 @@ def _placed(deck: Deck) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
     for number, card in deck.nodes.items():
         if _system(card, 6) > 0:
             axes[number] = systems.axes_at(_system(card, 6), points[number], card.place)
-    for number in deck.used_systems - {0}:
-        if number in deck.systems:
-            deck.unread.append(not_obeyed(deck.systems[number]))
     return points, axes
 
 
@@ -247,7 +219,10 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
         )  # an element that names no property, and has none, is in no group
     every = sorted({int(p) for values in groups for p in np.unique(values)} - {0})
     named = {f"property {p}": [np.flatnonzero(values == p) for values in groups] for p in every}
-    declared = [*_solids(deck, named, [kind in ELEMENTS for kind, _ in blocks]), *sections]
+    declared = [
+        *_solids(deck, named, [kind in ELEMENTS for kind, _ in blocks], Systems(deck.systems, points)),
+        *sections,
+    ]
     structure = _structure(deck, declared)
     turning = {int(n) for block, (rows, _) in structure.items() for n in blocks[block][1][rows].ravel()}
     turning -= {int(n) for kind, rows in blocks if kind == TRUSS for n in rows.ravel()} - {
@@ -266,7 +241,7 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
         np.concatenate([np.array(ids, dtype=np.int64), new]),
         tuple(blocks),
         named,
-        warnings=(*notes, *connections.notes),
+        warnings=(*deck.shared, *deck.notes, *notes, *connections.notes),
         beams=True,
         unread=(*deck.unread, *connections.unread),
         unread_lines=tuple(unread_lines),
@@ -300,7 +275,7 @@ def _connections(
     chosen = selections(path)
     for kind, commands in chosen.items():
         found.unread += _missing(deck, kind, commands)
-    for card in sorted(deck.connecting, key=lambda c: c.name == "CONM2"):  # lumps are carried by rigid links
+    for card in sorted(deck.connecting, key=lambda c: c.name in ("CONM1", "CONM2")):  # lumps are carried by rigid links
         kind = SELECTED.get(card.name, "")
         mine = {c.whole(1) for c in deck.connecting if SELECTED.get(c.name) == kind} if kind else set()
         selected = chosen.get(kind)
@@ -361,13 +336,16 @@ def _structure(deck: Deck, declared: list[Declared]) -> dict[int, tuple[np.ndarr
     return found
 
 
-def _solids(deck: Deck, named: dict[str, list[np.ndarray]], solid: list[bool]) -> Iterator[Declared]:
+def _solids(deck: Deck, named: dict[str, list[np.ndarray]], solid: list[bool], systems: Systems) -> Iterator[Declared]:
     """The materials of the blocks that are `solid`."""
     for (_, number), card in deck.properties.items():
         if card.name == "PSOLID":
             members = named.get(f"property {number}", [])
             cells = [np.column_stack([np.full(len(m), k), m]) for k, m in enumerate(members) if solid[k]]
             places = np.vstack([np.zeros((0, 2), dtype=np.int64), *cells])
-            name, known, source = material_of(deck, card.whole(2), card)
-            wrong = "MAT8 is a material of shells" if name.startswith("MAT8") else known.wrong
-            yield Declared(name, None if wrong else known.elasticity, known.density, source, places, wrong=wrong)
+            name, known, source = material_of(deck, card.whole(2), card, "solids")
+            axes = None
+            if (material := deck.materials.get(card.whole(2))) is not None:
+                known, axes = in_system(known, material, _system(card, 3), systems, card.place)
+            name += f", system {_system(card, 3)}" if _system(card, 3) and not name.startswith("MAT1 ") else ""
+            yield Declared(name, known.elasticity, known.density, source, places, wrong=known.wrong, axes=axes)

@@ -1,48 +1,20 @@
-"""Materials and sections of beams of a Nastran deck: MAT1; PBAR, PBARL, PBEAM, PBEAML."""
+"""Sections of beams of a Nastran deck: PBAR, PBARL, PBEAM, PBEAML."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
-from fem.beam import Section
+from fem.axes.cylindrical import turn_about
+from fem.beam import Section, principal_moments
 from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MeshError
 from fem.files.nastran.cards import Card
-from fem.material import Material
+from fem.files.nastran.materials import Constants
 from fem.sections.beam_table import BeamTable, beam_mass, beam_stiffness
 
 BEAM_PROPERTIES = ("PBAR", "PBARL", "PBEAM", "PBEAML")
-
-
-@dataclass(frozen=True)
-class Constants:
-    """What a MAT1 card says: elasticity (6, 6) and density, None where it says too little, and `wrong` if it cannot
-    be."""
-
-    elasticity: np.ndarray | None
-    density: float | None
-    wrong: str = ""
-
-
-def constants(card: Card, mass_factor: float, beam: bool = False) -> Constants:
-    """Two of E, G and nu, and the density; for a `beam` E and G, whatever nu they make."""
-    E, G, nu = (card.real(k, np.nan) for k in (2, 3, 4))
-    if np.isnan(nu) and G:
-        nu = E / (2 * G) - 1
-    if np.isnan(E):
-        E = 2 * G * (1 + nu)
-    density = card.real(5, 0.0) * mass_factor or None
-    try:
-        if beam and E > 0 and card.real(3, 0.0) > 0:
-            G = float(card.real(3))
-            moduli, shear = (float(E), float(E), float(E)), (G, G, G)
-            return Constants(Material.orthotropic(moduli, (0.0, 0.0, 0.0), shear).elasticity, density)
-        known = not np.isnan([E, nu]).any()
-        return Constants(Material.isotropic(float(E), float(nu)).elasticity if known else None, density)
-    except MaterialError as error:
-        return Constants(None, density, str(error))
 
 
 def beam(card: Card) -> tuple[int, Section, str, float]:
@@ -73,17 +45,11 @@ def beam(card: Card) -> tuple[int, Section, str, float]:
     if bool(K1) != bool(K2):
         raise MeshError("shear in one direction only (K1, K2)")
     fibres = np.array([(card.real(k, 0.0), card.real(k + 1, 0.0)) for k in (9, 11, 13, 15)])
-    angle = 0.0
-    if I12:
-        if K1 != K2:
-            raise MeshError("a product of inertia, and different factors of shear (K1, K2)")
-        if not I1 * I2 > I12**2:
-            raise MeshError(f"a product of inertia, {I12:g}, beyond its moments {I1:g} and {I2:g}")
-        turn = 0.5 * np.arctan2(2 * I12, I1 - I2)
-        R = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-        (I1, _), (_, I2) = (R @ np.array([[I1, I12], [I12, I2]]) @ R.T).tolist()
-        fibres, angle = fibres @ R.T, float(np.rad2deg(turn))
+    if I12 and K1 != K2:
+        raise MeshError("a product of inertia, and different factors of shear (K1, K2)")
     try:
+        I2, I1, angle = principal_moments(I2, I1, I12) if I12 else (I2, I1, 0.0)
+        fibres = fibres @ turn_about(0, angle)[1:, 1:].T
         section = Section(
             area,
             I2,

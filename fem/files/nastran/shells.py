@@ -1,13 +1,13 @@
-"""Shells of a Nastran deck: PSHELL, PCOMP, PCOMPG with materials MAT1 and MAT8, and what their elements say."""
+"""Shells of a Nastran deck: PSHELL, PCOMP, PCOMPG with materials MAT1, MAT2 and MAT8, and what their elements say."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from fem.axes.sides import SideAxes
-from fem.errors import MaterialError, MeshError
+from fem.errors import MeshError
 from fem.files.nastran.cards import Card
-from fem.files.nastran.sections import Constants, constants
+from fem.files.nastran.materials import RIGID, SLACK, constants, in_plane, plane_stiffness
 from fem.files.nastran.systems import Systems
 from fem.material import Material
 from fem.sections.layup import Ply
@@ -16,9 +16,6 @@ from fem.shell import Shell
 SURFACES = {"CTRIA3": ("triangle", 3), "CTRIAR": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4),
 "CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8)}  # fmt: skip
 SHELL_PROPERTIES = ("PSHELL", "PCOMP", "PCOMPG")
-RIGID = 1e3
-"""Ratio by which shells without shear strain (MID3 blank, G1Z and G2Z zero) are stiffer in transverse shear than the
-material in their plane makes them."""
 _LAST_OF_PSHELL = 11
 _FIRST_THICKNESS = 11
 _PLACES = {3: (6, 7, 10), 4: (7, 8, 10), 6: (9, 10, 14), 8: (15, 16, 17)}
@@ -60,7 +57,26 @@ def shell(
     numbers, plies, bottom = _plies(card, materials, mass_factor)
     total = sum(ply.thickness for ply in plies)
     offset += (-total / 2 if bottom is None else bottom) + total / 2
-    return numbers[0], Shell.layup(plies, axis, offset, added_mass=card.real(3, 0.0) * mass_factor)
+    layup = Shell.layup(plies, axis, offset, added_mass=card.real(3, 0.0) * mass_factor)
+    if card.text_at(8).upper() not in ("SMEAR", "MEM"):
+        return numbers[0], layup
+    Q = np.asarray(sum(ply.thickness * ply.turned[0] for ply in plies)) / total  # whatever the sequence of the plies
+    made = in_plane(f"{card.name} {card.whole(1)}, smeared", Q, layup.density)
+    stiffness = _of_membrane(Q, total) if is_membrane(card) else None
+    return numbers[0], Shell(made, total, offset, axis, added_mass=layup.added_mass, stiffness=stiffness)
+
+
+def is_membrane(card: Card) -> bool:
+    """Whether a property has no stiffness beside that in the plane."""
+    return not card.whole(4, 0) if card.name == "PSHELL" else card.text_at(8).upper() == "MEM"
+
+
+def _of_membrane(Q: np.ndarray, thickness: float) -> np.ndarray:
+    """The stiffness (8, 8) of a membrane of the plane stress Q (3, 3), with a little of that of a plate."""
+    C = np.zeros((8, 8))
+    C[:3, :3], C[3:6, 3:6] = thickness * Q, SLACK * thickness**3 / 12 * Q
+    C[6:, 6:] = SLACK * 5 / 6 * thickness * Q[2, 2] * np.eye(2)
+    return C
 
 
 def _x_axis(angle: str, systems: Systems, user: str) -> tuple[float, float, float] | SideAxes:
@@ -77,23 +93,11 @@ def material(number: int, materials: Mapping[int, Card], mass_factor: float) -> 
     """The material of a number. Raises `MeshError` where the deck has none that is read."""
     card = materials.get(number)
     if card is None:
-        raise MeshError(f"material {number}, which is neither MAT1 nor MAT8")
-    known = orthotropic(card, mass_factor) if card.name == "MAT8" else constants(card, mass_factor)
+        raise MeshError(f"material {number}, which is neither MAT1, MAT2 nor MAT8")
+    known = constants(card, mass_factor, "shells")
     if known.elasticity is None:
         raise MeshError(f"{card.name} {number}: {known.wrong or 'constants are missing'}")
     return Material(f"{card.name} {number}", known.elasticity, known.density)
-
-
-def orthotropic(card: Card, mass_factor: float) -> Constants:
-    """What a MAT8 says. Without moduli of transverse shear (G1Z, G2Z) it hardly shears; the modulus across the shell
-    plays no part, and is the second one."""
-    E1, E2, nu, G12, G1, G2 = (card.real(k, 0.0) for k in (2, 3, 4, 5, 6, 7))
-    try:
-        rigid = RIGID * max(E1, E2)
-        made = Material.orthotropic((E1, E2, E2), (nu, 0.0, 0.0), (G12, G2 or rigid, G1 or rigid))
-    except MaterialError as error:
-        return Constants(None, None, str(error))
-    return Constants(made.elasticity, card.real(8, 0.0) * mass_factor or None)
 
 
 def _homogeneous(
@@ -104,14 +108,13 @@ def _homogeneous(
     materials: Mapping[int, Card],
     mass_factor: float,
 ) -> tuple[int, Shell]:
-    """A PSHELL: one layer, whose bending, shear and mass may be others than those of its material."""
-    number, of_bending, of_shear = card.whole(2, 0), card.whole(4, 0), card.whole(6, 0)
+    """A PSHELL: one layer, whose bending, shear and mass may be others than those of its material; or a stiffness, with
+    materials of their own for bending, transverse shear and coupling."""
+    number, of_bending, of_shear, of_coupling = (card.whole(k, 0) for k in (2, 4, 6, 11))
     if not number or not thickness > 0:
         raise MeshError("a thickness and a material for the membrane (MID1) are needed")
-    if of_bending <= 0:
-        raise MeshError("no bending (MID2), or plane strain")
-    if card.whole(11, 0):
-        raise MeshError("coupling of membrane and bending (MID4)")
+    if of_bending < 0:
+        raise MeshError("plane strain (MID2 = -1)")
     if any(card.fields[_LAST_OF_PSHELL:]):
         raise MeshError("fields after MID4, which are those of other programs than Nastran")
     made = material(number, materials, mass_factor)
@@ -119,34 +122,45 @@ def _homogeneous(
     for what, value, default in (("12I/T**3", bending, "1.0"), ("TS/T", shear, ".833333")):
         if not value > 0:
             raise MeshError(f"{what} is not above zero; leave it blank for {default}")
-    if of_bending != number:
-        bending *= _ratio(made, material(of_bending, materials, mass_factor), "bending (MID2)")
-    shears = np.full(2, shear if of_shear else RIGID)
-    if of_shear not in (0, number):
-        other = material(of_shear, materials, mass_factor)
-        shears = shear * np.diag(other.elasticity)[[5, 4]] / np.diag(made.elasticity)[[5, 4]]
-    both = (1.0, 1.0) if np.abs(shears - 1).max() < 1e-3 else (float(shears[0]), float(shears[1]))
+    added = card.real(8, 0.0) * mass_factor
+    if is_membrane(card):
+        if of_shear or of_coupling:
+            raise MeshError("transverse shear (MID3) or coupling (MID4) without bending (MID2)")
+        C = _of_membrane(_plane(number, materials, mass_factor), thickness)
+        return number, Shell(made, thickness, offset, axis, added_mass=added, stiffness=C)
+    if of_coupling or of_bending != number or of_shear not in (0, number) or materials[number].name == "MAT2":
+        planes = [_plane(n, materials, mass_factor) for n in (number, of_bending, of_coupling)]
+        C = np.zeros((8, 8))
+        C[:3, :3], C[3:6, 3:6] = thickness * planes[0], bending * thickness**3 / 12 * planes[1]
+        C[:3, 3:6] = C[3:6, :3] = -(thickness**2) * planes[2]  # curvatures of Nastran are the other way round
+        transverse = _transverse(of_shear, materials, mass_factor) if of_shear else RIGID * planes[0].max() * np.eye(2)
+        C[6:, 6:] = shear * 5 / 6 * thickness * transverse
+        return number, Shell(made, thickness, offset, axis, bending_ratio=bending, added_mass=added, stiffness=C)
+    shears = shear if of_shear else RIGID
     C, Q = made.elasticity, Ply(made, 1.0).own[0]
-    differences = Q[0, 0] - Q[1, 1], Q[2, 2] - (Q[0, 0] - Q[0, 1]) / 2, C[4, 4] * both[1] - C[5, 5] * both[0]
+    differences = Q[0, 0] - Q[1, 1], Q[2, 2] - (Q[0, 0] - Q[0, 1]) / 2, C[4, 4] - C[5, 5]
     same = np.abs(differences).max() < 1e-9 * C[0, 0]
-    return number, Shell(
-        made,
-        thickness,
-        offset,
-        None if same else axis,
-        bending_ratio=bending,
-        shear_ratio=both,
-        added_mass=card.real(8, 0.0) * mass_factor,
-    )
+    x_axis = None if same else axis
+    return number, Shell(made, thickness, offset, x_axis, bending_ratio=bending, shear_ratio=shears, added_mass=added)
 
 
-def _ratio(one: Material, other: Material, of: str) -> float:
-    """Ratio of the stiffness of two materials whose plane stress is alike."""
-    A, B = (Ply(m, 1.0).own[0] for m in (one, other))
-    ratio = float(B[0, 0] / A[0, 0])
-    if np.abs(B - ratio * A).max() > 1e-6 * np.abs(B).max():
-        raise MeshError(f"a material of its own for {of}, which is not that of the membrane times a number")
-    return ratio
+def _plane(number: int, materials: Mapping[int, Card], mass_factor: float) -> np.ndarray:
+    """Plane stress xx, yy, xy per strain of a material (3, 3); zero for the number 0."""
+    if not number:
+        return np.zeros((3, 3))
+    if number in materials and materials[number].name == "MAT2":
+        return plane_stiffness(materials[number])  # of coupling, it may have any signs
+    return Ply(material(number, materials, mass_factor), 1.0).own[0]
+
+
+def _transverse(number: int, materials: Mapping[int, Card], mass_factor: float) -> np.ndarray:
+    """Transverse shear stress xz, yz per strain of a material (2, 2), of a MAT2 the first two rows."""
+    if number in materials and materials[number].name == "MAT2":
+        Q = plane_stiffness(materials[number])
+        if Q[2].any():
+            raise MeshError("a MAT2 of transverse shear (MID3) with G13, G23 or G33, which must be blank")
+        return Q[:2, :2]
+    return Ply(material(number, materials, mass_factor), 1.0).own[1]
 
 
 def _plies(card: Card, materials: Mapping[int, Card], mass_factor: float) -> tuple[list[int], list[Ply], float | None]:
@@ -155,7 +169,7 @@ def _plies(card: Card, materials: Mapping[int, Card], mass_factor: float) -> tup
     Thicknesses and materials that are left out are those of the ply before.
     """
     kind = card.text_at(8).upper()
-    if kind not in ("", "SYM"):
+    if kind not in ("", "SYM", "SMEAR", "MEM"):
         raise MeshError(f"the option LAM = {kind} of {card.name}")
     if card.real(7, 0.0):
         raise MeshError(f"structural damping (GE) of {card.name}")

@@ -11,8 +11,9 @@ from fem.files.nastran import lines
 from fem.files.nastran.cards import Card
 from fem.files.nastran.constraints import Connections
 from fem.files.nastran.deck import NEW_NODES, Deck, material_of, not_obeyed
+from fem.files.nastran.materials import SLACK
 from fem.files.nastran.sections import BEAM_PROPERTIES, beam, tapered, varies
-from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES, card_of_element, shell
+from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES, card_of_element, is_membrane, shell
 from fem.files.nastran.systems import Systems
 from fem.files.nastran.warping import WarpingEnds, scalar_points
 from fem.mesh.constraints import NodeMass, NodeSpring
@@ -157,9 +158,11 @@ def _beam_key(
     torsion = "vlasov" if points[0] and section.warping else "saint-venant"
     key = (owner.name, owner.whole(1), ends.y, torsion)
     if key not in made_of:
-        name, known, source = material_of(deck, number, owner, beam=True)
+        name, known, source = material_of(deck, number, owner, "beams")
         common = (name, known.elasticity, known.density, source, _NONE)
-        made_of[key] = Declared(*common, beam=(section, ends.y), wrong=known.wrong, theory=theory, torsion=torsion)
+        made_of[key] = Declared(
+            *common, beam=(section, ends.y, (0.0, 0.0)), wrong=known.wrong, theory=theory, torsion=torsion
+        )
     beams.place(card, nodes, ends)
     if torsion == "vlasov":
         beams.warping.add(card, points, nodes, ends.axes)
@@ -179,7 +182,7 @@ def _tapered_key(
     """The section of a CBEAM that varies along it, which is one of its own for every place."""
     key = (owner.name, owner.whole(1), ends.y, tuple(ends.a.tolist()), tuple(ends.b.tolist()))
     if key not in made_of:
-        name, known, source = material_of(deck, owner.whole(2), owner, beam=True)
+        name, known, source = material_of(deck, owner.whole(2), owner, "beams")
         table = tapered(owner, known, deck.mass_factor, ends.a, ends.b, ends.y)
         common = (
             f"{name}, {table.name} of {card.name} {card.whole(1)}",
@@ -201,7 +204,7 @@ def _rod_key(
         raise MeshError("its property is missing")
     number, area, J, mass = lines.rod(owner)
     key = (number, area)
-    name, known, source = material_of(deck, number, owner, beam=True)
+    name, known, source = material_of(deck, number, owner, "beams")
     if key not in made_of:
         made_of[key] = Declared(name, known.elasticity, known.density, source, _NONE, wrong=known.wrong, area=area)
     length = float(np.linalg.norm(beams.points[nodes[1]] - beams.points[nodes[0]]))
@@ -228,9 +231,15 @@ def _shell_key(
     number, made = shells[known]
     key = (owner.name, owner.whole(1), element[:2], made.x_axis)
     if key not in made_of:
-        name, own, source = material_of(deck, number, owner)
+        name, own, source = material_of(deck, number, owner, "shells")
+        if is_membrane(owner) and not any(k[:2] == key[:2] for k in made_of):
+            deck.notes.append(
+                f"{owner.name} {owner.whole(1)} (line {owner.line} of {owner.file}) is a membrane; here it bends and "
+                f"shears across with {SLACK:g} of the stiffness of a plate, and nodes that nothing else holds along "
+                "its normal move almost freely"
+            )
         plain = not made.plies and (made.bending_ratio, made.shear_ratio, made.added_mass) == (1.0, 1.0, 0.0)
-        plain = plain and made.x_axis is None
+        plain = plain and made.x_axis is None and made.stiffness is None
         name = name if plain else f"{name}, {owner.name} {owner.whole(1)}"
         common = (name, own.elasticity, own.density, source, _NONE, made.thickness, made.offset)
         made_of[key] = Declared(*common, wrong=own.wrong, shell=None if plain else made)

@@ -75,7 +75,7 @@ from flexmb.kernels.joint_coordinates.pivots import (
 )
 from flexmb.kernels.steps.sliding import respond
 from flexmb.kernels.steps.solve import solve_again, solve_step
-from flexmb.kernels.steps.step import CONVERGED, advance, predict_states, row_compliances, step_factors
+from flexmb.kernels.steps.step import CONVERGED, advance, as_displacement, predict_states, row_compliances, step_factors
 
 ENOUGH = 1e-9
 """Relative error of the solution, estimated from the last correction and the contraction rate, at which the iteration
@@ -84,7 +84,9 @@ SHARPER = 1e-12
 """The same with joint equations for velocities. Products with their adjoint variables, which converge later, are not
 updated for the last correction."""
 ROUNDING = 1e-14
-"""Correction, relative to the largest solution so far, at which the iteration ends in any case."""
+"""Correction, relative to the largest solution so far, at which the iteration ends in any case. The solution includes
+the adjoint variables of joint equations, as the displacements that they cause: all else of a held motion is
+round-off."""
 STALLED = 1e-10
 """The same at which an iteration ends that stagnates by rounding."""
 REMEASURE = 50
@@ -447,9 +449,11 @@ def backward_pass(
             for i in range(nv):
                 here[i] += x[i]
             for r in range(nj):
-                multipliers[r] += change[r] / gamma if flat.row_kind[r] in VELOCITY_KINDS else change[r]
+                part = gamma if flat.row_kind[r] in VELOCITY_KINDS else 1.0
+                multipliers[r] += change[r] / part
+                powers[r] = part * multipliers[r]
             size = largest(here, flat.weight)
-            most = max(most, size)
+            most = max(most, size, as_displacement(flat, beta, powers))
             corrected = largest(x, flat.weight)
             done, rate = settled(step, corrected, previous, rate, size, most, enough)
             if 0.0 < 0.5 * previous < corrected <= STALLED * most:

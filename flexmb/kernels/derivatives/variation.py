@@ -28,13 +28,16 @@ from flexmb.kernels.equations.rows import add_row_forces, row_rates
 from flexmb.kernels.joint_coordinates.pivots import add_moved, changes_from_pivots, pivot_increment
 from flexmb.kernels.steps.sliding import respond
 from flexmb.kernels.steps.solve import mass_times, solve_step
-from flexmb.kernels.steps.step import move, predict_states, row_compliances, step_factors
+from flexmb.kernels.steps.step import as_displacement, move, predict_states, row_compliances, step_factors
 
 KEPT = 5
 """Number of previous steps from which the next derivative is extrapolated."""
 STALLED = 1e-6
 """Correction, relative to the derivative of the accelerations, at which an iteration that stagnates by rounding
 ends."""
+HELD = 1e-10
+"""The same relative to the derivative of the reactions, as accelerations: where the motion is held, those of the bodies
+are round-off."""
 UNCHANGED = 2e-15
 """Rounding error of the displacement of a step, relative to the length of the mechanism."""
 ASIDE = 1e-4
@@ -358,10 +361,11 @@ def vary(
             for r in range(nj):
                 v.multipliers[0, r] += change[r]
             magnitude, corrected = largest(v.a[0], flat.weight), to_a * largest(v.end_q, flat.weight)
-            most = max(most, magnitude)
+            reacted = to_a * as_displacement(flat, beta, v.multipliers[0])
+            most = max(most, magnitude, reacted)
             small, rate = settled(step, corrected, previous, rate, magnitude, most, ENOUGH)
             stalled = 0.0 < 0.5 * previous < corrected and (
-                corrected <= STALLED * magnitude or corrected * aside <= UNCHANGED * to_a
+                corrected <= max(STALLED * magnitude, HELD * reacted) or corrected * aside <= UNCHANGED * to_a
             )
             previous = corrected
             done = stalled or small

@@ -25,6 +25,8 @@ MOVED = 4e-3
 """Change, to both sides, of a number on which residuals depend nonlinearly, relative to its size; half of it is used
 too. It must be large against the rounding of positions, which affects multipliers divided by the square of the step.
 """
+REST = 1e-6
+"""Speed, in lengths of the mechanism in the duration, below which a motion is at rest: it may be round-off."""
 
 
 def direct_gradient(
@@ -178,6 +180,7 @@ def _couplings(recording: Recording, rates: Rates) -> np.ndarray:
 
 
 def _speed(recording: Recording) -> float:
-    """The largest velocity of the motion, in lengths of the mechanism; if it is zero, one length in the duration."""
+    """The largest velocity of the motion, in lengths of the mechanism; one length in the duration, if it is at rest."""
     speed = float(np.abs(recording.track.w * recording.run.equations.flat.weight).max(initial=0.0))
-    return speed or 1.0 / float(recording.result.t[-1] - recording.result.t[0])
+    one = 1.0 / float(recording.result.t[-1] - recording.result.t[0])
+    return speed if speed > REST * one else one

@@ -88,8 +88,8 @@ class Rates:
         rows = base.rows[: base.joint_rows]
         for k, rate in self.functions.items():
             reach = [base.length if row.kind in (0, 3) else 1.0 for row in rows if row.function == k]
-            if reach and rate.any():
-                sizes.append(DRIVEN * min(reach) / float(np.abs(rate).max()))
+            if reach and rate[:, 0].any():
+                sizes.append(DRIVEN * min(reach) / float(np.abs(rate[:, 0]).max()))
         return float(min(sizes, default=0.5 * self.distance))
 
     def moved(self, base: Mechanism, table: np.ndarray, size: float) -> tuple[CompiledModel, np.ndarray]:

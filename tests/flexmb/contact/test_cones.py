@@ -127,6 +127,21 @@ def test_least_norm_does_not_leave_the_cones():
         assert broken(found.impulses, found.velocities, b, blocks) < 1e-8
 
 
+def test_least_norm_does_not_leave_the_cones_for_forces_that_pull():
+    """The way to the least norm may lead out of a cone and into the opposite one; contacts without a normal force then
+    had friction."""
+    rng = np.random.default_rng(7)
+    for _ in range(400):
+        contacts = int(rng.integers(2, 5))
+        H = rng.standard_normal((3 * contacts, int(rng.integers(2, 3 * contacts))))
+        b, blocks = H @ rng.standard_normal(H.shape[1]), [Coulomb(1.0)] * contacts
+        try:
+            r = solve_contacts(H @ H.T, b, blocks).impulses
+        except UnilateralError:
+            continue  # friction of this size may jam
+        assert (np.hypot(r[1::3], r[2::3]) - r[::3]).max() < 1e-8 * np.abs(b).max()
+
+
 def test_without_friction_it_agrees_with_the_other_solver():
     rng = np.random.default_rng(3)
     for _ in range(20):

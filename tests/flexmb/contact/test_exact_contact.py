@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy
 from model_files import model_of
 
 import flexmb
@@ -169,6 +170,42 @@ def test_laws_of_impact_agree_without_friction_and_never_gain():
             assert np.linalg.norm(p[1:]) <= mu * p[0] * (1 + 1e-9)
         p = algebraic_impact(W, u, 0.0, e)
         assert np.allclose(p, newton, atol=1e-8 * np.abs(newton).max())
+
+
+@pytest.mark.parametrize("law", ["poisson", "stronge"])
+def test_impacts_of_points_give_back_no_more_than_was_taken(law):
+    """A body hits two edges at once and rebounds from one of them only: with the friction between them, impulses of the
+    expansion of `e` times those of the compression would add a third to its energy."""
+    places, mu, e = [(0.8, -0.9, -0.5), (0.8, -0.6, -0.6)], [0.3, 0.3], 0.95
+    rows = []
+    for place, normal in zip(places, [(0.6, 0.4, 0.7), (-1.0, 0.0, 0.2)], strict=True):
+        across = np.linalg.svd(np.array([normal]))[2]
+        axes = np.vstack([normal / np.linalg.norm(normal), across[1:]])
+        rows.append(np.hstack([axes, np.cross(place, axes)]))
+    J, M = np.vstack(rows), np.diag([1.0, 1.0, 1.0, 0.4, 0.1, 0.5])
+    W, u = J @ np.linalg.solve(M, J.T), J @ [1.5, -0.3, -0.1, 0.3, -1.2, -0.5]
+    pressed, p = (impact_impulses(W, u, mu, [0.0, part], [law] * 2) for part in (0.0, e))
+    taken, lost = (-r @ (u + 0.5 * W @ r) for r in (pressed, p))
+    assert lost == pytest.approx((1 - e**2) * taken, rel=1e-9)
+    assert (u + W @ p)[::3].min() > -1e-8
+    assert (np.hypot(p[1::3], p[2::3]) <= 0.3 * p[::3] * (1 + 1e-9)).all()
+    p = impact_impulses(W, u, mu, [e, e], [law] * 2)
+    assert (p[::3] >= (1 + e) * pressed[::3] * (1 - 1e-9)).all()
+    assert -p @ (u + 0.5 * W @ p) > (1 - e**2) * taken
+
+
+@pytest.mark.parametrize("law", ["poisson", "stronge"])
+def test_points_that_do_not_act_on_each_other_strike_at_once_as_alone(law):
+    """Balls that slip throughout, stop, and stick. Friction that has stopped a slip does not turn it back."""
+    W = [np.diag([a, b, b]) for a, b in ((1.0, 3.5), (0.5, 1.2), (2.0, 2.5))]
+    before = np.array([(-1.0, 5.0, 2.0), (-2.0, 0.4, 0.3), (-1.0, 0.0, 0.0)])
+    mu, e = [0.3, 0.4, 0.2], [0.6, 0.8, 0.5]
+    alone = [impact_at_point(*x, law) for x in zip(W, before, mu, e, strict=True)]
+    p = impact_impulses(scipy.linalg.block_diag(*W), before.ravel(), mu, e, [law] * 3)
+    assert p == pytest.approx(np.concatenate(alone), abs=1e-8)
+    slip = (before + np.array([own @ x for own, x in zip(W, p.reshape(-1, 3), strict=True)]))[:, 1:]
+    assert slip[0] @ before[0, 1:] > 0.1
+    assert np.abs(slip[1:]).max() < 1e-8
 
 
 def test_impacts_at_a_point_do_not_depend_on_units():

@@ -23,7 +23,7 @@ from flexmb.equations.projection import as_sparse
 from flexmb.errors import EquilibriumError, MechanismError, UnilateralError
 from flexmb.kernels.base.data import GROUND, HEIGHT, SLIP, TRANSLATION
 from flexmb.mechanism.contacts.element import points_of
-from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STICKS, ExactContact, contact_states, point_states
+from flexmb.mechanism.contacts.exact import OPEN, RIM_POINTS, SLIDES, STICKS, ExactContact, contact_states, point_states
 from flexmb.mechanism.locking import with_joints
 from flexmb.mechanism.mechanism import ALL, JointFriction, Marker, Mechanism, Row
 from flexmb.mechanism.state import State
@@ -174,7 +174,10 @@ def _touching(
         return np.flatnonzero(modes != OPEN)
     a, b = contact.markers
     found = points_of(contact.numbers, axes[a].T @ (position[b] - position[a]), axes[a].T @ axes[b])
-    return np.flatnonzero(-found[: contact.points, 6] <= TOUCHES * mechanism.length)
+    touches = -found[: contact.points, 6] <= TOUCHES * mechanism.length
+    if contact.on_rims:  # in the order of the points of such a contact: the ends of the axis, and where it stands
+        touches = np.array([touches[4], touches[0], touches[[1, 2, 3, 5, 6, 7]].any()])
+    return np.flatnonzero(touches)
 
 
 def _points(
@@ -227,9 +230,10 @@ def _points_of_shape(shape: ContactShape) -> Iterator[_Point | None]:
             yield _Point(np.zeros(3), radius)
         case Capsule(radius, length):
             yield from (_Point(np.array([0, 0, half]), radius) for half in (0.5 * length, -0.5 * length))
-        case Cylinder(radius, length):  # the lowest point of each rim, and three others that touch if it stands
-            for half in (0.5 * length, -0.5 * length):
-                yield from (_Point(np.array([0, 0, half]), radius, disc=True), None, None, None)
+        case Cylinder(radius, length):  # the lowest point of each rim, and those on which it stands
+            for half in (-0.5 * length, 0.5 * length):
+                yield _Point(np.array([0, 0, half]), radius, disc=True)
+            yield from (None,) * (RIM_POINTS - 2)
 
 
 def require_closed(closed: Closed, state: State) -> None:

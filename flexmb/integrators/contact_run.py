@@ -32,6 +32,7 @@ from flexmb.kernels.calls import (
     joint_poses,
     keep_features,
     place_markers,
+    rim_limits,
     solve_cones,
     touch,
 )
@@ -110,6 +111,7 @@ class ContactRun(GeneralisedAlphaRun):
         self._crowded: list[str] = []
         self._unclosed: list[str] = []
         self._touching = HIT * self.flat.scales[0]
+        self._cylinders = [k for k, contact in enumerate(mechanism.contacts) if contact.on_rims]
         for at, first, last in zip(self.flat.contact_feature, *self._slots, strict=True):
             if at >= 0:
                 self.equations.workspace.point_feature[first:last] = self.motion.states[at : at + last - first]
@@ -277,9 +279,12 @@ class ContactRun(GeneralisedAlphaRun):
         size = before = left
         slips, hits = self._probe(left)
         if len(hits):
-            hits = self._with_others(hits)
+            struck, hits = hits, self._with_others(hits)
             begin = self._gaps()[hits]
             at_once = self._not_leaving(hits[begin <= self._touching])
+            on_rims = np.isin(self.flat.point_contact[at_once], self._cylinders)
+            if len(own := at_once[~on_rims | np.isin(at_once, struck)]):
+                at_once = own
             if len(at_once):
                 return 0.0, at_once
             size = self._first_hit(left, hits, float(begin.min()))
@@ -373,7 +378,7 @@ class ContactRun(GeneralisedAlphaRun):
         e = self.equations
         if not (self.flat.contact_feature >= 0).any():
             return False
-        place_markers(self.flat, self.motion.q, e.kinematics)
+        self._place()
         return bool(drop_left(self.flat, e.kinematics, e.workspace, self.motion.states))
 
     def _spread(self, numbers: np.ndarray, hits: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -395,6 +400,13 @@ class ContactRun(GeneralisedAlphaRun):
             kept.append(own[needed])
         return np.sort(np.concatenate([*kept, np.zeros(0, dtype=np.int64)]))
 
+    def _place(self) -> None:
+        """Set the kinematics of the present configuration, and at which lean its cylinders stand."""
+        e, m = self.equations, self.motion
+        assert self.step is not None
+        place_markers(self.flat, m.q, e.kinematics)
+        rim_limits(self.flat, e.kinematics, e.workspace, m.w, m.wdot, self.step)
+
     @property
     def _slots(self) -> tuple[np.ndarray, np.ndarray]:
         """The first of the points of each contact, and the end."""
@@ -407,7 +419,7 @@ class ContactRun(GeneralisedAlphaRun):
     def _gaps(self) -> np.ndarray:
         """The gaps of all points at the present configuration."""
         e = self.equations
-        place_markers(self.flat, self.motion.q, e.kinematics)
+        self._place()
         all_gaps(self.flat, e.kinematics, e.workspace, self.motion.states)
         gaps: np.ndarray = e.workspace.point_gap
         return gaps
@@ -458,6 +470,7 @@ class ContactRun(GeneralisedAlphaRun):
         """
         for _ in range(MOST_MOVES):
             gaps = self._gaps()
+            hits = hits[gaps[hits] < np.inf]
             near = np.flatnonzero((self._modes() != OPEN) | (gaps < -self._touching) | np.isin(range(len(gaps)), hits))
             if np.abs(gaps[hits]).max(initial=0.0) <= self._touching:
                 return
@@ -496,7 +509,8 @@ class ContactRun(GeneralisedAlphaRun):
         gaps, modes = self._gaps(), self._modes()
         keep_features(self.flat, e.workspace, m.states)
         self._on_joints()
-        numbers = np.flatnonzero((modes != OPEN) | (gaps <= self._reach) | np.isin(range(len(gaps)), hits))
+        struck = np.isin(range(len(gaps)), hits) & (gaps < np.inf)
+        numbers = np.flatnonzero((modes != OPEN) | (gaps <= self._reach) | struck)
         numbers = self._connected(numbers, hits) if len(hits) else numbers
         numbers = self._spread(numbers, hits)
         if not len(numbers):

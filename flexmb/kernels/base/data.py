@@ -280,6 +280,7 @@ class Workspace(NamedTuple):
     energies: np.ndarray  # (5,)
     point_gap: np.ndarray  # (np,) gap at each point of exact contacts, or a lower bound of it; inf for none
     point_feature: np.ndarray  # (np,) pair of features of each point; see kernels/steps/tracking.py
+    rim_limit: np.ndarray  # (nk,) sine of the lean of a cylinder on a plane below which it stands
     point_at: np.ndarray  # (np, 3) its position in the axes of the first shape, where it is listed
     touch_count: np.ndarray  # (3,) numbers: of touching points, a point without a solution, points beyond their borders
     touch_point: np.ndarray  # (np,) numbers of the points that touch
@@ -397,7 +398,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "S": int(flat.envelope_start[nr]), "L": int(flat.envelope_start[nr]),
         "scale": nr, "previous_multipliers": nr, "t": nr, "q": int(flat.q_start[-1]), "w": nv, "wdot": nv,
         "multipliers": flat.joint_rows, "unbalanced": nv, "x": nv, "change": nr, "row_rhs": nr, "compliance": nr,
-        "energies": 5, "point_gap": points, "point_at": (points, 3), "touch_friction": touching,
+        "energies": 5, "point_gap": points, "rim_limit": len(flat.contact_feature),
+        "point_at": (points, 3), "touch_friction": touching,
         "touch_force": (touching, 3), "touch_rate": (touching, 3), "touch_G": (touching, 3, 2, 6 + mmax),
         "near": (NEAR, 8), "near_d": 3, "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nk, 3),
         "skin_bent": (nk, 3), "skin_at": (nk, 3), "skin_seen": (nk, 3), "skin_before": (nk, 3),

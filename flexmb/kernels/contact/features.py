@@ -24,6 +24,7 @@ from flexmb.kernels.contact.convex import BOX, CAPSULE, MESH, least_overlap
 from flexmb.kernels.contact.manifold import FLAT
 from flexmb.kernels.contact.mesh import CORNERS, corner_of, count_of, cut_by_face, face_number, face_of, flattest_face
 from flexmb.kernels.contact.polytope import extent, polytope_overlap
+from flexmb.kernels.contact.rims import PLANE, rim_point
 
 CORNER, EDGE, FACE = 1, 2, 3
 """Kinds of features, by the dimension of the points that they hold, plus one."""
@@ -161,7 +162,11 @@ def _at(S, d, x):
 
 @njit(cache=True)
 def feature_point(a, A, b, B, d, S, pair, row):
-    """Write the point of a pair of features to `row` (8,); returns its margin. Shapes as in `least_overlap`."""
+    """Write the point of a pair of features to `row` (8,); returns its margin. Shapes as in `least_overlap`, or a
+    cylinder and a plane, whose points (flexmb/kernels/contact/rims.py) have no borders on the shapes."""
+    if a == PLANE or b == PLANE:
+        rim_point(a, A, B, d, S, pair, row)
+        return -math.inf
     radius_a, radius_b = (A[0] if a == CAPSULE else 0.0), (B[0] if b == CAPSULE else 0.0)
     turned, m, k = pair & 1, pair >> 1 & 255, pair >> 9 & 255
     other, j, i, kind = pair >> 17 & 3, pair >> 19 & 255, pair >> 27 & 255, pair >> 35

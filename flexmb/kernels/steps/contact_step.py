@@ -57,6 +57,7 @@ from flexmb.kernels.steps.touching import (
     touch_rates,
     turning_of,
 )
+from flexmb.kernels.steps.tracking import rim_limits
 
 HIT = 1e-11
 """Overlap of an open point, relative to the length of the mechanism, at which it hits."""
@@ -180,6 +181,7 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
             changes = end != THROUGH and _slip_changes(flat, workspace, motion.states, motion.w, quiet)
             if changes or loosen(flat, workspace, quiet) == 0:
                 break
+        rim_limits(flat, kinematics, workspace, workspace.w, workspace.wdot, last[USUAL])
         all_gaps(flat, kinematics, workspace, motion.states)
         if end != THROUGH:
             changes = changes or workspace.touch_count[2] > 0 or _overlaps(flat, workspace, motion.states)

@@ -25,14 +25,17 @@ POLYHEDRA = ("capsule", "box", "mesh")
 """Shapes that touch each other with corners, edges and faces."""
 CORNERS = 8
 """Most points at which a shape touches a plane."""
+RIM_POINTS = 12
+"""Points of a cylinder on a plane: the lowest ones of its rims, and those on which it stands."""
 SINGLE = ("sphere", "socket")
 """Shapes that touch every other one at a single point."""
 POINTS = {
     frozenset(("plane", "capsule")): 2,
     frozenset(("bore", "cylinder")): 2,
     frozenset(("bore", "capsule")): 2,
+    frozenset(("plane", "cylinder")): RIM_POINTS,
 }
-"""The most points of other pairs, where they are fewer than those of a plane and a box."""
+"""The most points of other pairs, where they are not those of a plane and a box."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,13 @@ class ExactContact:
     def features(self) -> int:
         """The number of states that hold the pairs of features of its points, after those of `STATES` of all contacts:
         one each, or none (flexmb/kernels/steps/tracking.py)."""
-        return self.points if all(shape.title in POLYHEDRA for shape in self.pair) else 0
+        return self.points if self.on_rims or all(shape.title in POLYHEDRA for shape in self.pair) else 0
+
+    @property
+    def on_rims(self) -> bool:
+        """Whether it is the contact of a cylinder and a plane: the first two of its points are the lowest ones of the
+        rims, in the order of the ends, the others points on which it stands (flexmb/kernels/contact/rims.py)."""
+        return {shape.title for shape in self.pair} == {"plane", "cylinder"}
 
     @property
     def turns(self) -> bool:

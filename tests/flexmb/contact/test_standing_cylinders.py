@@ -1,0 +1,92 @@
+"""Exact contact of cylinders that stand on a plane, tip over and land on it, in every direction."""
+
+import numpy as np
+import pytest
+import scipy
+
+import flexmb
+from flexmb.contact import Cylinder, Plane
+
+G = 9.81
+RADIUS, HEIGHT = 0.05, 0.2
+ABOUT_CENTRE = (3 * RADIUS**2 + HEIGHT**2) / 12
+ABOUT_RIM = ABOUT_CENTRE + RADIUS**2 + 0.25 * HEIGHT**2
+STANDING = np.arctan2(RADIUS, 0.5 * HEIGHT)
+"""Slope (rad) up to which it stands."""
+
+
+def leaning(angle, direction):
+    """The axes of a cylinder that leans by an angle in a direction (rad)."""
+    return scipy.spatial.transform.Rotation.from_rotvec(
+        angle * np.array([-np.sin(direction), np.cos(direction), 0.0])
+    ).as_matrix()
+
+
+def can(slope=0.0, direction=0.0, *, lean=0.0, above=0.0, friction=2.0, restitution=0.0, turned=False):
+    """A cylinder on a plane which falls by the slope in a direction, `above` the plane; `turned`: the plane is second."""
+    across = np.sin(slope) * np.array([np.cos(direction), np.sin(direction), 0.0])
+    system = flexmb.System(gravity=G * (across - [0, 0, np.cos(slope)]))
+    body = flexmb.rigid_body("can", mass=1.0, inertia=(ABOUT_CENTRE, ABOUT_CENTRE, 0.5 * RADIUS**2))
+    height = RADIUS * np.sin(lean) + 0.5 * HEIGHT * np.cos(lean) + above
+    body = system.add(body, position=(0, 0, height), orientation=leaning(lean, direction))
+    shapes = Plane().on(system.ground.at((0, 0, 0))), Cylinder(RADIUS, HEIGHT).on(body.at((0, 0, 0)))
+    system.contact("floor", *shapes[:: -1 if turned else 1], friction=friction, restitution=restitution)
+    return system
+
+
+def tilt(result):
+    return np.arccos(np.minimum(result.axes("can")[:, 2, 2], 1.0))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("direction", [0.0, 0.4, np.pi / 4, 1.0, -2.2])
+def test_it_tips_over_where_its_weight_leaves_the_rim(direction, turned):
+    assert tilt(flexmb.simulate(can(STANDING - 0.004, direction, turned=turned), 0.2, step=1e-3)).max() < 1e-8
+    assert tilt(flexmb.simulate(can(STANDING + 0.004, direction, turned=turned), 0.2, step=1e-3))[-1] > 1e-3
+
+
+@pytest.mark.parametrize("direction", [0.0, 0.4, np.pi / 4, 1.0])
+def test_it_turns_about_the_point_of_the_rim_on_which_it_leans(direction):
+    slope, arm = 0.6, np.hypot(RADIUS, 0.5 * HEIGHT)
+    moved = scipy.integrate.solve_ivp(
+        lambda t, y: (y[1], G * arm / ABOUT_RIM * np.sin(y[0] + slope - STANDING)),
+        (0, 0.3),
+        (0, 0),
+        rtol=1e-10,
+        atol=1e-12,
+    )
+    result = flexmb.simulate(can(slope, direction), 0.3, step=1e-3)
+    assert tilt(result)[-1] == pytest.approx(moved.y[0, -1], rel=1e-3)
+
+
+def test_it_loses_at_most_what_housners_block_does():
+    """On its way through the upright position it may roll around its rim, or strike with the opposite point."""
+    result = flexmb.simulate(can(lean=0.02), 0.06, step=1e-3)
+    speed = np.linalg.norm(result.angular_velocity("can"), axis=1)
+    struck = int(np.argmin(tilt(result)))
+    least = (ABOUT_CENTRE + 0.25 * HEIGHT**2 - RADIUS**2) / ABOUT_RIM
+    assert least < speed[struck + 1] / speed[struck] < 1.0
+
+
+@pytest.mark.parametrize(("lean", "direction", "restitution"), [(0.1, 0.0, 0.0), (0.1, 0.4, 0.3), (0.3, 1.0, 0.3)])
+def test_it_lands_and_wobbles(lean, direction, restitution):
+    system = can(lean=lean, direction=direction, above=0.01, friction=0.5, restitution=restitution)
+    result = flexmb.simulate(system, 0.6, step=1e-3)
+    assert tilt(result)[-1] < 0.2
+    assert result.contact("floor").gap.min() > -1e-9
+    assert result.ledger.imbalance < 3e-4
+    assert np.diff(result.ledger.total).max() < 3e-5 * result.ledger.exchange
+
+
+def test_a_thin_disc_comes_to_rest_and_stays():
+    disc = Cylinder(RADIUS, 0.01)
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(
+        flexmb.rigid_body("disc", mass=1.0, inertia=(6.3e-4, 6.3e-4, 1.25e-3)),
+        position=(0, 0, RADIUS * np.sin(0.1) + 0.005 * np.cos(0.1)),
+        orientation=leaning(0.1, 0.2),
+    )
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), disc.on(body.at((0, 0, 0))), friction=0.5)
+    result = flexmb.simulate(system, 0.6, step=1e-3)
+    assert result.axes("disc")[-1][2, 2] == pytest.approx(1.0, abs=1e-9)
+    assert result.contact("floor").normal_force[-1] == pytest.approx(G, rel=1e-6)

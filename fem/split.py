@@ -97,9 +97,9 @@ def _warn_of_offsets(model: Model, shared: np.ndarray, cut: str) -> None:
     """Warn of shells beside their nodes at a cut through the nodes `shared`."""
     source = model.elements
     for k, section in enumerate(source.materials):
-        members = source.mesh.nodes_of_cells(np.flatnonzero(source.material_of == k))
-        beside = isinstance(section, Shell) and abs(section.offset) > BESIDE * section.thickness
-        if beside and np.isin(shared, members).any():
+        if not isinstance(section, Shell) or abs(section.offset) <= BESIDE * section.thickness:
+            continue
+        if np.isin(shared, source.mesh.nodes_of_cells(np.flatnonzero(source.material_of == k))).any():
             warnings.warn(
                 f"Model {model.name!r}: {cut} goes through shells of {section.name!r} with the offset "
                 f"{section.offset:.6g} at the thickness {section.thickness:.6g}. The pieces pass forces at the nodes, "

@@ -187,6 +187,20 @@ def test_symmetric_layups_have_both_halves(tmp_path):
     np.testing.assert_allclose((found.K - expected.K).toarray(), 0, atol=1e-12 * abs(expected.K).max())
 
 
+def test_laminas_are_orthotropic_plies_of_shells(tmp_path):
+    """E1, E2, nu12, G12, G13, G23 give a shell what all engineering constants do, and a solid nothing."""
+    axes = "*ORIENTATION, NAME=O\n1., 0., 0., 0., 1., 0.\n"
+    plies = axes + "*SHELL SECTION, ELSET=E, COMPOSITE, ORIENTATION=O\n.001, 3, M, 30.\n.002, 3, M, 90.\n"
+    material = "*MATERIAL, NAME=M\n*ELASTIC, TYPE={}\n*DENSITY\n500.\n"
+    lamina = material.format("LAMINA\n12e9, 1e9, .4, .7e9, .6e9, .1e9")
+    constants = material.format("ENGINEERING CONSTANTS\n12e9, 1e9, 3e9, .4, .02, .1, .7e9, .6e9\n.1e9, 0.")
+    found, expected = (fem.Model(read(tmp_path, PLATE + plies + m)) for m in (lamina, constants))
+    assert abs(found.K - expected.K).max() < 1e-12 * abs(expected.K).max()
+    assert abs(found.M - expected.M).max() < 1e-12 * abs(expected.M).max()
+    with pytest.raises(ValueError, match="LAMINA are constants of plane stress"):
+        fem.Model(read(tmp_path, CUBE + "*SOLID SECTION, ELSET=E, MATERIAL=M\n" + lamina))
+
+
 @pytest.mark.parametrize("option", ["OFSET=.5", "DENSITY=2.", "OFFSET=MID", "OFFSET="])
 def test_options_of_sections_that_are_not_read_are_named(option, tmp_path):
     found = refusals(read(tmp_path, CUBE + SHELL.replace("*NODE", "*NODE, NSET=N").replace("ELSET=E", "ELSET=F").replace("\n1, 1, 2, 3, 4\n", "\n2, 1, 2, 3, 4\n").replace("MATERIAL=M", f"MATERIAL=M, {option}") + "*SOLID SECTION, ELSET=E, MATERIAL=M\n" + STEEL))  # fmt: skip

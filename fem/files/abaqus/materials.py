@@ -1,5 +1,5 @@
 """Materials and sections of a deck: `*MATERIAL` with `*ELASTIC` (isotropic, orthotropic, engineering constants,
-anisotropic), `*DENSITY` and `*EXPANSION`; `*SOLID SECTION`, `*SHELL SECTION`, `*SHELL GENERAL SECTION`, `*BEAM
+anisotropic, lamina), `*DENSITY` and `*EXPANSION`; `*SOLID SECTION`, `*SHELL SECTION`, `*SHELL GENERAL SECTION`, `*BEAM
 SECTION`, `*BEAM GENERAL SECTION`, also with constants of its own.
 
 What a keyword says beyond that makes it one that is not obeyed.
@@ -23,7 +23,7 @@ _ORTHOTROPIC = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2), (3, 3), (5, 5), 
 _VOIGT = (0, 1, 2, 3, 5, 4)
 """Place of 11, 22, 33, 12, 13, 23."""
 _BEAM_NORMAL = (0.0, 0.0, -1.0)
-_KINDS = {"ISOTROPIC": 2, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISOTROPIC": 21}
+_KINDS = {"ISOTROPIC": 2, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISOTROPIC": 21, "LAMINA": 6}
 """Types of elasticity, of which decks write the beginning, and their numbers of constants."""
 _OPTIONS = {
     "SOLIDSECTION": {"CONTROLS", "OFFSET", "ORIENTATION"},
@@ -42,6 +42,7 @@ class DeckMaterial:
     """The constants of a `*MATERIAL`; None for a constant that is missing, and `wrong` for the reason if it is not
     usable.
 
+    - `flat`: whether they are those of plane stress, TYPE=LAMINA, which shells alone have;
     - `warm`: table of constants that depend on the temperature, None for others, as of `fem.mesh.steps.Constants`; the
       `elasticity` is that of its first row;
     - `expands`: whether the deck has an `*EXPANSION` of it; `expansion`: table of strains (6,) per temperature, xx, yy,
@@ -52,6 +53,7 @@ class DeckMaterial:
     elasticity: np.ndarray | None = None
     density: float | None = None
     wrong: str = ""
+    flat: bool = False
     expands: bool = False
     expansion: Table | None = None
     zero: float = 0.0
@@ -125,7 +127,7 @@ def take_material(known: Materials, source: Unread, keyword: str, options: dict[
         return False
     if keyword == "ELASTIC":
         if not _kind(options):
-            raise MeshError(f"its type {options['TYPE']!r} is none of ISO, ORTHO, ENGINEERING CONSTANTS, ANISO")
+            raise MeshError(f"its type {options['TYPE']!r} is none of ISO, ORTHO, ENGINEERING CONSTANTS, ANISO, LAMINA")
         return _take_elasticity(material, _kind(options), values, known.warm)
     if keyword == "DENSITY" and len({row[0] for row in values}) == 1:
         material.density = number(values[0][0])
@@ -179,6 +181,7 @@ def _take_elasticity(material: DeckMaterial, kind: str, values: list[list[str]],
     if given is None or (len(given.values) > 1 and not warm):
         return False
     try:
+        material.flat = kind == "LAMINA"
         rows = [_elasticity(kind[:1], c) for c in given.values.tolist()]
         material.elasticity = Material("of the deck", rows[0]).elasticity
     except MaterialError as error:
@@ -197,6 +200,8 @@ def _elasticity(kind: str, c: list[float]) -> np.ndarray:
         E, nu, G = c[:3], c[3:6], c[6:]
         back = nu[1] * E[2] / E[0]  # nu31 from nu13
         return Material.orthotropic((E[0], E[1], E[2]), (nu[0], nu[2], back), (G[0], G[2], G[1])).elasticity
+    if kind == "L":  # E1, E2, nu12, G12, G13, G23; the modulus across plays no part in shells
+        return Material.orthotropic((c[0], c[1], c[1]), (c[2], 0.0, 0.0), (c[3], c[5], c[4])).elasticity
     C = np.zeros((6, 6))
     if kind == "O":
         for (i, j), value in zip(_ORTHOTROPIC, c, strict=True):

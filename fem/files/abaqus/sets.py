@@ -181,6 +181,8 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
         material = known or DeckMaterial(source)
         name, C, wrong = deck.spelling.get(section.material, section.material), material.elasticity, material.wrong
         about: CylindricalAxes | None = None
+        if material.flat and (deck.expand or section.thickness is None):
+            C, wrong = None, "TYPE=LAMINA are constants of plane stress, of shells alone; solids and beams need all"
         if section.layers or (section.thickness is not None and section.orientation):
             yield from _oriented_shell(deck, section, cells, constraints)
             continue

@@ -25,6 +25,8 @@ WARPING, MATRICES = "tests/fem/test_warping.py", "tests/fem/test_matrix_round_tr
 SEVERAL = "tests/flexmb/simulation/test_friction_in_several_directions.py"
 AT_REST = "tests/flexmb/contact/test_surfaces_at_rest.py"
 FRAMES = "tests/flexmb/study/test_sensitivity_of_frame_forces.py"
+STANDING = "tests/flexmb/contact/test_standing_cylinders.py"
+SLIDING = "tests/flexmb/study/test_sensitivity_of_friction.py"
 
 EDITS = (
     # what may be read
@@ -222,6 +224,12 @@ EDITS = (
     Edit("kinetic energy of elastic motions in energy-momentum steps", "flexmb/kernels/steps/conserving.py", "out[i] = (p1[i] - p0[i]) / h - by_place[i] - missing * D[i]", "out[i] = (p1[i] - p0[i]) / h - by_place[i]", "tests/flexmb/integrators/test_energy_momentum.py"),
     # contact of rigid bodies
     Edit("places on edges of triangles", "flexmb/kernels/contact/triangle.py", "t = (d4 - d3) / ((d4 - d3) + (d5 - d6))", "t = (d5 - d6) / ((d4 - d3) + (d5 - d6))", MESHES),
+    Edit("a cylinder stands on its upper end", "flexmb/kernels/contact/rims.py", "return 0 if R[8] > 0.0 else 1, math", "return 1 if R[8] > 0.0 else 0, math", STANDING),
+    Edit("a cylinder under a plane is pulled", "flexmb/kernels/contact/rims.py", "store(row, 3, (-S[2], -S[5], -S[8]))", "store(row, 3, (S[2], S[5], S[8]))", STANDING),
+    Edit("lowest points of a cylinder stay near upright", "flexmb/kernels/steps/tracking.py", "if number >= FIXED else limit - leans", "if number >= FIXED else -1.0", STANDING),
+    Edit("impacts of several points give all back", "flexmb/contact/impacts.py", "allowed = (1.0 - e.max() ** 2)", "allowed = 0.0 * (1.0 - e.max() ** 2)", "tests/flexmb/contact/test_exact_contact.py"),
+    Edit("derivatives of friction by rates of another sign", "flexmb/kernels/derivatives/rubbing.py", "to_rates[r] *= -gamma", "to_rates[r] *= gamma", SLIDING),
+    Edit("derivatives of friction without those of its bound", "flexmb/kernels/derivatives/rubbing.py", "growth += of_bound[i] * change[r] if r >= 0 else 0.0", "growth += 0.0", SLIDING),
     Edit("shares of corners of a common area", "flexmb/kernels/contact/manifold.py", "share = 2.0 / math.pi * math.atan2(", "share = 1.0 / math.pi * math.atan2(", CONVEX),
     Edit("common areas are not cut", "flexmb/kernels/contact/manifold.py", "        if u <= 0.0:\n            _set(out, kept, p)", "        if u <= 1e9:\n            _set(out, kept, p)", CONVEX),
     Edit("edges that cross touch at their middles", "flexmb/kernels/contact/manifold.py", "t = (t - k * dot(v, r)) / det", "t = t / det", CONVEX),

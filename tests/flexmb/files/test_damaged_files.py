@@ -162,6 +162,7 @@ NONSENSE = {
     "an unknown law": (first("law"), lambda v: v * 0 + 7, "the law of a row"),
     "a stiffness that is no number": (first("stiffness"), lambda v: v * np.nan, "the stiffness of a row"),
     "a body that is not there": (("mechanism", "markers", "body"), lambda v: v + 9, "the body of marker"),
+    "a body after the last one": (("mechanism", "markers", "body"), lambda v: v * 0 + v.max() + 1, "the body of marker"),
     "axes that are not orthonormal": (("mechanism", "markers", "axes"), lambda v: 2 * v, "not orthonormal"),
     "a load far away": (("mechanism", "loads", "marker"), lambda v: v + 99, "the marker of load"),
     "attitudes of length two": (("q",), lambda v: 2 * v, "deviates from unit length"),

@@ -157,7 +157,8 @@ def lumps_of(model: HasPoints, interfaces: Mapping[str, Interface], masses: Mapp
         interface = _interface(interfaces, name)
         if len(interface.rotation_dofs):
             raise InterfaceError(
-                f"Interface {name!r} has nodes of beams: attach a rigid body there instead of adding mass."
+                f"Interface {name!r} has nodes of beams, shells or links, which turn: attach a rigid body "
+                "there instead of adding mass."
             )
         M, arm, point = lump.matrix(name), np.asarray(lump.offset, dtype=float), np.asarray(interface.point)
         to_centre = rigid_motion(arm[None], np.zeros(3))

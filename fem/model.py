@@ -146,10 +146,11 @@ class _Assembly(_Condensed):
 def _dofs_of(
     mesh: Mesh, materials: assembly.Materials, material_of: np.ndarray, bare: np.ndarray | None = None
 ) -> DofMap:
-    if bare is None:
-        bare = mesh.bare_nodes if mesh.constraints else None
+    unturned = None
+    if bare is None and mesh.constraints:
+        bare, unturned = mesh.bare_nodes, mesh.unturned_nodes
     rates = Warping.of(mesh, materials, material_of)
-    return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare, rates)
+    return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare, rates, unturned)
 
 
 @dataclass(frozen=True, eq=False)

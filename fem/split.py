@@ -1,15 +1,21 @@
 """Cut a part into pieces along its longest direction, so that each deforms less."""
 
+import warnings
+
 import numpy as np
 
-from fem.errors import InterfaceError, MeshError
+from fem.errors import InterfaceError, MeshError, MeshWarning
 from fem.interface import Interface
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
 from fem.renamed import renamed
+from fem.shell import Shell
 
 LAYER = 1e-6
 """Distance of the centres of cells, relative to the part, below which they belong to one layer."""
+BESIDE = 0.1
+"""Offset of shells, relative to their thickness, from which a warning says that a cut weakens them: by some 0.2 % in
+the plane here, 5 % at a half."""
 
 
 @renamed(pieces="n_parts")
@@ -20,7 +26,8 @@ def split(model: Model, n_parts: int) -> list[Model]:
     interface "cut k" (k from 1): the nodes of both, about one point. When the cuts are welded, the two sides have the
     same mean motion and can warp independently. For a beam, deflections then agree to 0.1 % (with rigid cuts to 1 to
     5 %, because these prevent lateral contraction). Interfaces of the model remain with their piece; coordinates,
-    materials and names of sets do not change.
+    materials and names of sets do not change. Shells beside their nodes are too soft in their plane at a cut, of which
+    a `MeshWarning` tells: forces that act on the nodes there bend the edge.
 
     Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut crosses;
     or a model with constraints, point masses, springs, or surfaces, and a cut through beams with
@@ -73,6 +80,7 @@ def split(model: Model, n_parts: int) -> list[Model]:
                 'beams with torsion="vlasov", and the pieces would not resist each other\'s warping there. Take it as '
                 "one body, or cut it elsewhere."
             )
+        _warn_of_offsets(model, shared, f"the cut between pieces {k + 1} and {k + 2} of {n_parts}")
         cuts[k] = Interface(shared, "average", mesh.points[shared].mean(axis=0))
     home = _homes(model, nodes)
     found = []
@@ -83,6 +91,24 @@ def split(model: Model, n_parts: int) -> list[Model]:
         mapped = {name: Interface(number[i.nodes], i.kind, i.point, i.weights) for name, i in interfaces.items()}
         found.append(part.with_interfaces(**mapped))
     return found
+
+
+def _warn_of_offsets(model: Model, shared: np.ndarray, cut: str) -> None:
+    """Warn of shells beside their nodes at a cut through the nodes `shared`."""
+    source = model.elements
+    for k, section in enumerate(source.materials):
+        if not isinstance(section, Shell) or abs(section.offset) <= BESIDE * section.thickness:
+            continue
+        if np.isin(shared, source.mesh.nodes_of_cells(np.flatnonzero(source.material_of == k))).any():
+            warnings.warn(
+                f"Model {model.name!r}: {cut} goes through shells of {section.name!r} with the offset "
+                f"{section.offset:.6g} at the thickness {section.thickness:.6g}. The pieces pass forces at the nodes, "
+                "which bend these shells where they are cut: the part is too soft in their plane. Put the nodes into "
+                "the middle of the shells, or take the part as one body.",
+                MeshWarning,
+                stacklevel=4,
+            )
+            return
 
 
 def _slabs(along: np.ndarray, n_parts: int) -> np.ndarray:

@@ -12,7 +12,7 @@ nodes, or linked twice, move as one rigid body. All other constraints are linear
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -62,11 +62,13 @@ class DofMap:
         constraints: Sequence[Constraint] = (),
         bare: Int[np.ndarray, " b"] | None = None,
         rates: Warping | None = None,
+        unturned: Int[np.ndarray, " t"] | None = None,
     ) -> "DofMap":
         """The dofs of nodes at `points`, those of `rotation_nodes` with rotations, and their `rates` of twist,
         under `constraints`.
 
-        `bare`: nodes of no cell; those of their dofs on which nothing depends are held at zero.
+        `bare`: nodes of no cell, and `unturned`: nodes whose rotations no cell sees; those of these dofs on which
+        nothing depends are held at zero.
 
         Raises `MeshError` for constraints on rotations that nodes do not have, and on rates of twist of nodes that have
         none or several.
@@ -74,7 +76,13 @@ class DofMap:
         rates = rates or Warping()
         size = 3 * (len(points) + len(rotation_nodes)) + len(rates.nodes)
         free = DofMap(len(points), rotation_nodes, np.arange(size), rates=rates)
-        return free if not constraints else _eliminated(free, points, tuple(constraints), _of_nodes(free, bare))
+        if not constraints:
+            return free
+        idle = _of_nodes(free, bare)
+        if unturned is not None:
+            idle |= set(free.rotations(unturned).ravel().tolist())
+            constraints = _turning_too(constraints, points, unturned)
+        return _eliminated(free, points, tuple(constraints), idle)
 
     @property
     def size(self) -> int:
@@ -300,6 +308,20 @@ def _mean_rows(free: DofMap, points: np.ndarray, link: MeanLink, start: int) -> 
 def _turns(link: Constraint) -> bool:
     """Whether it has terms of second order: links whose reference turns with the nodes."""
     return isinstance(link, RigidLink) or (isinstance(link, MeanLink) and {3, 4, 5} <= set(link.components))
+
+
+def _turning_too(constraints: Sequence[Constraint], points: np.ndarray, unturned: np.ndarray) -> list[Constraint]:
+    """The constraints; a point that follows the translations of a mean turns with it, too, where nothing else has to do
+    with its rotations (`unturned`, of no other constraint): what lies there then moves to second order."""
+    nodes, count = np.unique(np.concatenate([np.unique(c.members) for c in constraints]), return_counts=True)
+    alone = set(np.intersect1d(unturned, nodes[count == 1]).tolist())
+    found: list[Constraint] = []
+    for c in constraints:
+        if isinstance(c, MeanLink) and c.reference in alone and c.nodes.max() < len(points):
+            _, turns = mean_motion(points[c.nodes], np.asarray(c.weights), points[c.reference])
+            c = replace(c, components=tuple(sorted({*c.components, 3, 4, 5}))) if turns else c
+        found.append(c)
+    return found
 
 
 def _of_nodes(free: DofMap, nodes: np.ndarray | None) -> set[int]:

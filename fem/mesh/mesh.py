@@ -365,6 +365,12 @@ class Mesh:
         return np.setdiff1d(np.arange(len(self.points)), [*used, *lumped])
 
     @property
+    def unturned_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the nodes whose rotations only constraints may move: of no beam, shell and spring."""
+        turned = [*self.line_nodes, *self.shell_nodes, *(n for s in self.springs for n in s.members)]
+        return np.setdiff1d(self.rotation_nodes, turned)
+
+    @property
     def solids(self) -> tuple[CellBlock, ...]:
         """The blocks of solid cells."""
         return tuple(block for block in self.cells if block.kind in ELEMENTS)

@@ -111,3 +111,17 @@ def test_smeared_layups_have_no_sequence(tmp_path):
     assert abs(C[:3, 3:6]).max() == 0
     assert min(C[6, 6], C[7, 7]) > 100 * LAYUP.section.stiffness[6:, 6:].max()
     assert model.mass == pytest.approx(fem.Model(PLATE, LAYUP).mass)
+
+
+@pytest.mark.parametrize("option", ["SMEAR", "MEM"])
+def test_a_mass_of_its_own_counts_once(option, tmp_path):
+    """NSM of a layup without sequence, beside the densities of its plies, and alone."""
+    carbon = "MAT8,2,1.4+5,1.+4,.3,5.+3,5.+3,3.5+3,{}\n"
+    plies = "PCOMP,5,,1.-9,,,,,{}\n,2,.01,0.,,2,.02,30.\n,2,.015,-75.\n"
+    for density in ("1.6-9", ""):
+        smeared, layers = (
+            fem.Model(plate(tmp_path, carbon.format(density), section=plies.format(lam), tail=",0.", loud=False))
+            for lam in (option, "")
+        )
+        assert smeared.mass == pytest.approx(layers.mass, rel=1e-9)
+        assert layers.mass == pytest.approx((0.045 * (1.6e-9 if density else 0.0) + 1e-9) * 0.6)

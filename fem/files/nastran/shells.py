@@ -1,6 +1,7 @@
 """Shells of a Nastran deck: PSHELL, PCOMP, PCOMPG with materials MAT1, MAT2 and MAT8, and what their elements say."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -57,13 +58,16 @@ def shell(
     numbers, plies, bottom = _plies(card, materials, mass_factor)
     total = sum(ply.thickness for ply in plies)
     offset += (-total / 2 if bottom is None else bottom) + total / 2
-    layup = Shell.layup(plies, axis, offset, added_mass=card.real(3, 0.0) * mass_factor)
+    added = card.real(3, 0.0) * mass_factor
+    layup = Shell.layup(plies, axis, offset, added_mass=added)
     if card.text_at(8).upper() not in ("SMEAR", "MEM"):
         return numbers[0], layup
+    if added and layup.density is None:
+        raise MeshError("plies without a density beside others, and a mass of its own (NSM)")
     Q = np.asarray(sum(ply.thickness * ply.turned[0] for ply in plies)) / total  # whatever the sequence of the plies
-    made = in_plane(f"{card.name} {card.whole(1)}, smeared", Q, layup.density)
+    made = in_plane(f"{card.name} {card.whole(1)}, smeared", Q, replace(layup, added_mass=0.0).density)
     stiffness = _of_membrane(Q, total) if is_membrane(card) else None
-    return numbers[0], Shell(made, total, offset, axis, added_mass=layup.added_mass, stiffness=stiffness)
+    return numbers[0], Shell(made, total, offset, axis, added_mass=added, stiffness=stiffness)
 
 
 def is_membrane(card: Card) -> bool:

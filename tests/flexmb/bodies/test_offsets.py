@@ -105,3 +105,16 @@ def test_masses_on_a_mean_turn_as_lumps_at_the_average_interface():
     lumped = lumped.with_point_masses({"tip": fem.PointMass(20.0, J)})
     for axis in AXES:
         np.testing.assert_allclose(*(at_speed(model, axis, modes=4) for model in (linked, lumped)), rtol=1e-7)
+
+
+def test_a_mass_that_follows_translations_of_a_mean_turns_with_it():
+    """RBE3 with REFC 123: nothing else has to do with the rotations of the point, which were free, and refused."""
+    bar = block("hexahedron20", (1.0, 0.05, 0.08), (3, 1, 1))
+    n, end = len(bar.points), bar.nodes("x1")
+    mesh = replace(bar, points=np.vstack([bar.points, [1.3, 0.03, 0.1]]), masses=(fem.NodeMass(n, 20.0),))
+    links = [fem.MeanLink(end, n, components=c) for c in ((0, 1, 2), (0, 1, 2, 3, 4), (0, 1, 2, 3, 4, 5))]
+    models = [fem.Model(replace(mesh, constraints=(link,)), ALLOY).with_interfaces(root="x0") for link in links]
+    assert {model.ndof for model in models} == {3 * n}
+    *partial, whole = (at_speed(model, AXES[1], modes=4) for model in models)
+    for found in partial:
+        np.testing.assert_allclose(found, whole, rtol=1e-9)

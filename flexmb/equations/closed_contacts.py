@@ -192,7 +192,9 @@ def _points(
     """The points of a shape that touch a plane, in the order of the contact; those `moving` may roll."""
     points = list(_points_of_shape(shape)) if isinstance(plane, Plane) else []
     reason = "their contact point moves on both of them"
-    if points and not moving and (isinstance(shape, Cylinder) or (contact.static > 0 and _is_round(points))):
+    if points and not moving and isinstance(shape, Cylinder):
+        points, reason = [], "it stands or rolls on its rims (the hull of a prism, flexmb.contact.hull, is included)"
+    elif points and not moving and contact.static > 0 and _is_round(points):
         points, reason = [], "it rolls, which is an equation of velocities: use System.rolling, or no friction"
     if points and marker.body != GROUND and mechanism.bodies[marker.body].is_flexible:
         points = points if all(point is not None and not point.place.any() for point in points) else []

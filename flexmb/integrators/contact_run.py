@@ -526,11 +526,18 @@ class ContactRun(GeneralisedAlphaRun):
         rates = after[: 3 * len(numbers)].reshape(-1, 3)
         slip = np.hypot(rates[:, 1], rates[:, 2])
         leaves = np.abs(rates[:, 0]) > np.maximum(rest, self._slow_rise(p))
-        modes[numbers] = np.where(leaves, OPEN, np.where(slip <= rest, STICKS, SLIDES))
+        modes[numbers] = np.where(slip <= rest, STICKS, SLIDES)
+        self._open(numbers[leaves])
         m.v[:] = self._in_joints(m.q, m.w)
         m.last[AFRESH], m.last[KNOWN], m.last[BEFORE] = 1.0, 0.0, 0.0
         self._evaluate()
         m.powers[0] = e.powers(self._at_end, m.w, m.multipliers)
+
+    def _open(self, numbers: np.ndarray) -> None:
+        """Let points (n,) be open, without forces and moments."""
+        turning = self.flat.turn_state[numbers]
+        for first in (self.flat.contact_state + STATES * numbers, turning[turning >= 0]):
+            self.motion.states[first[:, None] + np.arange(STATES)] = OPEN
 
     def _require_free(self, p: Points, closing: np.ndarray) -> None:
         """Raises `ConvergenceError` when joints and drivers prescribe the rate of a point that is `closing` (n,)."""

@@ -52,6 +52,7 @@ from flexmb.kernels.steps.touching import (
     loosen,
     mode_of,
     rates_of,
+    release,
     rubbing_power,
     touch,
     touch_rates,
@@ -178,6 +179,7 @@ def advance_touching(flat, tree, weight, scheme, start, h, steps, end, functions
             place_markers(flat, workspace.q, kinematics)
             touch(flat, kinematics, workspace)
             touch_rates(flat, workspace, workspace.w)
+            release(flat, workspace, X, h, quiet)
             changes = end != THROUGH and _slip_changes(flat, workspace, motion.states, motion.w, quiet)
             if changes or loosen(flat, workspace, quiet) == 0:
                 break

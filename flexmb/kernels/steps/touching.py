@@ -528,6 +528,19 @@ def gather(flat, states, workspace, afresh):
 
 
 @njit(cache=True)
+def release(flat, workspace, X, h, quiet):
+    """Take the normal forces within the accuracy of the cone problem, `CONES`, from touching points that leave: those
+    that rise faster than `quiet`, in a step of size `h`. `X` are the responses of `respond_at`."""
+    for j in range(workspace.touch_count[0]):
+        force, rise = workspace.touch_force[j], workspace.touch_rate[j, 0]
+        if workspace.touch_turns[j] == 0 and force[0] > 0.0 and rise > quiet:
+            W = np.empty((1, 1))
+            _responses(flat, workspace, _ends(flat, workspace), j, 0, X, np.array([3 * j]), 0, W)
+            if h * W[0, 0] * force[0] <= CONES * rise:
+                force[:] = 0.0
+
+
+@njit(cache=True)
 def loosen(flat, workspace, quiet):
     """Give the coefficient of sliding to the points that stuck and slide now; returns their number."""
     count = 0

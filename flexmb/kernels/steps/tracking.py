@@ -265,9 +265,12 @@ def track(flat, kinematics, workspace, states, c):
 
 
 @njit(cache=True)
-def _drop(workspace, states, at, k):
-    """Open the touching point `k`, whose states begin at `at`."""
+def _drop(flat, workspace, states, k):
+    """Open the touching point `k`, without a force and a moment."""
+    at, turning = flat.contact_state + 4 * k, flat.turn_state[k]
     states[at : at + 4] = 0.0
+    if turning >= 0:
+        states[turning : turning + 4] = 0.0
     workspace.point_feature[k] = NONE
 
 
@@ -284,7 +287,7 @@ def _drop_from_rims(flat, workspace, states, c, placed):
         at = flat.contact_state + 4 * k
         idle = free < FEW and states[at + 1] <= 0.0
         if states[at] != OPEN and (idle or _beyond(workspace, c, workspace.point_feature[k], leans) > 0.0):
-            _drop(workspace, states, at, k)
+            _drop(flat, workspace, states, k)
             count += 1
     return count
 
@@ -305,7 +308,7 @@ def drop_left(flat, kinematics, workspace, states):
         for k in range(flat.contact_point[c], flat.contact_point[c + 1]):
             at = flat.contact_state + 4 * k
             if states[at] != OPEN and tracked_point(flat, workspace, placed, c, k, workspace.near[0]) > limit:
-                _drop(workspace, states, at, k)
+                _drop(flat, workspace, states, k)
                 count += 1
     return count
 

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from flexmb.errors import MechanismError
 from flexmb.kernels.calls import feature_point, tangents
 from flexmb.kernels.contact.features import BORDER
+from flexmb.kernels.contact.rims import LOWEST
 from flexmb.mechanism.contacts.element import points_of
 from flexmb.mechanism.contacts.exact import OPEN, ExactContact, point_states
 from flexmb.mechanism.mechanism import Mechanism
@@ -97,11 +98,13 @@ def _points(
 ) -> dict[int, np.ndarray]:
     """The points of a contact by their numbers, rows as in flexmb/kernels/contact/shapes.py, in axes of the first
     shape; `pairs` are the pairs of features of its points, if it has them. The last pair of an open point, which has
-    left its borders since, is none."""
+    left its borders since, is none. Cylinders that do not touch their planes have the lowest points of their rims."""
     if not contact.features:
         return dict(enumerate(points_of(contact.numbers, d, S)[: contact.points]))
     n, found, placed = contact.numbers, {}, (tuple(d.tolist()), tuple(S.ravel().tolist()))
     limit = BORDER * sum(contact.reach)
+    if contact.on_rims and not closed.any():
+        pairs = np.array([LOWEST, LOWEST + 1])
     for k, pair in enumerate(pairs.tolist()):
         if pair:
             row = np.empty(8)

@@ -59,11 +59,12 @@ def _in_contact(model: Model, base: Mechanism, motion: Result, method: Generalis
         made = mechanism_of(model, parameters)
         return _begun(with_points_in_motion(made, modes, WHAT), made, method, step)
 
+    in_motion = with_points_in_motion(base, modes, WHAT)
     touching = points_that_touch(base, replace(base.initial, element_states=np.zeros(0)))
     for contact in base.contacts:
         if not np.array_equal(touching[contact.name], np.flatnonzero(modes[contact.name] != OPEN)):
             _refuse(contact, float(motion.t[0]), "closes, or opens,")
-    _require_unique_friction(with_points_in_motion(base, modes, WHAT), base, motion)
+    _require_unique_friction(in_motion, base, motion)
     return closed
 
 

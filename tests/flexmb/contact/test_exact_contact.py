@@ -378,3 +378,23 @@ def test_a_model_file_makes_the_same_exact_contact(tmp_path):
     assert result.happened[0].t == pytest.approx(np.sqrt(0.2 / G), rel=1e-9)
     with pytest.raises(ModelFileError, match="impact"):
         model_of(tmp_path, MODEL, "stronge", "moreau")
+
+
+def test_points_that_an_impact_opens_carry_nothing():
+    """A block falls from one edge to the other."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    turned = scipy.spatial.transform.Rotation.from_rotvec([0, 0.05, 0])
+    edge = turned.apply([0.05, 0, -0.1])
+    block = system.add(
+        flexmb.rigid_body("block", mass=1.0, inertia=(0.01,) * 3), position=-edge, orientation=turned.as_matrix()
+    )
+    system.contact(
+        "floor",
+        Plane().on(system.ground.at((0, 0, 0))),
+        Box(0.1, 0.1, 0.2).on(block.at((0, 0, 0))),
+        friction=0.9,
+    )
+    result = flexmb.simulate(system, 0.1, step=1e-3)
+    assert len(result.happened) == 1
+    carried = result.acceleration("block")[:, 2] + 9.81
+    assert result.contact("floor").normal_force == pytest.approx(carried, rel=1e-5)

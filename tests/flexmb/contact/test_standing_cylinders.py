@@ -6,6 +6,9 @@ import scipy
 
 import flexmb
 from flexmb.contact import Cylinder, Plane
+from flexmb.errors import MechanismError
+from flexmb.linear import equilibrium
+from flexmb.study import adjoint_gradient
 
 G = 9.81
 RADIUS, HEIGHT = 0.05, 0.2
@@ -90,3 +93,37 @@ def test_a_thin_disc_comes_to_rest_and_stays():
     result = flexmb.simulate(system, 0.6, step=1e-3)
     assert result.axes("disc")[-1][2, 2] == pytest.approx(1.0, abs=1e-9)
     assert result.contact("floor").normal_force[-1] == pytest.approx(G, rel=1e-6)
+
+
+def test_points_that_an_impact_opens_carry_nothing():
+    result = flexmb.simulate(can(lean=0.02, direction=0.4, friction=0.5), 0.12, step=1e-3)
+    assert len(result.happened) > 1
+    carried = result.acceleration("can")[:, 2] + G
+    assert result.contact("floor").normal_force == pytest.approx(carried, rel=1e-5)
+
+
+@pytest.mark.parametrize("step", [5e-4, 1e-3])
+def test_it_leaves_a_shaken_table_and_lands_upright(step):
+    system = flexmb.System(gravity=(0, 0, -G))
+    table = system.add(flexmb.rigid_body("table", mass=10.0, inertia=(1.0,) * 3))
+    system.prismatic("lift", system.ground.at((0, 0, 0)), table.at((0, 0, 0)), axis=(0, 0, 1))
+    system.drive("lift", flexmb.time_functions.harmonic(0.01, 10.0))
+    body = flexmb.rigid_body("can", mass=1.0, inertia=(ABOUT_CENTRE, ABOUT_CENTRE, 0.5 * RADIUS**2))
+    body = system.add(body, position=(0, 0, 0.5 * HEIGHT), velocity=(0, 0, 0.2 * np.pi))
+    shapes = Plane().on(table.at((0, 0, 0))), Cylinder(RADIUS, HEIGHT).on(body.at((0, 0, 0)))
+    system.contact("floor", *shapes, friction=0.5)
+    result = flexmb.simulate(system, 0.3, step=step)
+    assert result.contact("floor").gap.max() > 0.01
+    assert np.linalg.norm(result.axes("can")[:, :2, 2], axis=1).max() < 1e-9
+
+
+def test_its_gap_is_known_far_above_the_plane():
+    result = flexmb.simulate(can(lean=0.1, direction=0.4, above=0.1), 0.05, step=1e-3)
+    assert result.contact("floor").gap == pytest.approx(0.1 - 0.5 * G * result.t**2, abs=1e-12)
+
+
+def test_cylinders_that_stand_are_refused_where_points_are_joints():
+    with pytest.raises(MechanismError, match="it stands on its rim"):
+        adjoint_gradient(can, {"slope": 0.2}, 0.01, lambda result: result.position("can")[:, 0], step=1e-3)
+    with pytest.raises(MechanismError, match="stands or rolls on its rims"):
+        equilibrium(can(friction=0.0))

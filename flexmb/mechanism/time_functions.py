@@ -121,10 +121,10 @@ def constant(value: float) -> TimeFunction:
 def polynomial(*coefficients: float) -> TimeFunction:
     """`f(t) = c0 + c1 t + c2 t^2 + ...`
 
-    Raises `MotionError` when there is no coefficient, or one is not finite.
+    Raises `MotionError` when there is no coefficient, or one is not a finite number.
     """
-    if not coefficients or not np.isfinite(coefficients).all():
-        raise MotionError(f"A polynomial needs finite coefficients c0, c1, ...; found {coefficients}.")
+    if not coefficients or np.ndim(coefficients[0]) or not np.isfinite(coefficients).all():
+        raise MotionError(f"A polynomial needs finite coefficients, polynomial(c0, c1, ...); found {coefficients}.")
     p = np.polynomial.Polynomial(coefficients)
     formula = (POLYNOMIAL, *(float(c) for c in coefficients))
     return TimeFunction(p, p.deriv(), p.deriv(2), f"polynomial{coefficients}", ahead=_nothing, formula=formula)

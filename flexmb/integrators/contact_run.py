@@ -106,7 +106,7 @@ class ContactRun(GeneralisedAlphaRun):
         super().__init__(mechanism, begin, scheme, step=step, tolerance=1.0, longest=step, coordinates=coordinates)
         self._after_change = scheme._replace(alpha_m=0.0, alpha_f=0.0, beta=0.5, gamma=1.0)
         self._lost = 0.0
-        self._breaking = np.zeros(0, dtype=np.int64)
+        self._breaking = self._idle = np.zeros(0, dtype=np.int64)
         self._happened: list[EventRecord] = []
         self._crowded: list[str] = []
         self._unclosed: list[str] = []
@@ -237,11 +237,24 @@ class ContactRun(GeneralisedAlphaRun):
             left -= size
             parts += 1
             if len(hits):
+                self._open(self._idle)
                 self._close(hits)
                 self._meet(h, hits)
             if self._leave():
                 self._meet(h)
         self.motion.last[SIZE] = h
+
+    def _without_force(self) -> np.ndarray:
+        """The points on which cylinders stand that had no force at the end of the last part, of contacts with at least
+        `ENOUGH` touching points: a cylinder comes to lean on ever new points of its rim."""
+        space = self.equations.workspace
+        n = int(space.touch_count[0])
+        own = np.flatnonzero(space.touch_turns[:n] == 0)
+        points, force = space.touch_point[own], space.touch_force[own, 0]
+        contacts = self.flat.point_contact[points]
+        many = np.isin(contacts, self._cylinders) & (np.bincount(contacts, minlength=1)[contacts] >= ENOUGH)
+        idle: np.ndarray = points[many & (force <= 0.0)]
+        return idle
 
     def _rest(self, left: float, h: float) -> tuple[float, np.ndarray]:
         """The rest of a step of size `h` with more changes than are located, and the points that hit at its end; a
@@ -271,6 +284,7 @@ class ContactRun(GeneralisedAlphaRun):
         """Whether a point begins or ceases to slide, and none hits, in a part of a step, and the open points that hit,
         which overlap at its end."""
         changes = self._part(size, PROBE)
+        self._idle = self._without_force()
         hits = np.flatnonzero((self.equations.workspace.point_gap < -self._touching) & (self._modes() == OPEN))
         return changes and not len(hits), hits
 

@@ -50,8 +50,6 @@ SPACING = 0.1
 """Angle (rad) about the axis between the points on which a cylinder stands."""
 SHUT = 1e-10
 """Gap, relative to the extent of a cylinder, up to which an open point keeps its place on the rim."""
-FEW = 2
-"""Free points of a cylinder on a plane below which those that touch without a force are opened."""
 
 
 @njit(cache=True)
@@ -276,17 +274,12 @@ def _drop(flat, workspace, states, k):
 
 @njit(cache=True)
 def _drop_from_rims(flat, workspace, states, c, placed):
-    """`drop_left` for a cylinder on a plane. As it stands, it may come to lean on ever new points of its rim: those
-    without a force are opened where few others are left."""
-    p, count, free = flat.contact_shapes[c], 0, 0
+    """`drop_left` for a cylinder on a plane."""
+    p, count = flat.contact_shapes[c], 0
     _, _, R = above_plane(int(p[0]), load3(p, 1), load3(p, 5), placed[0], placed[1])
-    first, last, leans = flat.contact_point[c], flat.contact_point[c + 1], lean(R)
-    for k in range(first, last):
-        free += 1 if states[flat.contact_state + 4 * k] == OPEN else 0
-    for k in range(first, last):
-        at = flat.contact_state + 4 * k
-        idle = free < FEW and states[at + 1] <= 0.0
-        if states[at] != OPEN and (idle or _beyond(workspace, c, workspace.point_feature[k], leans) > 0.0):
+    for k in range(flat.contact_point[c], flat.contact_point[c + 1]):
+        touches = states[flat.contact_state + 4 * k] != OPEN
+        if touches and _beyond(workspace, c, workspace.point_feature[k], lean(R)) > 0.0:
             _drop(flat, workspace, states, k)
             count += 1
     return count

@@ -1,12 +1,17 @@
 """Exact contact of cylinders that stand on a plane, tip over and land on it, in every direction."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy
 
+import fem
 import flexmb
+import reduction
+from fem.mesh.structured_meshes import block
 from flexmb.contact import Cylinder, Plane
-from flexmb.errors import MechanismError
+from flexmb.errors import EnergyBalanceWarning, MechanismError
 from flexmb.linear import equilibrium
 from flexmb.study import adjoint_gradient
 
@@ -127,3 +132,20 @@ def test_cylinders_that_stand_are_refused_where_points_are_joints():
         adjoint_gradient(can, {"slope": 0.2}, 0.01, lambda result: result.position("can")[:, 0], step=1e-3)
     with pytest.raises(MechanismError, match="stands or rolls on its rims"):
         equilibrium(can(friction=0.0))
+
+
+def test_a_flexible_block_stands_on_its_foot():
+    """Its foot tilts as it vibrates, so that it leans on ever new points; those without a force do not stay."""
+    part = fem.Model(block("hexahedron", (0.1, 0.1, 0.2), (2, 2, 3)), fem.Material.isotropic(1e9, 0.3, 1000.0))
+    part = part.with_interfaces(foot="z0")
+    body = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=4), name="block", modal_damping=0.02)
+    slope = G * np.array([np.sin(0.3) * np.cos(0.4), np.sin(0.3) * np.sin(0.4), -np.cos(0.3)])
+    system = flexmb.System(gravity=slope)
+    body = system.add(body)
+    shapes = Plane().on(system.ground.at((0.05, 0.05, -0.01))), Cylinder(0.05, 0.02).on(body["foot"])
+    system.contact("floor", *shapes, friction=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EnergyBalanceWarning)  # the step does not resolve its vibration
+        result = flexmb.simulate(system, 0.05, step=1e-3)
+    assert np.arccos(min(result.axes("block")[-1][2, 2], 1.0)) < 1e-5
+    assert result.contact("floor").normal_force[-1] == pytest.approx(-slope[2] * part.mass, rel=0.2)

@@ -196,12 +196,13 @@ def _track_rims(flat, workspace, states, c, placed):
 def rim_limits(flat, kinematics, workspace, w, wdot, h):
     """Set the sines of the lean of cylinders on planes, `workspace.rim_limit`, below which they stand: its change
     in `RESOLVED` steps of size `h` at the velocities `w` (nv,) and accelerations `wdot` (nv,) or those of a fall."""
-    none, G = (0.0, 0.0, 0.0), np.zeros((2, workspace.touch_G.shape[3]))
-    weight = math.sqrt(flat.gravity[0] ** 2 + flat.gravity[1] ** 2 + flat.gravity[2] ** 2)
+    none = (0.0, 0.0, 0.0)
     for c in range(len(flat.contact_feature)):
         p = flat.contact_shapes[c]
         if flat.contact_feature[c] < 0 or not _on_plane(p):
             continue
+        G = np.zeros((2, workspace.touch_G.shape[3]))
+        weight = math.sqrt(flat.gravity[0] ** 2 + flat.gravity[1] ** 2 + flat.gravity[2] ** 2)
         a, b = flat.contact_markers[c, 0], flat.contact_markers[c, 1]
         R, first, second = relative(matrix(kinematics.axes, a), matrix(kinematics.axes, b)), 0.0, 0.0
         size = load3(p, 5) if int(p[0]) == PLANE else load3(p, 1)

@@ -21,7 +21,6 @@ import numpy as np
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import UnresolvedWarning
 from flexmb.kernels.equations.controllers import FUNCTION, pass_on
-from flexmb.mechanism.control.law import ControlLaw
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.time_functions import NOTHING_AHEAD, Ahead
@@ -141,7 +140,7 @@ def sources(mechanism: Mechanism, start: float, end: float, *, samples: bool = T
     """The functions of time and the force laws of a mechanism; those that must be sampled are included with
     `samples`."""
     found = []
-    for motion, names in zip(mechanism.functions, _users(mechanism), strict=True):
+    for motion, names in zip(mechanism.functions, users_of_functions(mechanism), strict=True):
         if names and (motion.ahead is not None or samples):
             ahead = motion.ahead or sampled(motion.over, start, end)
             name = f"{motion.description} of {', '.join(map(repr, names))}"
@@ -150,7 +149,7 @@ def sources(mechanism: Mechanism, start: float, end: float, *, samples: bool = T
     return [*found, *(_laws(mechanism, start, end) if samples and mechanism.calls else ())]
 
 
-def _users(mechanism: Mechanism) -> list[list[str]]:
+def users_of_functions(mechanism: Mechanism) -> list[list[str]]:
     """For each function of time, the names of the joints, force elements, loads and controllers that use it."""
     users: list[list[str]] = [[] for _ in mechanism.functions]
     owners = {j.name: j.rows for j in mechanism.joints} | dict(mechanism.force_elements)
@@ -202,16 +201,13 @@ def _laws(mechanism: Mechanism, start: float, end: float) -> Iterator[Source]:
             yield Source(f"{name} of the law of {force.name!r}", sampled(component, start, end))
         force.call.forget()
     for k, controller in enumerate(mechanism.controllers):
-        law = controller.call.law
-        if controller.sample_time is None and law.function is not pass_on:
-            names = (f"{what} {name!r}" for what, own in _answers(law) for name in own)
-            for name, command in _components(partial(e.commands_over_time, k), tuple(names)):
+        control = controller.call.law
+        if controller.sample_time is None and control.function is not pass_on:
+            answers = tuple(f"the command {x!r}" for x in control.commands)
+            answers += tuple(f"the rate of the state {x!r}" for x in control.states)
+            for name, command in _components(partial(e.commands_over_time, k), answers):
                 yield Source(f"{name} of the law of {controller.name!r}", sampled(command, start, end))
             controller.call.forget()
-
-
-def _answers(law: ControlLaw) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return ("the command", law.commands), ("the rate of the state", law.states)
 
 
 def _components(

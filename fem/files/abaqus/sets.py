@@ -16,7 +16,7 @@ from fem.files.abaqus.expanded.plane import expand_plane, layer_constraints
 from fem.files.abaqus.expanded.pretension import cut_constraints, take_cuts
 from fem.files.abaqus.expanded.solids import expand_thin
 from fem.files.abaqus.instances.place import is_turned, moved, turned
-from fem.files.abaqus.lines import dotted
+from fem.files.abaqus.lines import DOT, dotted
 from fem.files.abaqus.lumped import lumped_elements
 from fem.files.abaqus.materials import DeckMaterial, DeckSection
 from fem.files.abaqus.numbers import Numbers
@@ -37,7 +37,8 @@ def read_abaqus_mesh(path: Path, as_named: bool = False, expand: bool = False) -
     try:
         return raw_mesh(read_deck(path, included, as_named, expand))
     except MeshError as error:
-        raise included.without_quotes(MeshError(dotted(str(error)))) from None
+        shown_error = MeshError(dotted(str(error))) if DOT in str(error) else error
+        raise included.without_quotes(shown_error) from None
 
 
 def raw_mesh(deck: Deck) -> RawMesh:

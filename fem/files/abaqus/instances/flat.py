@@ -23,6 +23,8 @@ Block = tuple[Place, str, dict[str, str], Rows]
 
 LIMIT = 499_999_999
 """Largest number of nodes and elements of instances: above it are those that the reader adds."""
+MOST_DIGITS = 18
+"""Longer numbers are none of nodes and elements."""
 LEAST_DIGITS = 6
 """Numbers of instances are at least this power of ten apart, where they find room."""
 _REFERENCES = ("ELSET", "NSET", "SURFACE", "REFNODE", "ROTNODE", "PINNSET", "TIENSET", "NODE", "ELEMENT")
@@ -90,8 +92,8 @@ def flat(blocks: Iterator[Block], deck: Path, included: IncludedFiles, instances
 
 def owner(instances: list[Instance], number: int) -> tuple[Instance | None, int]:
     """The instance of a node or element of the flat deck, and its number there; None for those of the assembly."""
-    mine = [i for i in instances if i.first < number < i.first + instances[0].first]
-    return (mine[0], number - mine[0].first) if mine else (None, number)
+    k = number // instances[0].first if instances else 0  # the first one has numbers from once the step on
+    return (instances[k - 1], number - instances[k - 1].first) if 1 <= k <= len(instances) else (None, number)
 
 
 def _outside(place: Place) -> MeshError:
@@ -106,7 +108,8 @@ def _keyword(block: Block) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text.lstrip("+-").isdigit()
+    digits = text.lstrip("+-")
+    return digits.isdecimal() and len(digits) <= MOST_DIGITS
 
 
 class _Assembly:
@@ -197,7 +200,7 @@ class _Assembly:
                 if keyword in ("NODE", "ELEMENT", "NSET", "ELSET"):
                     for _, row in block[3]:
                         entries = fields(row)[:1] if keyword == "NODE" else fields(row)
-                        largest = max([largest, *(int(f) for f in entries if f.isdigit())])
+                        largest = max([largest, *(int(f) for f in entries if _is_number(f))])
         count, digits = len(self.heads) + 1, len(str(largest))
         self.step = 10**digits if count * 10**LEAST_DIGITS > LIMIT else 10 ** max(digits, LEAST_DIGITS)
         if count * self.step > LIMIT:
@@ -221,8 +224,10 @@ class _Assembly:
             name = given["INSTANCE"].strip('"').upper()
             if name not in self.known:
                 raise MeshError(f"{place}: {unknown_name('instance', given['INSTANCE'], self._names())}")
-            del options["INSTANCE"]
             inside = _InInstance(self.known[name], self.step)
+            del options["INSTANCE"]
+            if keyword == "NSET" and options.get("ELSET"):
+                options["ELSET"] = inside.known(options["ELSET"])
             return place, line, options, inside.members(rows, "GENERATE" in options, strict=False)
         made = []
         for where, row in rows:
@@ -279,7 +284,7 @@ class _InInstance:
             if key in _REFERENCES and options[key]:
                 options[key] = self.who(options[key], place)
         if options.get("ORIENTATION"):
-            options["ORIENTATION"] = self._known(options["ORIENTATION"])
+            options["ORIENTATION"] = self.known(options["ORIENTATION"])
         if keyword in ("SURFACE", "ORIENTATION") and options.get("NAME"):
             options["NAME"] = self.instance.inside(options["NAME"])
         return place, line, options, self._rows(keyword, options, rows)
@@ -308,7 +313,7 @@ class _InInstance:
     def _has(self, name: str) -> bool:
         return name.strip('"').upper() in self.instance.names
 
-    def _known(self, name: str) -> str:
+    def known(self, name: str) -> str:
         """A name of the instance, or one of the whole deck."""
         return self.instance.inside(name.strip('"')) if self._has(name) else name
 
@@ -332,7 +337,7 @@ class _InInstance:
             return self._equation(rows)
         if keyword in ("SHELLSECTION", "SHELLGENERALSECTION") and "COMPOSITE" in options:
             return [
-                (place, ", ".join(self._known(f) if k == 3 else f for k, f in enumerate(fields(row))))
+                (place, ", ".join(self.known(f) if k == 3 else f for k, f in enumerate(fields(row))))
                 for place, row in rows
             ]
         return rows

@@ -126,8 +126,14 @@ def test_sets_and_numbers_of_instances_have_their_names(tmp_path):
         assert f"{name}.high" in mesh.face_sets
         assert f"{name}.last" in mesh.cell_sets
     assert mesh.node_ids[mesh.nodes("ends")].tolist() == [1_000_001, *range(2_000_009, 2_000_013)]
-    assert any("node 1 of Right 1 is mesh.numbered(2000001)" in text for text in mesh.warnings)
-    assert sum("C3D8" in text for text in mesh.warnings) <= 1
+    assert any("node 1 of Right 1 has the number 2000001" in text for text in mesh.warnings)
+    assert mesh.node_ids[mesh.numbered("Right 1.7", "LEFT.7", 1)].tolist() == [2_000_007, 1_000_007, 1]
+    assert mesh.node_label(int(mesh.numbered("right 1.7")[0])).endswith("(number Right 1.7 in the file)")
+    assert mesh.node_label(int(mesh.numbered(1)[0])) == "0 (number 1 in the file)"
+    with pytest.raises(MeshError, match=r"'middle.7' is no INSTANCE.NUMBER .* left, Right 1"):
+        mesh.numbered("middle.7")
+    with pytest.raises(MeshError, match="no node has the number 2000077"):
+        mesh.numbered("Right 1.77")
 
 
 def test_different_parts_keep_their_own_numbers_and_sets(tmp_path):
@@ -262,6 +268,22 @@ def test_dofs_of_a_part_are_obeyed_in_instances_that_do_not_turn(tmp_path):
     assert unread.keyword == "EQUATION"
     assert "instance is turned" in unread.text
     assert len(mesh.constraints) == 1
+
+
+def test_axes_of_nodes_turn_with_each_instance(tmp_path):
+    """Cylindrical axes about a line of the part; the same nodes by a set of elements of the instance."""
+    line = np.array([[0.0, 0.25, -1.0], [0.0, 0.25, 1.0]])
+    about = "*TRANSFORM, NSET={}, TYPE=C\n{}\n"
+    part = PART + SECTION + about.format("Tip", ", ".join(map(repr, line.ravel().tolist())))
+    rest = '*NSET, NSET=some, ELSET=last, INSTANCE="Right 1"\n*EQUATION\n2\nleft.9, 1, 1., Right 1.11, 2, 2.\n'
+    other = (
+        "*NSET, NSET=a\n109, 110, 111, 112\n*NSET, NSET=b\n209, 210, 211, 212\n*EQUATION\n2\n109, 1, 1., 211, 2, 2.\n"
+    )
+    for name, place in (("a", None), ("b", RIGHT)):
+        other += about.format(name, ", ".join(map(repr, moved(line, place).ravel().tolist())))
+    mesh = read(tmp_path, assembly(part, rest))
+    require_same(mesh, read(tmp_path, flat(other, BOTH)))
+    assert mesh.nodes("some").tolist() == mesh.numbered(*(f"Right 1.{k}" for k in range(5, 13))).tolist()
 
 
 def test_surfaces_of_all_faces_are_those_of_their_instance(tmp_path):

@@ -247,7 +247,7 @@ def _name_instances(deck: Deck) -> None:
         last = deck.instances[-1]
         deck.idle.append(
             f"the deck has {len(deck.instances)} instances; {deck.instances[0].first} is added to the numbers of the "
-            f"first one, and so on: node 1 of {last.name} is mesh.numbered({last.first + 1})"
+            f"first one, and so on: node 1 of {last.name} has the number {last.first + 1}"
         )
 
 

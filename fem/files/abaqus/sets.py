@@ -120,6 +120,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         masses=lumped.masses,
         springs=lumped.springs,
         steps=read_steps(constraints) if deck.as_named else (),
+        instances=tuple((i.name, i.first) for i in deck.instances),
     )
 
 

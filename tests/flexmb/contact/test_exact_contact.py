@@ -379,6 +379,14 @@ def test_a_model_file_makes_the_same_exact_contact(tmp_path):
     assert result.happened[0].t == pytest.approx(np.sqrt(0.2 / G), rel=1e-9)
     with pytest.raises(ModelFileError, match="impact"):
         model_of(tmp_path, MODEL, "stronge", "moreau")
+    for friction, said in (
+        ("-0.4", r"friction': input should be greater than or equal to 0; found -0.4"),
+        ("[0.4, -0.3]", r"friction\[2\]': input should be greater than or equal to 0; found -0.3"),
+    ):
+        with pytest.raises(ModelFileError, match=said) as error:
+            model_of(tmp_path, MODEL, "[0.4, 0.3]", friction)
+        assert "constrained" not in str(error.value)
+        assert "valid" not in str(error.value)
 
 
 def test_points_that_an_impact_opens_carry_nothing():

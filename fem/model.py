@@ -818,7 +818,8 @@ class Model:
         The places are the nodes of the skin of solids, then the fibres of beams at both ends of each cell (and between
         them for Vlasov's torsion and tables), the middles of trusses, and the bottom, middle and top of shells at their
         nodes, whose node is -1. Beams are exact for loads at nodes; a load w along a cell of length L, such as its
-        weight, adds a moment of w L^2 / 12 at its ends, which stresses leave out: divide such beams. Issues a
+        weight, adds a moment of w L^2 / 12 (and along the beam a normal force of w L / 2) at its ends, which stresses
+        leave out: divide such beams. Issues a
         `MeshWarning` for beams with torsion by Vlasov whose section has no `fibre_warping`: their stresses leave out
         those of held warping.
         """

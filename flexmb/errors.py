@@ -319,6 +319,13 @@ class SmallDeformationWarning(FlexmbWarning):
     """
 
 
+class RingingStatesWarning(FlexmbWarning):
+    """A state of a force element or controller that is far faster than the steps alternates from step to step.
+
+    Raised at the end of a run of generalised-alpha or HHT. The other methods damp such states.
+    """
+
+
 class RingingReactionsWarning(FlexmbWarning):
     """Reactions alternate from step to step with growing amplitude.
 

@@ -7,10 +7,11 @@ from fem.elements.line import LINE2, TRUSS2
 from fem.elements.pyramid import PYRAMID5, PYRAMID13
 from fem.elements.surface import QUAD4, QUAD8, QUAD9, TRIANGLE3, TRIANGLE6
 from fem.elements.tetrahedron import TET4, TET10
-from fem.elements.wedge import WEDGE6, WEDGE15
+from fem.elements.wedge import WEDGE6, WEDGE6_REDUCED, WEDGE15, WEDGE15_REDUCED
 from fem.errors import MeshError, unknown_name
 
-_SOLIDS = (TET4, TET10, HEX8, HEX20, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13, HEX8_COMPATIBLE, HEX8_REDUCED, HEX20_REDUCED)
+_AS_ELSEWHERE = (HEX8_COMPATIBLE, HEX8_REDUCED, HEX20_REDUCED, WEDGE6_REDUCED, WEDGE15_REDUCED)
+_SOLIDS = (TET4, TET10, HEX8, HEX20, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13, *_AS_ELSEWHERE)
 ELEMENTS: dict[str, Element] = {e.kind: e for e in _SOLIDS}
 
 LINE, TRUSS = LINE2.kind, TRUSS2.kind

@@ -55,13 +55,14 @@ def tetrahedron(degree: int) -> Rule:
 
 
 def triangle(degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """Symmetric rule on the unit triangle (points (q, 2), weights sum to 1/2), degree 2 (3 points) or 5 (7 points).
+    """Symmetric rule on the unit triangle (points (q, 2), weights sum to 1/2), degree 1, 2 (3 points) or 5 (7 points).
 
     Source: Stroud (1971), T2: 2-1 and 5-1 (Radon).
     """
     s = np.sqrt(15)
     a, b = (6 - s) / 21, (6 + s) / 21
     orbits: dict[int, Orbits] = {
+        1: [((1 / 3,) * 3, 1.0)],
         2: [((1 / 6, 1 / 6, 2 / 3), 1 / 3)],
         5: [
             ((1 / 3,) * 3, 9 / 40),

@@ -9,7 +9,12 @@
 
 wedge6 (3 x 2 points) is linear in the triangle and along the axis: it locks, in bending much as tet4 does, so keep it
 to transition layers. wedge15 (7 x 3 points) is the serendipity element, without shear locking.
+
+Two elements repeat the results of other programs (`read_mesh(..., elements="file")`): wedge6 with 1 x 2 and wedge15
+with 3 x 3 points for stiffness and mass, C3D6 and C3D15 of CalculiX. The mass of the first is on the axis of the cell.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -77,4 +82,17 @@ WEDGE15 = Element(
     abaqus_faces=_ABAQUS_FACES,
     nastran=("CPENTA",),
     nastran_order=(0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 9, 10, 11),
+)
+
+WEDGE6_REDUCED = replace(
+    WEDGE6, kind="wedge-reduced", cell="wedge", stiffness_rule=wedge(1, 2), mass_rule=wedge(1, 2), abaqus=()
+)
+WEDGE15_REDUCED = replace(
+    WEDGE15,
+    kind="wedge15-reduced",
+    cell="wedge15",
+    stiffness_rule=wedge(2, 3),
+    mass_rule=wedge(2, 3),
+    larger=(),
+    abaqus=(),
 )

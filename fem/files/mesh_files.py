@@ -113,7 +113,7 @@ def read_mesh(
 
     Hexahedra of decks are full: C3D8 has incompatible modes, C3D20R all points of integration; `mesh.warnings` says so.
     `elements="file"` takes them as CalculiX does, to compare results: C3D8 without these modes, C3D8R with one point,
-    C3D20R with eight.
+    C3D20R with eight, and the wedges C3D6 with two and C3D15 with nine.
 
     Raises `MeshError` for a missing or damaged file, an unknown format, or a file without solid cells.
     """

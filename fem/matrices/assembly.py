@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Bool, Int
 
 from fem.beam import Beam, Truss
 from fem.dofs.dof_map import DofMap
@@ -242,8 +243,27 @@ def shell_groups(
         x, V = mesh.points[cells], mesh.directors.vectors[vertex]
         if block.kind == "quad8":
             x, V = (np.concatenate([a, b[:, None]], axis=1) for a, b in zip((x, V), inside(x), strict=True))
-        groups.append((Shells(shell, x, V, vertex), dofs.of_cells(cells)))
+        groups.append((Shells(shell, x, V, vertex, _on_solids(mesh, cells)), dofs.of_cells(cells)))
     return groups
+
+
+def _on_solids(mesh: Mesh, cells: Int[np.ndarray, "e n"]) -> Bool[np.ndarray, " e"]:
+    """Which cells of shells with eight nodes are faces of solids."""
+    if cells.shape[1] != 8:
+        return np.zeros(len(cells), dtype=bool)
+    of_shells = np.zeros(len(mesh.points), dtype=bool)
+    of_shells[cells] = True
+    faces: set[tuple[int, ...]] = set()
+    for block in mesh.cells:
+        for face in ELEMENTS[block.kind].faces if block.kind in ELEMENTS else ():
+            rows = block.connectivity[:, face]
+            if len(face) == 8:
+                faces.update(_members(rows[of_shells[rows].all(axis=1)]))
+    return np.array([members in faces for members in _members(cells)], dtype=bool)
+
+
+def _members(rows: Int[np.ndarray, "e n"]) -> list[tuple[int, ...]]:
+    return list(map(tuple, np.sort(rows, axis=1).tolist()))
 
 
 def _sectioned(

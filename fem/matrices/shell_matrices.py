@@ -9,7 +9,8 @@ with the directors V_i of its nodes. Strains are kept up to first order in z: th
 curvature, and the transverse shear, so that the stiffness through the thickness is that of the section
 (`fem.sections.layup.Layup`). Every strain is a quadratic form of positions and directors
 (`fem.matrices.assumed_strains`), and the geometric stiffness is the exact stress part of the element. Inner dofs, a
-middle node, bubble and enhanced strains, are condensed in each cell.
+middle node, bubble and enhanced strains, are condensed in each cell. The middle node of a cell of eight nodes on a face
+of a solid moves with this face: free, it would leave a thin curved skin without a part of its membrane stiffness.
 
 The rotation about the normal has no stiffness in a flat shell; a small one couples it to the rotation of the surface,
 (theta - curl u / 2) . n. The mass has the rotary inertia of the directors, and none about them.
@@ -22,6 +23,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
+from fem.elements import SHELLS
 from fem.matrices.assumed_strains import CENTRE, PAIRS, plane_rule, shapes, tables
 from fem.matrices.beam_matrices import SPIN, LineMass, work_of_turning
 from fem.matrices.shell_strains import ShellCells, cartesian
@@ -46,8 +48,13 @@ class Shells(ShellCells):
             K = B.reshape(e, q * k, d).swapaxes(1, 2) @ weighted.reshape(e, q * k, d)
             K[:, :all_nodes, :all_nodes] += self._drilling(chunk)
             if d > m:
-                follow_found[chunk] = -np.linalg.solve(K[:, m:, m:], K[:, m:, :m])
-                K = K[:, :m, :m] + K[:, :m, m:] @ follow_found[chunk]
+                F, held = -np.linalg.solve(K[:, m:, m:], K[:, m:, :m]), self.on_solids[chunk]
+                if held.any():
+                    F[held] = _on_faces(K[held], m)
+                loads = K[held, m:, :m] + K[held, m:, m:] @ F[held]  # on the node inside, which does not move freely
+                K = K[:, :m, :m] + K[:, :m, m:] @ F
+                K[held] += F[held].swapaxes(1, 2) @ loads
+                follow_found[chunk] = F
             K_found[chunk] = (K + K.swapaxes(1, 2)) / 2
         return K_found, follow_found
 
@@ -356,3 +363,12 @@ class Shells(ShellCells):
             )
             out += (table.F @ x) @ moved + table.F @ ub
         return out
+
+
+def _on_faces(K: Float[np.ndarray, "e d d"], m: int) -> Float[np.ndarray, "e 6 m"]:
+    """How the inner node of cells of eight nodes follows these when it moves with the face of a solid, and turns
+    freely."""
+    F = np.zeros((len(K), 6, m))
+    F[:, :3] = np.kron(SHELLS["quad8"].shape(np.zeros((1, 3)))[0], np.eye(3, 6))
+    F[:, 3:] = -np.linalg.solve(K[:, m + 3 :, m + 3 :], K[:, m + 3 :, :m] + K[:, m + 3 :, m : m + 3] @ F[:, :3])
+    return F

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from fem.axes.cylindrical import CylindricalAxes
 from fem.axes.sides import SideAxes
@@ -24,13 +24,15 @@ class ShellCells:
     """Cells of one shell and one number of nodes.
 
     - `x`, `V` (e, n, 3): nodes and directors. Cells of eight nodes have n = 9: the last is inside the cell;
-    - `vertex` (e, count): numbers of the directors, of the nodes of the mesh.
+    - `vertex` (e, count): numbers of the directors, of the nodes of the mesh;
+    - `on_solids` (e,): which cells of eight nodes are faces of solids.
     """
 
     shell: Shell
     x: Float[np.ndarray, "e n 3"]
     V: Float[np.ndarray, "e n 3"]
     vertex: Int[np.ndarray, "e count"]
+    on_solids: Bool[np.ndarray, " e"]
 
     @property
     def n(self) -> int:

@@ -156,7 +156,8 @@ class Equations:
         return out, energies
 
     def law_over_time(self, element: int, times: np.ndarray) -> np.ndarray:
-        """The wrench (n, 6) of force element number `element` between frames at `times` (n,), at the last state.
+        """The wrench of force element number `element` between frames, and the rates of its states or its new states,
+        (n, 6 + ns), at `times` (n,), at the last state.
 
         Raises `LawError` when its law fails.
         """
@@ -167,9 +168,21 @@ class Equations:
         if force.call.law.entry is not None:
             found = np.zeros((len(times), 7 + len(states[own])))
             answer_over(flat, element, times, seen, states, found)
-            if np.isfinite(found[:, :6]).all():
-                return found[:, :6]
+            found = np.delete(found, 6, axis=1)
+            if np.isfinite(found).all():
+                return found
         return force.call.over(times, seen, states[own], np.array(force.numbers))
+
+    def commands_over_time(self, number: int, times: np.ndarray) -> np.ndarray:
+        """The commands of controller `number` and the rates of its states (n, nu + nz) at `times` (n,), with the inputs
+        and states of the last state.
+
+        Raises `LawError` when its law fails.
+        """
+        own, flat = self.mechanism.controllers[number], self.flat
+        inputs = self.workspace.signals[slice(*flat.control_signal[number : number + 2])]
+        states = self.states[slice(*flat.control_state[number : number + 2])]
+        return own.call.over(times, inputs, states, np.array(own.parameters))
 
     def forget_failures(self) -> None:
         """Clear the failures of laws that were evaluated on trial, before a run; interruptions are raised."""

@@ -4,22 +4,23 @@ The functions of `flexmb.time_functions` declare their features. User-defined fu
 2,049 equidistant times of the run. Their values and rates are compared with the cubic through the ends of an interval,
 and intervals are halved until the deviation is at most a fiftieth of the range or no sample is left inside. This finds
 rises and falls of more than a fiftieth of the range that last longer than a thousandth of the run. Shorter ones may lie
-between two samples: give their `feature` and `breakpoints`, or a largest step (`max_step`).
+between two samples: give their `feature` and `breakpoints`, or a largest step (`max_step`). Force laws that are tables
+over the time tell their points, so that nothing of them lies between samples.
 """
 
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 
 import numpy as np
 
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import UnresolvedWarning
-from flexmb.kernels.equations.controllers import FUNCTION
+from flexmb.kernels.equations.controllers import FUNCTION, pass_on
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.time_functions import NOTHING_AHEAD, Ahead
@@ -139,15 +140,16 @@ def sources(mechanism: Mechanism, start: float, end: float, *, samples: bool = T
     """The functions of time and the force laws of a mechanism; those that must be sampled are included with
     `samples`."""
     found = []
-    for motion, names in zip(mechanism.functions, _users(mechanism), strict=True):
+    for motion, names in zip(mechanism.functions, users_of_functions(mechanism), strict=True):
         if names and (motion.ahead is not None or samples):
             ahead = motion.ahead or sampled(motion.over, start, end)
             name = f"{motion.description} of {', '.join(map(repr, names))}"
             found.append(Source(name, _with_breakpoints(ahead, motion.breakpoints)))
+    found += _tables(mechanism)
     return [*found, *(_laws(mechanism, start, end) if samples and mechanism.calls else ())]
 
 
-def _users(mechanism: Mechanism) -> list[list[str]]:
+def users_of_functions(mechanism: Mechanism) -> list[list[str]]:
     """For each function of time, the names of the joints, force elements, loads and controllers that use it."""
     users: list[list[str]] = [[] for _ in mechanism.functions]
     owners = {j.name: j.rows for j in mechanism.joints} | dict(mechanism.force_elements)
@@ -161,14 +163,30 @@ def _users(mechanism: Mechanism) -> list[list[str]]:
     return users
 
 
+def _tables(mechanism: Mechanism) -> Iterator[Source]:
+    """The force laws that are curves over the time."""
+    for row in mechanism.rows:
+        if row.law >= 0 and (knots := _knots_of(mechanism.laws[row.law])) is not None:
+            law = mechanism.laws[row.law]
+            values = law.over(knots[0], np.zeros(len(knots[0])), np.zeros(len(knots[0])))
+            yield Source(f"the law of {law.name!r}", curve(knots[0], values, knots[1]))
+
+
+def _knots_of(law: ForceLaw) -> tuple[np.ndarray, float | None] | None:
+    """The knots and the period of a law that is a curve over the time."""
+    over_time = getattr(law.function, "over_time", None)
+    return None if over_time is None else over_time()
+
+
 def _laws(mechanism: Mechanism, start: float, end: float) -> Iterator[Source]:
-    """Force laws as functions of time at the initial coordinates and rates; of laws between frames, each component."""
+    """Force laws and laws of controllers as functions of time at the initial coordinates, rates, inputs and states;
+    each component of laws between frames, each command, and the rates of their states."""
     state = mechanism.initial
     e = Equations(mechanism, state.q)
     none = np.zeros(mechanism.joint_rows)
     e.residual(mechanism.function_values(start), state.q, state.w, np.zeros_like(state.w), none)
     for r, row in enumerate(mechanism.rows):
-        if row.law >= 0:
+        if row.law >= 0 and _knots_of(mechanism.laws[row.law]) is None:
             law = mechanism.laws[row.law]
             x, xdot = float(e.workspace.values[r] - row.offset), float(e.workspace.rates[r])
 
@@ -178,19 +196,30 @@ def _laws(mechanism: Mechanism, start: float, end: float) -> Iterator[Source]:
             yield Source(f"the law of {law.name!r}", sampled(over, start, end))
             law.forget()
     for k, force in enumerate(mechanism.frame_forces):
-        for i, component in enumerate(_components(e, k)):
-            yield Source(f"{COMPONENTS[i]} of the law of {force.name!r}", sampled(component, start, end))
+        answers = (*COMPONENTS, *(f"the rate of the state {state!r}" for state in force.call.law.states))
+        for name, component in _components(partial(e.law_over_time, k), answers):
+            yield Source(f"{name} of the law of {force.name!r}", sampled(component, start, end))
         force.call.forget()
+    for k, controller in enumerate(mechanism.controllers):
+        control = controller.call.law
+        if controller.sample_time is None and control.function is not pass_on:
+            answers = tuple(f"the command {x!r}" for x in control.commands)
+            answers += tuple(f"the rate of the state {x!r}" for x in control.states)
+            for name, command in _components(partial(e.commands_over_time, k), answers):
+                yield Source(f"{name} of the law of {controller.name!r}", sampled(command, start, end))
+            controller.call.forget()
 
 
-def _components(e: Equations, element: int) -> list[Callable[[np.ndarray], np.ndarray]]:
-    """The components of the wrench of an element between frames as functions of time; they share their evaluations."""
-    wrench = cache(lambda times: e.law_over_time(element, np.frombuffer(times)))
+def _components(
+    answer: Callable[[np.ndarray], np.ndarray], names: Sequence[str]
+) -> Iterator[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
+    """The columns (n,) of what a law answers at times (n,), with their names; they share their evaluations."""
+    shared = cache(lambda times: answer(np.frombuffer(times)))
 
     def component(i: int) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda times: np.asarray(wrench(times.tobytes())[:, i : i + 1])
+        return lambda times: np.asarray(shared(times.tobytes())[:, i : i + 1])
 
-    return [component(i) for i in range(len(COMPONENTS))]
+    return ((name, component(i)) for i, name in enumerate(names))
 
 
 def _with_breakpoints(ahead: Callable[[float], Ahead], breakpoints: tuple[float, ...]) -> Callable[[float], Ahead]:
@@ -203,6 +232,49 @@ def _with_breakpoints(ahead: Callable[[float], Ahead], breakpoints: tuple[float,
         return Ahead(min(change, breakpoints[k]) if k < len(breakpoints) else change, feature)
 
     return both
+
+
+# curves ---------------------------------------------------------------------------------------------------------------
+
+
+def curve(knots: np.ndarray, values: np.ndarray, period: float | None) -> Callable[[float], Ahead]:
+    """The behaviour of a curve through the `values` (m,) at the times `knots` (m,), which repeats itself after a
+    `period`, if there is one.
+
+    Pieces between knots are halved until a cubic through their ends, with the slopes of the curve there, describes the
+    values inside up to `PLAIN` of the range of all.
+    """
+    slopes = np.gradient(values, knots) if len(knots) > 2 else np.full(2, np.ptp(values) / np.ptp(knots))
+    reach = np.ptp(values)
+    if not reach > NO_RANGE * np.abs(values).max():
+        return lambda t: NOTHING_AHEAD
+    ends, waiting = [], [(0, len(knots) - 1)]
+    while waiting:
+        i, j = waiting.pop()
+        if j - i > 1 and not _is_plain(knots[i : j + 1], values[i : j + 1], slopes[[i, j]], PLAIN * reach):
+            waiting += [((i + j) // 2, j), (i, (i + j) // 2)]
+        else:
+            ends.append(j)
+    times = knots[[0, *ends]]
+    lengths = 2.0 * np.diff(times)
+
+    def ahead(t: float) -> Ahead:
+        turn = 0.0 if period is None else period * np.floor((t - times[0]) / period)
+        k = bisect_right(times, t - turn)
+        if k == len(times):
+            return NOTHING_AHEAD if period is None else Ahead(float(times[0] + turn + period), np.inf)
+        return Ahead(float(times[k] + turn), float(lengths[k - 1]) if k else np.inf)
+
+    return ahead
+
+
+def _is_plain(t: np.ndarray, y: np.ndarray, slopes: np.ndarray, allowed: float) -> bool:
+    """Whether the cubic with the values and `slopes` (2,) at both ends deviates by at most `allowed` from a piece."""
+    span = t[-1] - t[0]
+    s = (t - t[0]) / span
+    cubic = y[0] * (1 + 2 * s) * (1 - s) ** 2 + y[-1] * (3 - 2 * s) * s * s
+    cubic += span * (slopes[0] * s * (1 - s) ** 2 - slopes[1] * s * s * (1 - s))
+    return bool(np.abs(y - cubic).max() <= allowed)
 
 
 # samples --------------------------------------------------------------------------------------------------------------

@@ -101,11 +101,17 @@ class GeneralisedAlphaRun(Run):
         require_apart(self.equations)
         self._size = first_step(state.w, begin.wdot, self.flat.weight, tolerance, longest) if step is None else step
         self._brief = BRIEF * self._size
-        if pace is not None:  # the initial values use the motion over two steps
-            change, most = pace.ahead(self.t)
-            self._size = min(self._size, most, 0.5 * max(change - self.t, pace.same))
         self._steps, self._pace = Steps(), pace
+        self._size = self._starting(self._size)
         self._without_damping = self._undamped = scheme.gamma - 0.5 < UNDAMPED
+
+    def _starting(self, h: float) -> float:
+        """The largest step up to `h` with which to start here: initial values use the motion over two steps, which must
+        not contain a change of a function of time or the end of the run."""
+        if self._pace is None:
+            return h
+        change, most = self._pace.ahead(self.t)
+        return min(h, most, 0.5 * max(change - self.t, self._pace.same))
 
     def begin_anew(self, begin: Start) -> None:
         """Continue with fixed steps from other initial conditions at the present time, where forces may jump."""
@@ -382,7 +388,7 @@ class GeneralisedAlphaRun(Run):
         ratio = h / motion.last[SIZE]
         if ratio > SUDDEN:
             self._restart(self._here(), np.zeros(4), h)
-            return
+            ratio = h / motion.last[SIZE]
         self._change_rates(ratio * ratio - 1.0)
         motion.a[:] = motion.vdot + (motion.a - motion.vdot) * ratio
         motion.last[SIZE] = h
@@ -406,14 +412,15 @@ class GeneralisedAlphaRun(Run):
         return consistent_state(replace(self.equations.mechanism, initial=state, start_rows=()))
 
     def _restart(self, state: State, work: np.ndarray, h: float) -> None:
-        """Restart from a state with steps of `h`; `work` (4,) is the work done between the present state and it."""
+        """Restart from a state with steps of up to `h`; `work` (4,) is the work done between the present state and
+        it."""
         work, iterations = self.motion.work + work, self.motion.last[ITERATIONS]
         self.t, self._at_end = state.t, self.equations.mechanism.function_values(state.t)
         begin = self._started(state)
         self.equations.angles[:] = begin.state.angles
         self._put(begin)
         self.motion.work[:] = work
-        self._start(h)
+        self._start(self._starting(h))
         self.motion.last[ITERATIONS] = iterations
 
     def _leap(self, target: float) -> None:

@@ -41,6 +41,7 @@ from flexmb.kernels.implicit.progress import (
     ENTRIES,
     FAILED,
     FIXED,
+    GOOD,
     ORDER,
     PLANNED,
     REACHED,
@@ -63,6 +64,10 @@ START_PART = 0.05
 """Error of the first step, which has order 1, relative to the tolerance."""
 LOCAL = 0.02
 """Error of a step relative to the tolerance; the errors of many steps accumulate."""
+
+LONGER = 5.0
+"""Length of a previous step relative to the next one from which on it is forgotten at a change of a function of
+time."""
 
 
 @register("bdf")
@@ -90,6 +95,7 @@ class BDFRun(Run):
         state = begin.state
         self.equations = e = Equations(mechanism, state.q, state.angles, state.element_states)
         self._pace, self._matrices, flat = pace, Matrices(e), e.flat
+        self._change, self._tolerance = pace.ahead(state.t)[0], tolerance
         span, nq, nv, nj, nz = end - state.t, len(state.q), len(state.w), flat.joint_rows, len(e.states)
         first = first_step(state.w, begin.wdot, flat.weight, tolerance, span)
         last = np.zeros(ENTRIES)
@@ -203,8 +209,27 @@ class BDFRun(Run):
             f"{TURN:g} rad or less. Give a smaller step=, or none for variable steps."
         )
 
+    def _forget(self, next_size: float) -> None:
+        """Forget steps that were far longer than the next one, at a change of a function of time.
+
+        The error of a step is estimated from the motion over all steps of its formula. Where the accelerations have
+        changed their character since, that of a short step after long ones would be underestimated by their ratio.
+        """
+        run, last = self._run, self._run.last
+        lengths, known = -np.diff(run.times), int(last[COUNT])
+        kept = 1 + int(np.argmax(np.append(lengths[: known - 1] > LONGER * next_size, True)))
+        if kept < known and not last[FIXED]:
+            last[COUNT], last[ORDER], last[GOOD] = kept, min(last[ORDER], kept), 0.0
+            span = first_step(run.speeds[0], run.wdot, self.equations.flat.weight, self._tolerance, next_size)
+            last[SIZE] = START_PART**0.5 * span if kept == 1 else last[SIZE]
+            bdf_relative(self.equations.flat, run)
+
     def _steps_to(self, target: float) -> int:
-        change, longest = self._pace.ahead(float(self._run.last[T]))
+        t, size = (float(self._run.last[k]) for k in (T, SIZE))
+        change, longest = self._pace.ahead(t)
+        if change != self._change and t < target - self._pace.same:
+            self._change = change
+            self._forget(min(size, longest, change - t))
         m, e = self._matrices, self.equations
         return int(
             bdf_steps(

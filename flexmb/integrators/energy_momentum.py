@@ -198,7 +198,7 @@ class EnergyMomentumRun(Run):
                 raise e.no_mass(self.t + complete * h)
             if complete:
                 return int(complete)
-        begin_step(self.flat, h, m, self._there, e.workspace)
+        begin_step(self.flat, h, functions[0], m, self._there, e.workspace)
         solve = self._newton if self._pressed is None else self._press
         if not solve(np.concatenate([m.D, m.trial]), _Step(h, *functions[:3])):
             raise self._failed(h)
@@ -390,7 +390,7 @@ def _motion(equations: Equations, begin: Start, alone: np.ndarray) -> Conserving
         "Mre": (nb, 6, mmax), "moment": (nb, 3), "D": nv, "trial": nj, "mean": nv, "middle_q": nq, "end_q": nq,
         "end_w": nv, "end_values": nr, "end_angles": len(equations.angles), "end_work": 4, "end_moment": (nb, 3),
         "forces": nv, "G": rows, "change": nr, "efforts": nr, "rates": nr, "reactions": nv, "moved": nv,
-        "moved_q": nq, "moved_values": nr, "moved_G": rows, "back": (nb, 12), "row": (2, 6 + mmax),
+        "moved_q": nq, "moved_values": nr, "begin_G": rows, "end_G": rows, "back": (nb, 12), "row": (2, 6 + mmax),
         "vectors": (6, 6 + mmax), "eta": mmax, "P": (nb, products), "P_slow": (nb, products), "P_D": products,
         "P_there": products, "poses": (ne, 12), "end_poses": (ne, 12),
         "gained": nv, "size": 1, "corrections": (KEPT, nv + nj), "squares": KEPT,

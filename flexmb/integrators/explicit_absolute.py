@@ -16,6 +16,7 @@ from fem.errors import FlexmbError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
+from flexmb.equations.state_tangent import usual_states
 from flexmb.equations.time_features import Pace
 from flexmb.integrators.integrator import Run, Steps, first_step
 from flexmb.mechanism.mechanism import Mechanism
@@ -51,7 +52,9 @@ class ExplicitAbsoluteRun(Run):
         self._size = step or first_step(state.w, begin.wdot, e.flat.weight, tolerance, end - state.t)
         self._steps = Steps()
         self._uniform = translations(e.flat.v_start)
-        self._states, self._largest = e.states.copy(), np.abs(e.states)  # of elements, and their largest values so far
+        self._states, self._largest = e.states.copy(), np.abs(e.states)  # of elements, and what their errors refer to
+        if step is None and len(e.states):
+            self._largest = usual_states(e, state, begin.wdot, begin.multipliers)
 
     def prepare(self) -> None:
         """Compile the kernels before the integration is timed."""
@@ -90,7 +93,7 @@ class ExplicitAbsoluteRun(Run):
         """Attempt a step; returns its error relative to the tolerance.
 
         The error is 0 for fixed steps and infinite if the step diverges. A step with an error above 1 is rejected. The
-        errors of the states of elements are relative to their largest values so far.
+        errors of the states of elements are relative to their largest values so far, or to their usual ones.
         """
         nv, weight, states = len(self.v), self.weight, self.equations.states
         tableau = scipy.integrate.RK45  # of Dormand and Prince; the last error weight belongs to the end of the step

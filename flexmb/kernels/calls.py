@@ -147,7 +147,7 @@ _record(
     conserving.ConservingState,
     d2="flown moment end_moment row vectors there_Mrr there_Mre corrections nodes weights P P_slow back poses "
     "end_poses",
-    d3="Mrr Lrr Mre G moved_G",
+    d3="Mrr Lrr Mre G begin_G end_G",
 )
 _record(step.IntegratorState, d2="pose next_pose powers past")
 _record(
@@ -254,7 +254,7 @@ advance_stored = _long_entry(
     "CompiledModel Tree d1 Scheme d1 d4 IntegratorState MarkerKinematics Workspace d2 d2 d2 d2 d2 d2 d2 d2",
 )
 _CONSERVING = "ConservingState MarkerKinematics MarkerKinematics Workspace"
-begin_step = _entry(conserving.begin_step, "CompiledModel d ConservingState MarkerKinematics Workspace")
+begin_step = _entry(conserving.begin_step, "CompiledModel d d2 ConservingState MarkerKinematics Workspace")
 balance_step = _entry(conserving.balance_step, f"CompiledModel d d2 d2 d2 {_CONSERVING}")
 accept_step = _entry(conserving.accept_step, "CompiledModel d ConservingState Workspace")
 conserve = _long_entry(conserving.conserve, f"CompiledModel d d3 {_CONSERVING}")

@@ -19,17 +19,18 @@ from flexmb.equations.projection import as_sparse, mass_weighted_projection
 from flexmb.equations.skins import without_surfaces
 from flexmb.equations.stationary import require_stationary, stationary_states
 from flexmb.equations.tangent import DIFFERENCE, allowed_motions, carrying, forces, measured_tangent, tangent
+from flexmb.equations.time_features import users_of_functions
 from flexmb.errors import EquilibriumError, LawRangeWarning
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.linear.touching import CHANGES, OPEN, OVERLAP, SLIPS, STICKS, Motions, Touching, require_shallow
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.features import SMOOTH, Feature, refuse
+from flexmb.mechanism.features import SMOOTH, Feature, few, refuse
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
-from flexmb.mechanism.time_functions import TimeFunction, polynomial
+from flexmb.mechanism.time_functions import NOTHING_AHEAD, TimeFunction, polynomial
 from flexmb.results.elements.surface_contact import wide_contacts
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import Result, result_of_states
@@ -112,16 +113,28 @@ class Equilibrium:
             ledger=ledger,
         )
 
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The functions of time that change later, with the names of the elements that use them: the equilibrium holds
+        their values at its time. None in steady motion, whose drivers keep their speeds."""
+        t, mechanism = self.state.t, self.mechanism
+        if self.state.w.any():
+            return ()
+        users = zip(mechanism.functions, users_of_functions(mechanism), strict=True)
+        return tuple(f"{f.description} of {few(names)}" for f, names in users if names and _changes(f, t))
+
     def __str__(self) -> str:
         found = "moves steadily" if self.state.w.any() else "rests"
         softest = f"softest motion {self.softest:.4g} per time squared"
-        return f"{self.mechanism.name!r} {found}, {self.verdict}: {softest}; {self.iterations} iterations"
+        held = f"\nheld at t = {self.state.t:.6g}: {'; '.join(self.held)}" if self.held else ""
+        return f"{self.mechanism.name!r} {found}, {self.verdict}: {softest}; {self.iterations} iterations{held}"
 
 
 def equilibrium(
     system: System | Mechanism, t: float | None = None, *, acceleration: ArrayLike = (0.0, 0.0, 0.0)
 ) -> Equilibrium:
-    """The equilibrium near the initial state, with functions of time at `t` (default: the initial time).
+    """The equilibrium near the initial state, with functions of time at `t` (default: the initial time); `held` of the
+    result says which of them change later.
 
     `acceleration` (3,): of the whole mechanism with its ground, in world axes, such as that of a crane on a braking
     vehicle. The equilibrium is at rest in the accelerated axes; its mechanism has the gravity `g - a` that acts there.
@@ -210,6 +223,13 @@ def _at_speed(mechanism: Mechanism, t: float | None) -> Mechanism:
             value = start - rate * begin
         functions.append(polynomial(value, rate if k in driving else 0.0))
     return replace(mechanism, functions=tuple(functions))
+
+
+def _changes(motion: TimeFunction, t: float) -> bool:
+    """Whether a function of time is not known to remain as it is at `t`."""
+    if motion.ahead is None or motion.ahead(t) != NOTHING_AHEAD:
+        return True
+    return bool(np.ptp(motion.over(t + np.array([0.0, 1.0, np.pi]))[:, 0]))
 
 
 def _settled(motion: TimeFunction, t: float) -> float:

@@ -176,7 +176,7 @@ def _efforts(result: Result, asked: Callable[[float], np.ndarray]) -> np.ndarray
                 raise law.failure
         for j in range(len(mechanism.frame_forces)):
             first = len(ruled) + 6 * j
-            found[first : first + 6, i] = e.law_over_time(j, asked(float(times[k]))).T
+            found[first : first + 6, i] = e.law_over_time(j, asked(float(times[k])))[:, :6].T
     return found
 
 

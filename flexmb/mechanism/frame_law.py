@@ -384,8 +384,9 @@ class FrameLawCall(LawCall):
         seen: Float[np.ndarray, "18+ni"],
         states: Float[np.ndarray, "ns"],
         parameters: Float[np.ndarray, "np"],
-    ) -> Float[np.ndarray, "n 6"]:
-        """Force and moment at `times`, at one relative motion and with fixed inputs and states, by calls from Python.
+    ) -> Float[np.ndarray, "n 6+ns"]:
+        """Force and moment, and the rates of the states or new states, at `times`, at one relative motion and with
+        fixed inputs and states, by calls from Python.
 
         Raises `LawError` on failure.
         """
@@ -395,7 +396,7 @@ class FrameLawCall(LawCall):
             self.evaluate(float(t), seen, states, parameters, found[k])
             if error := self.stopped or self._failure:
                 raise error
-        return found[:, :6]
+        return np.delete(found, 6, axis=1)
 
     @cached_property
     def _callback(self) -> Any:

@@ -28,6 +28,9 @@ class Ledger:
     loads (forces and torques), motors and force laws, except those between frames that tell their stored energy: what
     these take and do not store is in `damper_heat`, with the heat of dampers and of friction in joints and contacts.
     `powers_of` in flexmb/kernels/equations/residual.py computes their powers.
+
+    `round_off`: the energy below which a residual is round-off, whatever was exchanged. A body at rest exchanges no
+    more.
     """
 
     t: Float[np.ndarray, "nt"]
@@ -40,6 +43,12 @@ class Ledger:
     modal_heat: Float[np.ndarray, "nt"]
     damper_heat: Float[np.ndarray, "nt"]
     impacts: Float[np.ndarray, "nt"]
+    round_off: float = 0.0
+
+    @property
+    def series(self) -> dict[str, Float[np.ndarray, "nt"]]:
+        """The energies, works and heats by name, and the times `t`."""
+        return {name: values for name, values in vars(self).items() if name != "round_off"}
 
     @property
     def total(self) -> Float[np.ndarray, "nt"]:
@@ -80,8 +89,9 @@ class Ledger:
 
     @property
     def imbalance(self) -> float:
-        """Largest |residual| relative to the energy exchanged; zero without motion."""
-        error, scale = float(np.abs(self.residual).max()), self.exchange
+        """Largest |residual| relative to the energy exchanged, or to `round_off` where less was exchanged; zero without
+        motion."""
+        error, scale = float(np.abs(self.residual).max()), max(self.exchange, self.round_off)
         return error / scale if scale > 0 else 0.0
 
     @property
@@ -138,6 +148,7 @@ def ledger_of(
     energies: Float[np.ndarray, "nt 5"],
     work: Float[np.ndarray, "nt 4"],
     lost: Float[np.ndarray, "nt"],
+    round_off: float,
 ) -> Ledger:
     """The ledger from the `energies`, the `work` and the energies `lost` in impacts of snapshots.
 
@@ -147,7 +158,8 @@ def ledger_of(
     kinetic, elastic, gravity, springs, stored = np.asarray(energies).T
     driver, load, modal, damper = np.asarray(work).T
     heat = damper - (stored - stored[:1])
-    return Ledger(t, kinetic, elastic, gravity, springs + stored, driver, load, modal, heat, np.asarray(lost))
+    springs = springs + stored
+    return Ledger(t, kinetic, elastic, gravity, springs, driver, load, modal, heat, np.asarray(lost), round_off)
 
 
 def strain_verdict(ratio: float) -> str:

@@ -1,7 +1,7 @@
 """`Result`: the motion of a mechanism with its reactions and its energy ledger."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -479,8 +479,9 @@ class Result:
         for controller in self.mechanism.controllers:
             own = self.controller(controller.name).columns()
             found |= {f"{controller.name} {name}": column for name, column in own.items() if name != "t"}
-        for name in (*(f.name for f in fields(self.ledger) if f.name != "t"), "residual"):
-            found[f"energy {name}"] = Column(np.asarray(getattr(self.ledger, name)), "energy")
+        for name, values in (self.ledger.series | {"residual": self.ledger.residual}).items():
+            if name != "t":
+                found[f"energy {name}"] = Column(np.asarray(values), "energy")
         return found
 
     def to_dataframe(self, measures: Sequence[str] = (), *, library: str = "pandas", units: str | None = None) -> Any:

@@ -93,7 +93,7 @@ def judge(
     findings: list[tuple[type[Warning], str]] = []
     residual = ledger.residual
     worst = int(np.abs(residual).argmax())
-    imbalance = ledger.imbalance if abs(residual[worst]) > round_off_energy(mechanism, multipliers) else 0.0
+    imbalance = ledger.imbalance if abs(residual[worst]) > ledger.round_off else 0.0
     if not ledger.balances:
         imbalance = np.nan
     if imbalance > OPEN:

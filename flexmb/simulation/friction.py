@@ -100,15 +100,16 @@ def warn_of_shared_reactions(mechanism: Mechanism, redundant: Collection[str]) -
         )
 
 
-def warn_of_impacts(mechanism: Mechanism, impacts: Collection[str], happened: Sequence[EventRecord]) -> None:
-    """Warn with `FrictionWarning` of the first of the events `impacts` in which energy was lost, because joints with
-    friction transmit no impulses of friction in it."""
-    first = next((event for event in happened if event.event in impacts and event.lost > 0), None)
+def warn_of_impacts(mechanism: Mechanism, impacts: Mapping[str, bool], happened: Sequence[EventRecord]) -> None:
+    """Warn with `FrictionWarning` of the first impact, because joints with friction transmit no impulses of friction in
+    it. `impacts`: events that may be one, by their names, and whether they are elastic; the others lose energy."""
+    first = next((e for e in happened if e.event in impacts and (e.lost > 0 or impacts[e.event])), None)
     if first is not None and mechanism.frictions:
         warnings.warn(
             f"The impact {first.event!r} at t = {first.t:.6g} loads the joints of {mechanism.name!r} with impulses, in "
             f"which the friction of {', '.join(repr(f.name) for f in mechanism.frictions)} is not included: they slide "
-            "through it freely. Where that matters, give the stop a stiff spring instead, such as a one-sided one.",
+            "through it freely. Where that matters, let a stiff spring act instead of the stop (a one-sided one), or "
+            "a stiff damper instead of the lock.",
             FrictionWarning,
             stacklevel=3,
         )

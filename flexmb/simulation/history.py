@@ -21,6 +21,7 @@ from flexmb.errors import HistoryError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.ledger import ledger_of
 from flexmb.results.result import EventRecord, Result, Statistics
+from flexmb.results.verdict import round_off_energy
 
 CHUNK = 2**21
 """Numbers per write."""
@@ -88,7 +89,7 @@ class History:
             )
         filled = (table[: self._filled] for table in self._tables)
         t, q, w, wdot, multipliers, work, energies, angles, lost, states = filled
-        ledger = ledger_of(t[:, 0], energies, work, lost[:, 0])
+        ledger = ledger_of(t[:, 0], energies, work, lost[:, 0], round_off_energy(self._mechanism, multipliers))
         return Result(
             self._mechanism,
             t[:, 0],

@@ -9,7 +9,8 @@ from typing import Any
 
 from flexmb.equations.initial_conditions import consistent_state, start
 from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
-from flexmb.errors import EventError, TunnellingWarning, UnresolvedWarning
+from flexmb.errors import EventError, RingingStatesWarning, TunnellingWarning, UnresolvedWarning
+from flexmb.integrators.generalised_alpha import GeneralisedAlpha
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
 from flexmb.kernels.base.announce import announced
@@ -19,6 +20,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.elements.tunnels import tunnels
 from flexmb.results.result import Result
+from flexmb.results.ringing import ringing_states
 from flexmb.results.verdict import warn
 from flexmb.simulation.event_detection import EventDetection
 from flexmb.simulation.events import Event, Lock, StopImpact
@@ -95,6 +97,7 @@ def simulate(
             f"{what} and exact contacts cannot act in one simulation, and {mechanism.name!r} has the contact "
             f"{mechanism.contacts[0].name!r}. Give the contacts a law=, or omit the others."
         )
+    trapezoidal = isinstance(method, GeneralisedAlpha)
     watches = bool(events or mechanism.exact_frictions)
     step = method.step
     check_times(duration, step, method.longest_step)
@@ -146,7 +149,11 @@ def simulate(
             topologies=tuple(watched.topologies) if watches else (),
         )
     warn([f for f in result.verdict.findings if f[0] is not UnresolvedWarning], stacklevel=2)
-    warn_of_impacts(mechanism, [e.name for e in events if isinstance(e.do, Lock | StopImpact)], result.happened)
+    impacts = {e.name: getattr(e.do, "restitution", 0.0) == 1.0 for e in events if isinstance(e.do, Lock | StopImpact)}
+    warn_of_impacts(mechanism, impacts, result.happened)
+    if trapezoidal and result.element_states.size:
+        usual_step = (result.t[-1] - result.t[0]) / max(result.statistics.steps, 1)
+        warn([(RingingStatesWarning, text) for text in ringing_states(result, usual_step)], stacklevel=2)
     longest_step = min(result.statistics.largest_step, longest)
     warn([*run.findings, *((TunnellingWarning, text) for text in tunnels(result, longest_step))], stacklevel=2)
     return result

@@ -16,7 +16,8 @@ It does not deform a free body; with fixed interfaces it does, and Craig-Bampton
 """
 ROTATION = "rotation"
 """The name of the loads of rotation: centrifugal and Euler forces of the undeformed body, in the six patterns that
-deform it."""
+deform it. They are those about the mass centre; about another axis the body accelerates as well, which deforms it where
+interfaces are fixed (`inertia_loads`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,11 @@ class Inputs:
     loads: Float[np.ndarray, "ndof p"]
     length: float
     at_interface: Bool[np.ndarray, " p"]
+
+    @property
+    def rotation(self) -> bool:
+        """Whether the loads of rotation are among them."""
+        return any(label.startswith(f"{ROTATION} ") for label in self.labels)
 
     @property
     def deforming(self) -> "Inputs":
@@ -89,6 +95,12 @@ def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> I
             labels += [f"load {len(labels) + k}" for k in range(loads[-1].shape[1])]
     carried = [label.rpartition(" ")[0] in model.interfaces for label in labels]
     return Inputs(tuple(labels), np.column_stack(loads), length, np.array(carried, dtype=bool))
+
+
+def inertia_loads(model: Model) -> Float[np.ndarray, "ndof 6"]:
+    """Inertia forces of the accelerations of a rigid body, each of unit length."""
+    loads = model.M @ model.rigid_body_modes(model.centre_of_mass)
+    return np.asarray(loads / np.linalg.norm(loads, axis=0))
 
 
 def _translations(model: Model) -> np.ndarray:

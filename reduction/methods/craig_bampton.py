@@ -10,6 +10,7 @@ from fem.model import Model
 from fem.renamed import renamed
 from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, SizeSpec, build, reduction_context, size_spec
+from reduction.error.inputs import inertia_loads
 from reduction.method import register_reduction
 from reduction.shape_sequence import ShapeGenerator, ShapeSequence, static_shapes, vibration
 from reduction.solutions.fixed_interfaces import constraint_modes, fix_interfaces, fixed_interface_displacement
@@ -47,7 +48,8 @@ def craig_bampton(
     - `reference_frame`: the interface to which the body frame is attached, where all shapes vanish; None: mean axes.
     - `inputs`: the loads for which the error is measured, default all interfaces. For other loads ("gravity",
       "rotation", arrays) the basis also contains the static response with fixed interfaces (modal truncation
-      augmentation).
+      augmentation); with "rotation" also that to the six accelerations of the rigid body, so that stresses of rotation
+      about any axis are exact.
 
     The span contains the exact static response to all self-equilibrated loads at the interfaces. Together with the six
     rigid motions, which are removed at the end, it is the span of the classical method. Natural frequencies of the free
@@ -96,8 +98,11 @@ def craig_bampton_shape_generator(context: ReductionContext, spec: SizeSpec) -> 
     static = static_shapes(
         body, constraint_modes(fixed)[:, 6:]
     )  # with the rigid motions, those of the first interface follow
-    if context.inputs.others.shape[1]:
-        static = static_shapes(body, np.hstack([static, inverse(context.inputs.others)]))
+    others = context.inputs.others
+    if context.inputs.rotation:
+        others = np.hstack([context.inputs.deforming.others, inertia_loads(context.model)])
+    if others.shape[1]:
+        static = static_shapes(body, np.hstack([static, inverse(others)]))
     cutoff = 0.0 if spec.band is None else BAND_FACTOR * spec.band[1]
 
     def generate(count: int | None) -> ShapeSequence:

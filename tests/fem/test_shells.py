@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.linalg as sl
+import scipy.sparse.linalg as spla
 
 import fem
 import flexmb
@@ -177,6 +178,31 @@ def test_an_offset_is_a_rigid_lever():
     plain = fem.Model(sheet("quad", (1.0, 0.5), (6, 3)), fem.Shell(STEEL, 0.02))
     beside = fem.Model(sheet("quad", (1.0, 0.5), (6, 3)), fem.Shell(STEEL, 0.02, offset=0.04))
     np.testing.assert_allclose(reduction.modal(beside, 5).frequencies, reduction.modal(plain, 5).frequencies, rtol=1e-3)
+
+
+@pytest.mark.parametrize("thickness", [0.1, 0.01])
+def test_a_thin_skin_of_a_curved_solid_has_its_membrane_stiffness(thickness):
+    """Half a ring that grows: the skin has the energy E t eps^2 / 2, however thin it is; a middle node of its cells that
+    moves freely left a half and less."""
+    R, width = 60.0, 20.0
+    mesh = fem.structured_meshes.block("hexahedron20", (1.0, width, 10.0), (10, 1, 1))
+    x = mesh.points
+    place = np.stack([np.cos(np.pi * (1 - x[:, 0])), 0 * x[:, 0], np.sin(np.pi * (1 - x[:, 0]))], axis=1)
+    outside = np.isclose(x[:, 2], 10.0)
+    cells = mesh.cells[0].connectivity
+    faces = cells[:, list(fem.elements.ELEMENTS["hexahedron20"].faces[5])]
+    assert outside[faces].all()
+    points = (R - 10.0 + x[:, 2])[:, None] * place + x * [0, 1, 0]
+    blocks = (*mesh.cells, fem.CellBlock("quad8", faces))
+    sets = {"solid": np.arange(len(cells)), "skin": len(cells) + np.arange(len(faces))}
+    skinned = fem.Mesh(points, blocks, cell_sets=sets)
+    metal = fem.Material.isotropic(2e5, 0.0, 8e-9)
+    model = fem.Model(skinned, {"solid": metal, "skin": fem.Shell(metal, thickness)})
+    n, u = 3 * len(points), place.ravel()
+    K = model.K.tocsr()
+    turned = -spla.spsolve(K[n:, n:].tocsc(), K[n:, :n] @ u)
+    energy = (np.r_[u, turned] @ K @ np.r_[u, turned] - u @ fem.Model(replace(mesh, points=points), metal).K @ u) / 2
+    assert energy == pytest.approx(2e5 * thickness * (1 / R) ** 2 / 2 * np.pi * R * width, rel=1e-3)
 
 
 def test_folds_have_a_director_for_each_side():

@@ -429,8 +429,10 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
     if found is not None and found[2] and AS_NAMED.get(given) != found[0]:
         if given.rstrip("HI").endswith("R"):
             deck.otherwise[given] = "integrated in full, not reduced"
-        elif given in AS_NAMED:
+        elif given == "C3D8":
             deck.otherwise[given] = "given incompatible modes, as C3D8I has"
+        elif given == "C3D6":
+            deck.otherwise[given] = "integrated in full, not at two points, which makes them stiffer still in bending"
     if found is not None:
         table = _element_rows(deck, place, given, found[1] + 1, rows)
         members += [row[0] for row in table]

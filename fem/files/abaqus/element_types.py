@@ -21,8 +21,10 @@ AS_NAMED = {
     "C3D8I": "hexahedron",
     "C3D8R": "hexahedron-reduced",
     "C3D20R": "hexahedron20-reduced",
+    "C3D6": "wedge-reduced",
+    "C3D15": "wedge15-reduced",
 }
-"""Types whose own integration and modes CalculiX documents, and the elements that have them."""
+"""Types of Abaqus, and the elements with the integration and modes that these have in CalculiX."""
 
 
 def kind_of(name: str, as_named: bool = False) -> tuple[str, int, bool] | None:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from fem.user_files import LARGEST_MODEL, quotes_inside, text_of
 from flexmb.errors import MotionError
 from flexmb.files.models.key_types import Keys, Positive, refusal
+from flexmb.forces.scalar.points import require_radians
 from flexmb.mechanism import time_functions as motion
 from flexmb.mechanism.time_functions import TimeFunction
 
@@ -123,6 +124,7 @@ def _columns(path: Path) -> np.ndarray:
             continue
         if not (rows or titled) and _is_title(words.split(",")):
             titled = True
+            require_radians(words.rpartition(",")[2], f"The table {path}")
             continue
         try:
             time, value = (float(word) for word in words.split(","))

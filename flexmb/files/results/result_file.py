@@ -40,6 +40,7 @@ from flexmb.mechanism.time_functions import TimeFunction, require_inside
 from flexmb.results.elements.frame import frame_answers, relative_motion
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles
+from flexmb.results.verdict import round_off_energy
 from flexmb.units import require_units
 
 _STORED = " (stored values)"
@@ -61,7 +62,7 @@ def save_result(result: Result, path: str | Path) -> Path:
     Raises `FileError` when the file cannot be written.
     """
     tree = {name: getattr(result, name) for name in ("t", "q", "w", "wdot", "multipliers", "angles", "element_states")}
-    tree["ledger"] = {f.name: getattr(result.ledger, f.name) for f in fields(result.ledger)}
+    tree["ledger"] = result.ledger.series
     tree["statistics"] = asdict(result.statistics)
     tree["happened"] = [asdict(h) for h in result.happened]
     tree["topologies"] = [
@@ -96,6 +97,7 @@ def load_result(path: str | Path) -> Result:
         rates = {name: tree[name] for name in ("w", "wdot", "multipliers")}
         ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
         require_sound_motion(mechanism, tree["t"], tree["q"], rates, ledger)
+        ledger = replace(ledger, round_off=round_off_energy(mechanism, tree["multipliers"]))
         states = tree.get("element_states", np.zeros((0, 0)))
         if states.size:
             require_numbers(states, (len(tree["t"]), len(mechanism.initial_states)), "the states of force elements")

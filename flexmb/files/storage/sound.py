@@ -262,7 +262,7 @@ def require_sound_motion(
     for key in ("w", "wdot"):
         require_configurations(m, q, rates[key], f"the motion ({key})")
     require_numbers(rates["multipliers"], (len(t), m.joint_rows), "the multipliers")
-    for key, values in vars(ledger).items():
+    for key, values in ledger.series.items():
         require_numbers(values, t.shape, f"the ledger ({key})", finite=False)
 
 

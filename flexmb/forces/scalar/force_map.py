@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike
 
 from fem.shown import shown
 from flexmb.errors import TableError
-from flexmb.forces.scalar.points import OUTSIDE, checked_axis, monotone, read_columns, require_choice, require_finite
+from flexmb.forces.scalar.points import (
+    OUTSIDE,
+    checked_axis,
+    column_index,
+    monotone,
+    read_columns,
+    require_choice,
+    require_finite,
+)
 from flexmb.forces.scalar.table import closed
 from flexmb.kernels.base.memory import interval_of, number_at, repeated
 
@@ -171,6 +179,7 @@ def force_map_from_csv(
             f"The table {path}: expected a row of rates, and at least two rows with a coordinate and its values; found "
             f"{numbers.shape[0]} rows of {numbers.shape[1]} numbers."
         )
+    column_index(found, 0, path)
     places = [f"line {line}" for line in found.lines[1:]]
     what = f"The table {Path(path).name}"
     return _force_map(numbers[1:, 0], numbers[0, 1:], numbers[1:, 1:], period, outside, scale, what, places)

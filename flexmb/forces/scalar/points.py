@@ -1,5 +1,6 @@
 """Points of tables: checks that they are a function, and their columns in text files."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,16 +17,20 @@ OUTSIDE = ("error", "hold", "extrapolate")
 DELIMITERS = (";", "\t", ",")
 TITLES = 2
 """Largest number of rows with titles and units."""
+DEGREES = re.compile(r"(deg|degrees?|°)( ?/ ?\w+)?")
+"""Units of angles and their rates that are not radians."""
 SAME = 1e-9
 """Difference, relative to the range, below which the two ends of a periodic table coincide."""
 
 
 class Columns(NamedTuple):
-    """Numbers (n, c) of a text file, the number of the line of each row, and the titles (c) of the columns or none."""
+    """Numbers (n, c) of a text file, the number of the line of each row, and the titles (c) and the words of the second
+    row of titles, such as units, (c) of the columns or none."""
 
     numbers: np.ndarray
     lines: tuple[int, ...]
     titles: tuple[str, ...]
+    units: tuple[str, ...]
 
 
 def checked_axis(values: object, name: str, what: str, places: Sequence[str] | None = None) -> np.ndarray:
@@ -109,8 +114,18 @@ def read_columns(path: str | Path) -> Columns:
             lines.append(k)
     if not numbers:
         raise TableError(f"The table {path}: expected rows of numbers; found none.")
-    named = titles[0] if titles and len(titles[0]) == len(numbers[0]) else []
-    return Columns(np.array(numbers), tuple(lines), tuple(named))
+    first, second = (row if len(row) == len(numbers[0]) else [] for row in (*titles, [], [])[:TITLES])
+    return Columns(np.array(numbers), tuple(lines), tuple(first), tuple(second))
+
+
+def require_radians(title: str, what: str) -> None:
+    """Raises `TableError` for a column in degrees, or degrees per unit of time, by its title or unit."""
+    unit = re.split(r"[\[(]", title)[-1].strip(" ])").lower()
+    if DEGREES.fullmatch(unit):
+        raise TableError(
+            f"{what}, column {title!r}: expected angles in radians, as everywhere; found degrees. Multiply the column, "
+            "and a period along it, by pi / 180, and change the unit in its title."
+        )
 
 
 def _number(word: str, *, decimal_comma: bool) -> float | None:
@@ -123,8 +138,16 @@ def _number(word: str, *, decimal_comma: bool) -> float | None:
 def column_index(columns: Columns, column: int | str, path: str | Path) -> int:
     """The index of a column given by its number, from 0, or by its title, with or without its unit in brackets.
 
-    Raises `TableError` when there is none.
+    Raises `TableError` when there is none, or when it is in degrees.
     """
+    index = _index(columns, column, path)
+    for words in (columns.titles, columns.units):
+        if words:
+            require_radians(words[index], f"The table {path}")
+    return index
+
+
+def _index(columns: Columns, column: int | str, path: str | Path) -> int:
     count = columns.numbers.shape[1]
     if isinstance(column, str):
         plain = [title.partition("[")[0].strip() for title in columns.titles]

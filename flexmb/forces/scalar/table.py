@@ -95,6 +95,11 @@ class Table:
             slope = np.where(s == inside, slope, 0.0)
         return value + np.where(s == inside, 0.0, slope * (s - inside)), slope
 
+    def over_time(self) -> tuple[Float[np.ndarray, "m"], float | None] | None:
+        """The knots (m,) of a curve over the time and its period, for integrators to end steps at what it does; None
+        for a curve over a coordinate or a rate."""
+        return (self.data[: self.knots], self.period) if self.argument == "t" else None
+
     def beyond(self, t: np.ndarray, x: np.ndarray, xdot: np.ndarray) -> str | None:
         """What to say of states, each (nt,), outside the points; None if there are none, or if the table is periodic.
 

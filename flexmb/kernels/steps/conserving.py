@@ -53,7 +53,7 @@ from flexmb.kernels.equations.rows import (
     to_bodies,
 )
 from flexmb.kernels.steps.coupled import COUPLED
-from flexmb.kernels.steps.mean_rows import ENOUGH, FEWEST, MOST, mean_rows
+from flexmb.kernels.steps.mean_rows import mean_rows, points_of
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
 
 MOST_ITERATIONS = 60
@@ -105,6 +105,7 @@ class ConservingState(NamedTuple):
     alone: np.ndarray  # (nb,) 1 for bodies whose steps are computed relative to frames that move with them
     # the beginning of the step
     flown: np.ndarray  # (nb, 3) velocities of these frames
+    begin_G: np.ndarray  # (nt, 2, 6+mmax) Jacobian
     poses: np.ndarray  # (ne, 12) relative positions and rotations of the frames of contacts
     slow: np.ndarray  # (nv,) velocities relative to them
     momenta: np.ndarray  # (nv,)
@@ -139,7 +140,7 @@ class ConservingState(NamedTuple):
     moved: np.ndarray  # (nv,)
     moved_q: np.ndarray
     moved_values: np.ndarray
-    moved_G: np.ndarray
+    end_G: np.ndarray
     back: np.ndarray  # (nb, 12)
     row: np.ndarray  # (2, 6+mmax)
     vectors: np.ndarray  # (6, 6+mmax)
@@ -196,14 +197,16 @@ def _keep_poses(flat, values, kinematics, poses):
 
 
 @njit(cache=True)
-def begin_step(flat, h, state, there, workspace):
-    """Set mass, momenta, velocities relative to moving frames, and the prediction of displacement and multipliers.
+def begin_step(flat, h, functions, state, there, workspace):
+    """Set Jacobian, mass, momenta, velocities relative to moving frames, and the prediction of displacement and
+    multipliers. `functions` (nf, 3) are the functions of time at the beginning.
 
     Velocities are assumed to change as in the step before, unless they change much.
     """
     ratio = 0.0 if state.size[0] == 0.0 else 0.5 * h * h / state.size[0]
     if not abs(ratio) * largest(state.gained, flat.weight) < PREDICTED:
         ratio = 0.0
+    all_rows(flat, state.q, functions, state.angles, there, state.moved_values, state.begin_G)
     if len(flat.element_row) > 0:
         place_markers(flat, state.q, there)
         _keep_poses(flat, state.values, there, state.poses)
@@ -338,16 +341,6 @@ def _subtract_weight(flat, b, state, kinematics, workspace):
     f = scale(0.5, add(rotate(turn, g), rotate(transposed(turn), g)))
     for i in range(m):
         out[6 + i] -= Mre[0, i] * f[0] + Mre[1, i] * f[1] + Mre[2, i] * f[2]
-
-
-@njit(cache=True)
-def _points(angle):
-    """The number of Gauss points that integrate trigonometric functions over an `angle` (rad) to round-off."""
-    n, bound = 0, 1.0
-    while n < MOST and (n < FEWEST or bound >= ENOUGH):
-        n += 1  # (angle/2)^(2n) / (2n)! is a bound of the error of n points
-        bound *= (0.5 * angle) ** 2 / ((2.0 * n - 1.0) * 2.0 * n)
-    return n
 
 
 @njit(cache=True)
@@ -499,7 +492,7 @@ def balance_step(flat, h, before, middle, after, state, kinematics, there, works
     displace(flat, state.q, state.moved, state.middle_q)
     copy(state.angles, state.expected)
     add_turns(flat, D, 1.0, state.expected)
-    all_rows(flat, state.end_q, after, state.expected, there, state.end_values, state.moved_G)
+    all_rows(flat, state.end_q, after, state.expected, there, state.end_values, state.end_G)
     angles_reached(flat, after, there, state.expected, state.end_angles)
     _keep_poses(flat, state.end_values, there, state.end_poses)
     copy(state.angles, state.expected)
@@ -513,10 +506,10 @@ def balance_step(flat, h, before, middle, after, state, kinematics, there, works
         _rates_of_momenta(flat, b, h, state, workspace)
         if gravity != NOTHING:
             _subtract_weight(flat, b, state, kinematics, workspace)
-    n = _points(2.0 * turn)
+    n = points_of(turn)
     mean_rows(
         flat, state.q, D, state.nodes[n][:n], state.weights[n][:n], before, state.angles, there, state.moved_values,
-        state.moved_q, state.moved, state.back, state.moved_G, state.G,
+        state.moved_q, state.moved, state.back, state.begin_G, workspace.G, state.end_G, state.G,
     )  # fmt: skip
     _set_changes(flat, h, before, after, state, kinematics)
     given, heat = _set_efforts(flat, h, middle, state, kinematics, workspace)
@@ -708,7 +701,7 @@ def conserve(flat, h, functions, state, kinematics, there, workspace):
     steps = len(functions) // 2
     for k in range(steps):
         before, middle, after = functions[2 * k], functions[2 * k + 1], functions[2 * k + 2]
-        begin_step(flat, h, state, there, workspace)
+        begin_step(flat, h, before, state, there, workspace)
         outcome = _iterate(flat, h, before, middle, after, state, kinematics, there, workspace)
         if outcome != CONVERGED:
             return outcome, k

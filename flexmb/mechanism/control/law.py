@@ -9,6 +9,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from jaxtyping import Float
 
 from flexmb.errors import LawError
 from flexmb.kernels.base.frame_call import ENTRY, SIZES, compiled_law, control_call
@@ -249,6 +250,26 @@ class ControlCall(LawCall):
                 f"{out.tolist()}, at {self._where(t, inputs, states)}."
             )
             out[:] = np.nan
+
+    def over(
+        self,
+        times: Float[np.ndarray, "n"],
+        inputs: Float[np.ndarray, "ni"],
+        states: Float[np.ndarray, "nz"],
+        parameters: Float[np.ndarray, "np"],
+    ) -> Float[np.ndarray, "n nu+nz"]:
+        """The commands, and the rates of the states or new states, at `times`, with fixed inputs and states, by calls
+        from Python.
+
+        Raises `LawError` on failure.
+        """
+        found = np.zeros((len(times), len(self.law.commands) + len(states)))
+        self.forget()
+        for k, t in enumerate(times):
+            self.evaluate(float(t), inputs, states, parameters, found[k])
+            if error := self.stopped or self._failure:
+                raise error
+        return found
 
     def _where(self, t: float, inputs: np.ndarray, states: np.ndarray) -> str:
         seen = [f"{n} = {x:.6g}" for n, x in zip((*self.law.inputs, *self.law.states), (*inputs, *states), strict=True)]

@@ -38,12 +38,21 @@ def relative_motion(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 
     )
 
 
+def frame_seen(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 18+ni"]:
+    """What the law of an element sees at the stored times: the relative motion and its inputs."""
+    seen = relative_motion(motion, force)
+    if force.command < 0:
+        return seen
+    read = range(force.command, force.command + len(force.call.law.inputs))
+    return np.column_stack([seen, *(command_over(motion, k) for k in read)])
+
+
 def frame_answers(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 7"]:
     """Force, moment (in axes of the first frame) and stored energy of an element at the stored times.
 
     Raises `LawError` when its law fails, and `MechanismError` when the motion does not have the states of the element.
     """
-    mechanism, seen, begin = motion.mechanism, relative_motion(motion, force), 0
+    mechanism, begin = motion.mechanism, 0
     for other in mechanism.frame_forces:
         if other.name == force.name:
             break
@@ -54,10 +63,7 @@ def frame_answers(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 7"
         raise MechanismError(
             f"The motion does not have the states of {force.name!r}; only simulated motions have them."
         )
-    if force.command >= 0:
-        read = range(force.command, force.command + len(force.call.law.inputs))
-        seen = np.column_stack([seen, *(command_over(motion, k) for k in read)])
-    parameters, found = np.array(force.numbers), np.zeros((len(motion.t), 7 + count))
+    seen, parameters, found = frame_seen(motion, force), np.array(force.numbers), np.zeros((len(motion.t), 7 + count))
     force.call.forget()
     for k, t in enumerate(motion.t):
         own = states[k, begin : begin + count] if count else np.zeros(0)

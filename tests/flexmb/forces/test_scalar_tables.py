@@ -98,7 +98,7 @@ def test_what_maps_do_outside_their_points_and_beyond_their_period():
     ("text", "expected"),
     [
         ("0,1\n1,2.5\n2,4\n", [[0, 1], [1, 2.5], [2, 4]]),
-        ("angle;torque\ndeg;N m\n0,5;1\n1,5;2,5\n", [[0.5, 1], [1.5, 2.5]]),
+        ("angle;torque\nrad;N m\n0,5;1\n1,5;2,5\n", [[0.5, 1], [1.5, 2.5]]),
         ("# measured\n\n'x' 'y'\n0 1  # first\n1e-1  2\n", [[0, 1], [0.1, 2]]),
         ("x [m]\ty [N]\n0\t1\n1\t2\n", [[0, 1], [1, 2]]),
     ],
@@ -133,6 +133,9 @@ def test_columns_by_title(tmp_path):
         ("x,y\nm,N\na,b\n1,2\n", "points.csv, line 3: expected numbers, or a row of titles; found 'a,b'"),
         ("x,y\n", "expected rows of numbers; found none"),
         ("0,1\n", "expected at least two numbers x"),
+        ("angle [deg],torque\n0,1\n90,2\n", r"column 'angle \[deg\]': expected angles in radians.*by pi / 180"),
+        ("angle;torque\n°;N m\n0;1\n90;2\n", "points.csv, column '°': expected angles in radians"),
+        ("speed (deg/s);torque\n0;1\n90;2\n", "expected angles in radians"),
     ],
 )  # fmt: skip
 def test_what_is_no_table(tmp_path, text, message):
@@ -168,6 +171,9 @@ def test_a_map_from_a_file(tmp_path):
     law = force_map_from_csv(path, scale=10.0)
     np.testing.assert_allclose(law.values, [[10, 20, 30], [40, 50, 65]])
     np.testing.assert_allclose([law(0.0, 0.5, 2.0), law(0.0, 0.0, -1.0)], [65.0, 10.0])
+    path.write_text("angle [deg];slow;fast\n0;1;2\n0;3;4\n90;5;6\n")
+    with pytest.raises(TableError, match="expected angles in radians"):
+        force_map_from_csv(path)
     path.write_text("0,1\n1,2\n")
     with pytest.raises(TableError, match="expected a row of rates, and at least two rows"):
         force_map_from_csv(path)

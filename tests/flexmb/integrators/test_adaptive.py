@@ -106,6 +106,63 @@ def test_a_motor_that_is_a_function_of_time_is_seen(options):
     assert result.angular_velocity("rod.end")[-1, 2] == pytest.approx(momentum(pulse, 8.0) / 0.01, rel=2e-3)
 
 
+def driven(**parts):
+    """A mass on a rail that a motor or a controller pushes."""
+    system = flexmb.System()
+    mass = system.add(flexmb.rigid_body("mass", mass=2.0, inertia=(1, 1, 1)))
+    system.prismatic("rail", system.ground, mass, axis=(1, 0, 0), at=(0, 0, 0))
+    if "law" in parts:
+        system.motor("push", "rail", parts["law"])
+    else:
+        system.controller("push", parts["control"], inputs={}, outputs={"force": "effort:rail"})
+    return system
+
+
+@flexmb.control_law(inputs=(), commands=("force",), states=("filtered",))
+def timed(t, inputs, states, parameters, commands, rates):
+    """A pulse of the impulse 0.2 in a state, and one in a command."""
+    rates[0] = ((1.0 - np.cos(np.pi * (t - 3.0) / 0.01)) if 3.0 < t < 3.02 else 0.0) - states[0] / 0.01
+    commands[0] = 1000.0 * states[0]
+    if 5.0 < t < 5.02:
+        commands[0] += 10.0 * (1.0 - np.cos(np.pi * (t - 5.0) / 0.01))
+
+
+KICK = ([0.0, 60.0003, 60.0004, 60.0005, 100.0], [0.0, 0.0, 1e4, 0.0, 0.0])
+"""A pulse of the impulse 1.0 that lasts a 500,000th of a run of 100 s."""
+
+
+@pytest.mark.parametrize("options", ADAPTIVE, ids=name)
+def test_a_table_over_the_time_is_seen_however_short_it_acts(options):
+    once, again = flexmb.table(*KICK, over="t"), flexmb.table(KICK[0][:-1], KICK[1][:-1], over="t", period=65.0)
+    for law, end, speed in ((once, 100.0, 0.5), (again, 130.0, 1.0)):
+        result = flexmb.simulate(driven(law=law), end, output_step=end, tolerance=1e-7, **options)
+        assert result.coordinate_rate("rail")[-1] == pytest.approx(speed, rel=2e-3)
+
+
+@pytest.mark.parametrize("options", ADAPTIVE, ids=name)
+def test_what_a_controller_does_at_a_time_is_seen(options):
+    """The states begin at zero, which is no measure of their errors."""
+    result = flexmb.simulate(driven(control=timed()), 10.0, output_step=10.0, tolerance=1e-8, **options)
+    assert result.coordinate_rate("rail")[-1] == pytest.approx(0.2, rel=2e-3)
+
+
+def test_fixed_steps_that_miss_a_table_or_a_controller_warn_of_it():
+    with pytest.warns(UnresolvedWarning, match="the law of 'push' rises or falls within 0.0002, which"):
+        flexmb.simulate(driven(law=flexmb.table(*KICK, over="t")), 100.0, step=0.02)
+    with pytest.warns(UnresolvedWarning, match="the command 'force' of the law of 'push' .* the rate of the state"):
+        flexmb.simulate(driven(control=timed()), 10.0, step=0.03)
+
+
+def test_a_dense_table_over_the_time_counts_by_what_it_describes():
+    """Not by its points; beyond them it may hold its last value after a rise."""
+    t = np.linspace(0.0, 10.0, 5001)
+    (slow,) = unresolved(driven(law=flexmb.table(t, np.sin(2 * np.pi * t), over="t")).build(), 10.0, 0.4)
+    assert 0.25 < slow.feature < 0.8
+    assert not unresolved(driven(law=flexmb.table(t, np.sin(2 * np.pi * t), over="t")).build(), 10.0, 0.1)
+    (rise,) = unresolved(driven(law=flexmb.table([1, 1.001], [0, 9], over="t", outside="hold")).build(), 1e4, 0.1)
+    assert rise.feature == pytest.approx(2e-3)
+
+
 @pytest.mark.parametrize("coordinates", ["absolute", "joint"])
 def test_a_single_step_does_not_look_beyond_the_run(coordinates):
     """A table that ends with it, as after an event just before the end."""

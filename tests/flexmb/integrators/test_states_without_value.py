@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 import flexmb
 from flexmb.errors import ConvergenceError
@@ -65,3 +66,61 @@ def test_states_that_grow_exponentially_are_named(method):
 def test_states_whose_rates_jump_are_named(method, options):
     with pytest.raises(ConvergenceError, match=r"At t = 0\.(5|49)\d* the states of 'element' of 'm' have no value"):
         run(thrown_back, method, **options)
+
+
+# states that are far faster than the steps ----------------------------------------------------------------------------
+
+
+@flexmb.law(states=("force",), parameters=("c", "tau"))
+def damper(t, relative, states, parameters, wrench, rates):
+    """A damper in series with a stiff spring, along z."""
+    c, tau = parameters
+    wrench[2] = -states[0]
+    rates[0] = (c * relative.v[2] - states[0]) / tau
+
+
+def damped(tau, begin):
+    """A mass on a spring that a damper with a time constant slows."""
+    system = flexmb.System()
+    mass = system.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)), velocity=(0, 0, 1.0))
+    system.prismatic("rail", system.ground, mass, axis=(0, 0, 1), at=(0, 0, 0))
+    system.joint_spring("spring", "rail", stiffness=100.0)
+    law = damper(c=1.0, tau=tau, initial={"force": begin})
+    system.force("damper", system.ground.at((0, 0, 0)), mass.at((0, 0, 0)), law)
+    return system
+
+
+def height(tau, begin, end):
+    """Of the mass at the end, exactly."""
+    A = np.array([[0.0, 1.0, 0.0], [-100.0, 0.0, -1.0], [0.0, 1.0 / tau, -1.0 / tau]])
+    return (expm(A * end) @ [0.0, 1.0, begin])[0]
+
+
+@pytest.mark.parametrize("tau", [1e-5, 1e-7])
+def test_states_far_faster_than_the_steps_keep_the_order(tau):
+    errors = []
+    for step in (4e-3, 2e-3, 1e-3):
+        result = flexmb.simulate(damped(tau, 1.0), 1.0, step=step)
+        assert result.statistics.iterations < 2.5 * result.statistics.steps
+        errors.append(abs(result.coordinate("rail")[-1] - height(tau, 1.0, 1.0)))
+    assert errors[1] < 0.3 * errors[0]
+    assert errors[2] < 0.3 * errors[1]
+
+
+def test_fast_states_that_do_not_begin_at_rest_alternate_and_are_named():
+    """With the trapezoidal rule; warnings of what follows slow motions would fail the other tests."""
+    with pytest.warns(flexmb.RingingStatesWarning, match="The state 'force' of 'damper' .* 1e\\+04 times as long"):
+        flexmb.simulate(damped(1e-7, 0.0), 1.0, step=1e-3)
+    result = flexmb.simulate(damped(1e-7, 0.0), 1.0, method="radau", tolerance=1e-8)
+    assert result.coordinate("rail")[-1] == pytest.approx(height(1e-7, 0.0, 1.0), abs=1e-8)
+
+
+def test_fast_states_of_controllers_that_alternate_are_named():
+    system = flexmb.System()
+    mass = system.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)), velocity=(0, 0, 1.0))
+    system.prismatic("rail", system.ground, mass, axis=(0, 0, 1), at=(0, 0, 0))
+    inputs = {"input": "rate:rail"}
+    law = flexmb.controllers.linear(([-1.0], [1e-7, 1.0]))
+    system.controller("lag", law, inputs=inputs, outputs={"command": "effort:rail"})
+    with pytest.warns(flexmb.RingingStatesWarning, match="of 'lag' of 'mechanism' alternates"):
+        flexmb.simulate(system, 1.0, step=1e-3)

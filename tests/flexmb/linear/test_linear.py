@@ -201,3 +201,22 @@ def test_an_equilibrium_has_energies_and_no_balance():
     assert np.isnan(result.verdict.imbalance)
     assert "nan" not in str(result)
     assert "no simulation" in str(result)
+
+
+def test_an_equilibrium_tells_what_changes_later():
+    """Controllers, loads and laws read functions of time at one time."""
+    motions, system = flexmb.time_functions, flexmb.System(gravity=(0, 0, -9.81))
+    mass = system.add(flexmb.rigid_body("mass", mass=2.0, inertia=(1, 1, 1)))
+    system.prismatic("rail", system.ground, mass, axis=(0, 0, 1), at=(0, 0, 0))
+    system.joint_spring("spring", "rail", stiffness=100.0)
+    system.load("gust", mass.at((0, 0, 0)), force=(0, 0, 1), factor=motions.smooth_step(1.0, 0.2, 3.0))
+    system.load("weight", mass.at((0, 0, 0)), force=(0, 0, 1), factor=motions.constant(3.0))
+    inputs = {"measured": "coordinate:rail", "reference": motions.polynomial(0.1, 0.2)}
+    system.controller("servo", flexmb.controllers.pid(50.0), inputs=inputs, outputs={"command": "effort:rail"})
+    early, late = equilibrium(system), equilibrium(system, 2.0)
+    assert [text.rpartition(" of ")[2] for text in early.held] == ["'gust'", "'servo'"]
+    assert "held at t = 0: smooth_step" in str(early)
+    assert [text.rpartition(" of ")[2] for text in late.held] == ["'servo'"]
+    for rest, gust, reference in ((early, 0.0, 0.1), (late, 3.0, 0.5)):
+        height = rest.result.coordinate("rail")[0]
+        assert height == pytest.approx((gust + 3.0 - 2 * 9.81 + 50 * reference) / 150, rel=1e-9)

@@ -356,9 +356,10 @@ def test_friction_of_shared_reactions_is_announced():
     assert result.coordinate_acceleration("left")[0] == pytest.approx(-0.2 * 0.02 * 2 * G / 0.05, rel=1e-9)
 
 
-def test_an_impact_without_impulses_of_friction_is_announced():
-    """A rotor meets a stop; its bearing would carry an impulse of friction."""
-    stop = flexmb.simulation.events.stop("stop", "pin", 1.0, restitution=0.5)
+@pytest.mark.parametrize("restitution", [0.5, 1.0])
+def test_an_impact_without_impulses_of_friction_is_announced(restitution):
+    """A rotor meets a stop, also one that loses no energy; its bearing would carry an impulse of friction."""
+    stop = flexmb.simulation.events.stop("stop", "pin", 1.0, restitution=restitution)
     with pytest.warns(FrictionWarning, match="The impact 'stop' at t = 0.1.*'bearing'"):
         result = flexmb.simulate(rotor(), 0.3, step=0.01, events=[stop])
     assert result.happened[0].event == "stop"

@@ -242,25 +242,27 @@ def _replace(deck: Deck, number: int, thin: Thin, of_nodes: list[Expansion]) -> 
                 e.quadratic = True
     found = kind_of(name, deck.as_named)
     assert found is not None
-    kind = _hollow_kind(deck, number, found[0]) if thin.kind == LINE else found[0]
+    kind = _kind_of_beam(deck, number, found[0]) if thin.kind == LINE else found[0]
     deck.elements.setdefault(kind, []).append([number, *(e.copy(deck, place) for e, place in where)])
 
 
-# hollow sections -------------------------------------------------------------------------------------------------
+# points of integration in the section ----------------------------------------------------------------------------
 
 
-def _hollow_kind(deck: Deck, number: int, kind: str) -> str:
-    """The hexahedron of a beam, with the points of integration of its section when that is hollow."""
+def _kind_of_beam(deck: Deck, number: int, kind: str) -> str:
+    """The hexahedron of a beam, as CalculiX integrates it: with reduced integration two points along the beam, and in
+    the section five by five, or those of the walls when it is hollow."""
+    if kind != "hexahedron20-reduced":
+        return kind
     numbers = Numbers(deck, [], {})
     section = next(s for s in deck.materials.sections if s.shape and number in numbers.of_elements(s.elset))
     assert section.shape is not None
     shape, sizes = section.shape
-    if shape not in ("PIPE", "BOX"):
-        return kind
-    ratios = ",".join(f"{s / sizes[0]:.17g}" for s in sizes[1:])
-    own = f"{kind}-{shape.lower()}-{ratios}"
+    own = f"{kind}-{shape.lower()}"
+    if shape in ("PIPE", "BOX"):
+        own += "-" + ",".join(f"{s / sizes[0]:.17g}" for s in sizes[1:])
     if own not in ELEMENTS:
-        rule = _along(*(_pipe if shape == "PIPE" else _box)(sizes))
+        rule = _along(*{"PIPE": _pipe, "BOX": _box}.get(shape, _solid)(sizes))
         register_element(replace(ELEMENTS[kind], kind=own, stiffness_rule=rule, mass_rule=rule))
     return own
 
@@ -269,6 +271,13 @@ def _along(y: np.ndarray, w: np.ndarray) -> Rule:
     """Two Gauss points along the beam for each point `y` (k, 2) of the section of weight `w` (k,)."""
     xi = np.repeat([-1, 1], len(y)) / np.sqrt(3.0)
     return np.column_stack([xi, np.vstack([y, y])]), np.tile(w, 2)
+
+
+def _solid(sizes: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Kronrod's five points in each direction, in the square around the section of any sizes."""
+    y = np.array([-np.sqrt(6 / 7), -np.sqrt(1 / 3), 0.0, np.sqrt(1 / 3), np.sqrt(6 / 7)])
+    w = np.array([98 / 495, 27 / 55, 28 / 45, 27 / 55, 98 / 495])
+    return np.stack(np.meshgrid(y, y, indexing="ij"), axis=-1).reshape(-1, 2), np.outer(w, w).ravel()
 
 
 def _pipe(sizes: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:

@@ -259,7 +259,7 @@ class UnresolvedWarning(FlexmbWarning):
 
 
 class TunnellingWarning(FlexmbWarning):
-    """A body moves so far in a step that it may pass through another one unseen.
+    """A body or a flexible surface moves so far in a step that it may pass through another one unseen.
 
     Raised at the end of a run, for each contact; the message names both shapes, when they come near each other, and the
     longest safe step.

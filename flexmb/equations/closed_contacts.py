@@ -34,6 +34,8 @@ CLOSED = "closed contact"
 """The kind of the joints."""
 TOUCHES = 1e-6
 """Gap, relative to the length of the mechanism, below which a point touches where no simulation says so."""
+LEVEL = 1e-9
+"""Slope (rad) of a plane below which it is level to round-off."""
 RING = 60
 """Points of a rim on which a cylinder stands at rest. It tips about the edge between two of them, which is at 0.9986 of
 the radius at least."""
@@ -118,12 +120,13 @@ def _closed(mechanism: Mechanism, state: State, modes: Mapping[str, np.ndarray],
             points = _ring(a if swapped else b, axes[plane][:, 2] @ axes[own][:, 2] > 0)
             touching, sticks = np.arange(RING), np.ones(RING, dtype=bool)
         elif not moving and contact.static > 0 and any(points[k].radius for k in touching):
-            raise _refused(
-                contact,
-                what,
-                moving,
-                "it rolls, which is an equation of velocities: use System.rolling, or no friction",
-            )
+            rolls = "it rolls, which is an equation of velocities: use System.rolling, or no friction"
+            askew = _askew(contact, touching, axes)
+            if askew and askew.upright < askew.lying:
+                rolls = (
+                    f"{askew}, and rolls there. {askew.remedy}; if it is to lean, use System.rolling, or no friction"
+                )
+            raise _refused(contact, what, moving, rolls)
         for k in touching:
             point = points[k]
             name = f"{contact.name}.{k}"
@@ -216,6 +219,59 @@ def _points(
     return points
 
 
+class _Askew(NamedTuple):
+    """A cylinder that touches a plane with the rim of one `end` only, its angles (rad) from upright and from lying."""
+
+    end: str
+    upright: float
+    lying: float
+
+    def __str__(self) -> str:
+        angle, place = min((self.upright, "upright"), (self.lying, "lying"))
+        point = f"one point of the rim of its end {self.end}"
+        return f"its axis is {angle:.3g} rad from {place}, so that it touches with {point}"
+
+    @property
+    def remedy(self) -> str:
+        if self.upright < self.lying:
+            return "If it is to stand, draw it upright, its axis along the normal of the plane, to all digits"
+        return "If it is to lie, draw it level, its axis across the normal of the plane, to all digits"
+
+
+def _askew(contact: ExactContact, touching: np.ndarray, axes: np.ndarray) -> _Askew | None:
+    """How a cylinder is askew whose points `touching` are one end of its rim; None for other contacts."""
+    if not (contact.on_rims and len(touching) == 1 and touching[0] < ENDS):
+        return None
+    along, normal = (axes[k][:, 2] for k in contact.markers)
+    across, height = float(np.linalg.norm(np.cross(along, normal))), float(abs(along @ normal))
+    return _Askew(
+        "-z" if touching[0] == 0 else "+z", float(np.arctan2(across, height)), float(np.arctan2(height, across))
+    )
+
+
+def weak_contacts(mechanism: Mechanism, state: State) -> str:
+    """Sentences about the contacts that touch at a state and hold less than they may be meant to: cylinders that touch
+    with the rim of one end, and planes without friction that slope against gravity."""
+    position, axes = _places(mechanism, state)
+    weight, found = float(np.linalg.norm(mechanism.gravity)), []
+    for contact in mechanism.contacts:
+        touching = _touching(mechanism, state, contact, position, axes)
+        askew = _askew(contact, touching, axes)
+        if askew is not None:
+            found.append(f" The cylinder of {contact.name!r} is askew: {askew}. {askew.remedy}.")
+        plane = [k for k, shape in zip(contact.markers, contact.pair, strict=True) if isinstance(shape, Plane)]
+        if not len(touching) or contact.static > 0 or weight == 0.0 or not plane:
+            continue
+        down, normal = mechanism.gravity / weight, axes[plane[0]][:, 2]
+        slope = float(np.arctan2(np.linalg.norm(np.cross(down, normal)), abs(down @ normal)))
+        if slope > LEVEL:
+            found.append(
+                f" The plane of {contact.name!r} slopes by {slope:.3g} rad, and the contact has no friction to hold "
+                "anything on it. Give it friction=, or hold the body by a joint or a spring."
+            )
+    return "".join(found)
+
+
 def _ring(shape: ContactShape, upright: bool) -> list[_Point]:
     """The points on which a cylinder stands: on the rim of its end -z if it is `upright`."""
     assert isinstance(shape, Cylinder)
@@ -290,14 +346,34 @@ def require_closed(closed: Closed, state: State) -> None:
 def require_outside(mechanism: Mechanism, q: np.ndarray) -> None:
     """Raises `EquilibriumError` when shapes of the exact contacts of a mechanism are inside each other at rest at `q`
     (nq,), because points that are apart as drawn hold nothing."""
-    position, axes = _places(mechanism, replace(mechanism.initial, q=q))
+    inside = _inside(mechanism, replace(mechanism.initial, q=q))
+    if inside is not None:
+        raise EquilibriumError(
+            f"{mechanism.name!r} has no equilibrium with the contacts that touch as drawn: {inside[0]} would be "
+            f"{inside[1]:.4g} deep inside each other (length), at points that are apart as drawn. Simulate it until it "
+            "rests, and take the equilibrium of that state."
+        )
+
+
+def require_drawn_outside(mechanism: Mechanism, state: State, what: str) -> None:
+    """Raises `MechanismError` when shapes of the exact contacts of a mechanism are inside each other at a state, which
+    an analysis (`what`) would take as it is."""
+    inside = _inside(mechanism, state)
+    if inside is not None:
+        raise MechanismError(
+            f"{what} takes the state of {mechanism.name!r} as it is, in which {inside[0]} are {inside[1]:.4g} deep "
+            f"inside each other (length; at most {TOUCHES * mechanism.length:.2g}). Draw them so that they touch, or "
+            "take the equilibrium: linearise(equilibrium(system))."
+        )
+
+
+def _inside(mechanism: Mechanism, state: State) -> tuple[str, float] | None:
+    """The first exact contact whose shapes are inside each other at a state, and their depth; or None."""
+    position, axes = _places(mechanism, state)
     for contact in mechanism.contacts:
         (a, b), pair = contact.markers, contact.pair
         found = points_of(contact.numbers, axes[a].T @ (position[b] - position[a]), axes[a].T @ axes[b])
         depth = float(found[:, 6].max(initial=-np.inf))
         if depth > TOUCHES * mechanism.length:
-            raise EquilibriumError(
-                f"{mechanism.name!r} has no equilibrium with the contacts that touch as drawn: the {pair[0].title} and "
-                f"the {pair[1].title} of {contact.name!r} would be {depth:.4g} deep inside each other (length), at "
-                "points that are apart as drawn. Simulate it until it rests, and take the equilibrium of that state."
-            )
+            return f"the {pair[0].title} and the {pair[1].title} of {contact.name!r}", depth
+    return None

@@ -11,7 +11,12 @@ from scipy.linalg import eigh
 
 from fem.shown import shown
 from flexmb.differences import ROUNDING
-from flexmb.equations.closed_contacts import require_closed, require_outside, with_closed_contacts
+from flexmb.equations.closed_contacts import (
+    require_closed,
+    require_outside,
+    weak_contacts,
+    with_closed_contacts,
+)
 from flexmb.equations.evaluate import energies
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
@@ -170,9 +175,12 @@ def equilibrium(
     if not mechanism.contacts or mechanism.surface_contacts:
         return _in_steps(mechanism, t, moving=False)
     closed = with_closed_contacts(mechanism, mechanism.initial, "An equilibrium")
-    found = _in_steps(closed.mechanism, t, moving=False)
-    require_closed(closed, found.state)
-    require_outside(mechanism, found.state.q)
+    try:
+        found = _in_steps(closed.mechanism, t, moving=False)
+        require_closed(closed, found.state)
+        require_outside(mechanism, found.state.q)
+    except EquilibriumError as error:
+        raise EquilibriumError(f"{error}{weak_contacts(mechanism, mechanism.initial)}") from error
     return found
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.differences import ROUNDING
-from flexmb.equations.closed_contacts import with_closed_contacts
+from flexmb.equations.closed_contacts import require_drawn_outside, with_closed_contacts
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
 from flexmb.equations.skins import without_surfaces
@@ -276,7 +276,8 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     closed, with their residual compliance, and others open. Points that slip with friction, and contacts that touch
     without a force, have no small motions.
 
-    Raises `MechanismError` for these, and for what the equations of small motions do not include.
+    Raises `MechanismError` for these, for shapes of exact contacts that are inside each other at the state, and for
+    what the equations of small motions do not include.
 
     Accuracy: about 1e-11 (differences of fourth order of the compiled residual), with a bound for every entry.
     """
@@ -285,6 +286,7 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     else:
         mechanism = system.build() if isinstance(system, System) else system
         if mechanism.contacts and not mechanism.surface_contacts:
+            require_drawn_outside(mechanism, state or mechanism.initial, "Linearisation")
             mechanism, state, _ = with_closed_contacts(mechanism, state or mechanism.initial, "Linearisation")
         refuse(mechanism, "Linearisation", includes=AT_REST)
     if state is None:

@@ -18,7 +18,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.features import refuse
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
-from flexmb.results.elements.tunnels import tunnels
+from flexmb.results.elements.tunnels import surface_tunnels, tunnels
 from flexmb.results.result import Result
 from flexmb.results.ringing import ringing_states
 from flexmb.results.verdict import warn
@@ -155,5 +155,6 @@ def simulate(
         usual_step = (result.t[-1] - result.t[0]) / max(result.statistics.steps, 1)
         warn([(RingingStatesWarning, text) for text in ringing_states(result, usual_step)], stacklevel=2)
     longest_step = min(result.statistics.largest_step, longest)
-    warn([*run.findings, *((TunnellingWarning, text) for text in tunnels(result, longest_step))], stacklevel=2)
+    passed = [*tunnels(result, longest_step), *surface_tunnels(result, longest_step)]
+    warn([*run.findings, *((TunnellingWarning, text) for text in passed)], stacklevel=2)
     return result

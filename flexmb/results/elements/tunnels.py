@@ -1,15 +1,21 @@
 """Contacts that a body may have passed through between two steps of a simulation."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
+from flexmb.bodies.surfaces import BodySurface
 from flexmb.contact.shape import ContactShape
+from flexmb.contact.shapes import Bore, Plane, Socket
+from flexmb.kernels.base.data import NO_MATE
+from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.element import contact_shapes, is_contact
+from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.results.elements.motion import marker_motion
-from flexmb.results.motion import Motion
+from flexmb.results.elements.motion import MarkerMotion, marker_motion
+from flexmb.results.motion import Motion, attitudes
 from flexmb.spatial.layout import starts_of
 
 LOOKS = 1000
@@ -21,8 +27,7 @@ def tunnels(motion: Motion, step: float) -> Iterator[str]:
     through each other in a `step`: it is then larger than the smaller shape. Planes have no end to come out at."""
     mechanism = motion.mechanism
     t = np.asarray(motion.t)
-    looks = np.unique(np.linspace(0, len(t) - 1, min(len(t), LOOKS)).round().astype(int))
-    interval = float(np.diff(t[looks]).max(initial=step))
+    looks, interval = _looks(t, step)
     speed = _largest_speed(motion)
     for name, markers, shapes in _contacts(mechanism):
         size = min((shape.size for shape in shapes if np.isfinite(shape.reach)), default=np.inf)
@@ -43,6 +48,155 @@ def tunnels(motion: Motion, step: float) -> Iterator[str]:
             f"smaller one is {thin:.3g}: they may pass through each other between two steps. Take steps of at most "
             f"{thin / fast:.3g} (step= or max_step=)."
         )
+
+
+def surface_tunnels(motion: Motion, step: float) -> Iterator[str]:
+    """A sentence for each contact of a flexible surface whose points come near what it touches at a speed along their
+    normals that takes them past it in a `step`.
+
+    Surfaces that face each other, or a mesh, find each other within a range of every facet, behind it too; a simple
+    shape pushes points out on the side from which they came up to its size. Planes, sockets and bores have no end to
+    come out at.
+    """
+    mechanism = motion.mechanism
+    t = np.asarray(motion.t)
+    looks, interval = _looks(t, step)
+    for s, contact in enumerate(mechanism.surface_contacts):
+        limit = _passed(mechanism, contact, s)
+        worst, where = limit, None
+        for path in _paths(motion, contact, s) if np.isfinite(limit) else ():
+            for at in looks if path.speed * step > limit else ():
+                approach = step * path.approach(at, interval)
+                if approach > worst:
+                    worst, where = approach, at
+        if where is not None:
+            shape, body = contact.rigid, mechanism.markers[contact.marker].body
+            other = f"the {shape.title}" if shape is not None else f"the flexible surface {contact.other_surface!r}"
+            found = (
+                f"they find each other within {limit:.3g}, twice the least height of the triangles there"
+                if contact.mate != NO_MATE
+                else f"the size of the {other.removeprefix('the ')} is {limit:.3g}"
+            )
+            yield (
+                f"Near t = {t[where]:.6g} the flexible surface {contact.surface!r} of "
+                f"{_body(mechanism, contact.body)} and {other} on {_body(mechanism, body)} of the contact "
+                f"{contact.name!r} of {mechanism.name!r} approach each other by {worst:.3g} (length) in a step of up "
+                f"to {step:.3g}, and {found}: they may pass through each other between two steps. Take steps of at "
+                f"most {step * limit / worst:.3g} (step= or max_step=)."
+            )
+
+
+def _looks(t: np.ndarray, step: float) -> tuple[np.ndarray, float]:
+    """The numbers of the times at which shapes are looked at, and the longest interval between them."""
+    looks = np.unique(np.linspace(0, len(t) - 1, min(len(t), LOOKS)).round().astype(int))
+    return looks, float(np.diff(t[looks]).max(initial=step))
+
+
+class _Path(NamedTuple):
+    """A surface with its body's frame, elastic coordinates (nt, m) and rates over a motion; the frame of what it may
+    pass, with its box (2, 3) there; and a bound of the speed with which they approach."""
+
+    surface: BodySurface
+    frame: MarkerMotion
+    eta: np.ndarray
+    rate: np.ndarray
+    there: MarkerMotion
+    box: np.ndarray
+    speed: float
+
+    def approach(self, at: int, interval: float) -> float:
+        """The largest speed along its normal of a point that meets the box within an interval after the time `at`."""
+        eta, rate, R, A = self.eta[at], self.rate[at], self.frame.axes[at], self.there.axes[at]
+        x = (self.surface.points + self.surface.displacements(eta)) @ R.T
+        # the displacements are of second order in the coordinates, so that this is their exact rate
+        deformed = 0.5 * (self.surface.displacements(eta + rate) - self.surface.displacements(eta - rate))
+        v = self.frame.velocity[at] + np.cross(self.frame.angular_velocity[at], x) + deformed @ R.T
+        x = x + self.frame.position[at] - self.there.position[at]
+        v = v - self.there.velocity[at] - np.cross(self.there.angular_velocity[at], x)
+        speeds = (v * (self.surface.normals @ R.T)).sum(axis=1)
+        x, moved = x @ A, interval * (v @ A)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            enters, leaves = ((side - x) / moved for side in self.box)
+        inside = (self.box[0] <= x) & (x <= self.box[1])
+        first = np.where(moved == 0.0, np.where(inside, -np.inf, np.inf), np.minimum(enters, leaves)).max(axis=1)
+        last = np.where(moved == 0.0, np.inf, np.maximum(enters, leaves)).min(axis=1)
+        return float(speeds[(first <= np.minimum(last, 1.0)) & (last >= 0.0)].max(initial=0.0))
+
+
+def _passed(mechanism: Mechanism, contact: SurfaceContact, s: int) -> float:
+    """How far a point of a surface may move in a step towards what it touches, contact number `s`."""
+    shape, flat = contact.rigid, compiled(mechanism)
+    if contact.mate == NO_MATE:
+        assert shape is not None
+        return np.inf if isinstance(shape, Plane | Socket | Bore) else shape.size
+    surface = contact.surface_of(mechanism.bodies)
+    first, last = flat.skin_facet[s, :2]
+    ranges = np.zeros(len(surface.nodes))
+    np.maximum.at(ranges, surface.triangles, flat.facet_range[first:last, None])
+    return float(ranges[np.unique(surface.triangles)].min())
+
+
+def _paths(motion: Motion, contact: SurfaceContact, s: int) -> Iterator[_Path]:
+    """The way of a surface past what it touches, and that of the other flexible surface past it."""
+    mechanism, shape = motion.mechanism, contact.rigid
+    own, there = contact.surface_of(mechanism.bodies), marker_motion(motion, contact.marker)
+    frame, other = _frame(motion, contact.body), contact.other_of(mechanism.bodies)
+    eta, rate = _elastic(motion, contact.body)
+    if other is None:
+        assert shape is not None
+        faced = contact.faced_of(mechanism.bodies)
+        points = np.full((1, 3), shape.reach) * [[1.0], [-1.0]] if faced is None else faced.points
+        yield _path(own, frame, eta, rate, there, points)
+        return
+    other_eta, other_rate = _elastic(motion, contact.other)
+    yield _path(own, frame, eta, rate, there, _swept(other, other_eta))
+    yield _path(other, there, other_eta, other_rate, frame, _swept(own, eta))
+
+
+def _path(
+    surface: BodySurface,
+    frame: MarkerMotion,
+    eta: np.ndarray,
+    rate: np.ndarray,
+    there: MarkerMotion,
+    points: np.ndarray,
+) -> _Path:
+    swept = _swept(surface, eta)
+    reach = float(np.linalg.norm(np.abs(swept).max(axis=0)))
+    far = np.linalg.norm(frame.position - there.position, axis=1) + reach
+    bend = 2 * np.linalg.norm(surface.second, axis=1).sum(axis=1).max(initial=0.0)
+    elastic = np.abs(rate) @ np.linalg.norm(surface.rows, axis=1).max(axis=0)
+    elastic = elastic + bend * np.abs(eta).max(axis=1, initial=0.0) * np.abs(rate).max(axis=1, initial=0.0)
+    turning = [np.linalg.norm(x.angular_velocity, axis=1) for x in (frame, there)]
+    sliding = np.linalg.norm(frame.velocity - there.velocity, axis=1)
+    speed = float((sliding + turning[0] * reach + turning[1] * far + elastic).max())
+    return _Path(surface, frame, eta, rate, there, np.array([points.min(axis=0), points.max(axis=0)]), speed)
+
+
+def _swept(surface: BodySurface, eta: np.ndarray) -> np.ndarray:
+    """The corners (2, 3) of a box that holds the points of a surface for all of its elastic coordinates (nt, m)."""
+    most = np.abs(eta).max(axis=0, initial=0.0)
+    i, j = surface.pairs.T
+    moved = np.abs(surface.rows) @ most + np.abs(surface.second) @ (most[i] * most[j])
+    return np.array([(surface.points - moved).min(axis=0), (surface.points + moved).max(axis=0)])
+
+
+def _frame(motion: Motion, body: int) -> MarkerMotion:
+    """The motion of the frame of a body."""
+    s, v = (starts[body] for starts in starts_of(np.array([b.modes for b in motion.mechanism.bodies], dtype=int)))
+    R, w = attitudes(motion, body), np.asarray(motion.w)
+    velocity, turning = (np.einsum("tij,tj->ti", R, w[:, k : k + 3]) for k in (v, v + 3))
+    return MarkerMotion(np.asarray(motion.q)[:, s : s + 3], R, velocity, turning)
+
+
+def _elastic(motion: Motion, body: int) -> tuple[np.ndarray, np.ndarray]:
+    """The elastic coordinates (nt, m) of a body, and their rates."""
+    modes = np.array([b.modes for b in motion.mechanism.bodies], dtype=int)
+    s, v = (starts[body] for starts in starts_of(modes))
+    return (
+        np.asarray(motion.q)[:, s + 7 : s + 7 + modes[body]],
+        np.asarray(motion.w)[:, v + 6 : v + 6 + modes[body]],
+    )
 
 
 def _contacts(mechanism: Mechanism) -> Iterator[tuple[str, tuple[int, ...], tuple[ContactShape, ...]]]:

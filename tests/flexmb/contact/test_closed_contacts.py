@@ -183,3 +183,52 @@ def test_a_rod_that_leans_does_not_lie_down_through_the_floor():
     system.bushing("hold", hold, body.at((0, 0, 0)), stiffness=(100.0, 150.0, 0, 300.0, 100.0, 300.0))
     with pytest.raises(EquilibriumError, match=r"would be 0\.0059\d* deep inside each other"):
         equilibrium(system)
+
+
+def askew(angle, friction, lying, radius=0.1, length=0.3):
+    """A cylinder on springs that stands or lies but for an angle, with the lowest point of its rim at the floor."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    from_level = angle if lying else np.pi / 2 - angle
+    height = radius * np.cos(from_level) + 0.5 * length * np.sin(from_level)
+    can = flexmb.rigid_body("can", mass=2.0, inertia=(0.02, 0.02, 0.01))
+    body = system.add(can, position=(0, 0, height), orientation=(0, np.pi / 2 - from_level, 0))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("floor", floor, Cylinder(radius, length).on(body.at((0, 0, 0))), friction=friction)
+    system.bushing("hold", system.ground.at((0, 0, height)), body.at((0, 0, 0)), stiffness=(100.0, 150.0, 0, 7, 0, 7))
+    return system
+
+
+@pytest.mark.parametrize(
+    ("friction", "lying", "error", "match"),
+    [
+        (0.5, False, MechanismError, r"'floor' .* axis is 1e-05 rad from upright.* rim of its end -z.*draw it upright"),
+        (0.0, False, EquilibriumError, r"of 'floor' is askew: .* 1e-05 rad from upright.* end -z.*draw it upright"),
+        (0.0, True, EquilibriumError, r"of 'floor' is askew: .* 1e-05 rad from lying.* end -z.*draw it level"),
+    ],
+)
+def test_cylinders_drawn_askew_are_named_with_the_angle(friction, lying, error, match):
+    assert equilibrium(askew(0.0, friction, lying)).stable
+    with pytest.raises(error, match=match):
+        equilibrium(askew(1e-5, friction, lying))
+
+
+def test_a_slope_without_friction_is_named():
+    with pytest.raises(
+        EquilibriumError, match=r"plane of 'floor' slopes by 0.1 rad, .* no friction.*Give it friction="
+    ):
+        equilibrium(standing(tilt=0.1, friction=0.0))
+    with pytest.raises(EquilibriumError, match="nothing restrains") as level:
+        equilibrium(standing(friction=0.0))
+    assert "slopes" not in str(level.value)
+
+
+@pytest.mark.parametrize("depth", [1e-4, 5e-3])
+def test_small_motions_of_shapes_drawn_inside_each_other_are_refused(depth):
+    mechanism = standing().build()
+    q = mechanism.initial.q.copy()
+    q[2] -= depth
+    inside = replace(mechanism, initial=replace(mechanism.initial, q=q))
+    with pytest.raises(
+        MechanismError, match=rf"the plane and the box of 'floor' are {depth} deep .*\(equilibrium\(system"
+    ):
+        linearise(inside)

@@ -1,5 +1,7 @@
 """Flexible surfaces of reduced bodies that touch rigid triangle meshes."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,10 @@ import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import block
-from flexmb.contact import LocalHertz, Plane, mesh
-from flexmb.errors import MechanismError
+from flexmb.contact import LocalHertz, Plane, Sphere, mesh
+from flexmb.errors import MechanismError, TunnellingWarning
 from flexmb.files import load_model, load_result, save_result
+from flexmb.results.elements.tunnels import surface_tunnels
 
 YOUNG, G = 1e7, 9.81
 CUBE = block("tetra", (0.4, 0.3, 0.1), (4, 3, 2))
@@ -173,3 +176,70 @@ def test_a_block_bridges_a_trench_of_a_mesh_that_is_not_convex():
     assert over.total[-1, 2] == pytest.approx(weight, rel=1e-9)
     assert over.moment[-1, 1] == pytest.approx(-0.12 * weight, rel=1e-4)  # of the mass centre, before it sags
     assert min(force[place < 0.1].sum(), force[place > 0.1].sum()) > 0.3 * weight
+
+
+LOW = flexible(part((0.4, 0.3, 0.1), (4, 3, 2), top="z1").with_interfaces(held="z0"), "low")
+
+
+def shot(velocity, place, of, spin=(0.0, 0.0, 0.0)):
+    """A block above what is 0.1 high."""
+    system = flexmb.System()
+    up = system.add(UP, position=place, velocity=velocity, angular_velocity=spin)
+    if of == "surface":
+        low = system.add(LOW)
+        system.fixed("base", system.ground.at(low["held"].point), low["held"])
+        other = low.surface("top")
+    else:
+        shapes = {
+            "mesh": (mesh(CUBE), (0, 0, 0)),
+            "sphere": (Sphere(0.05), (0.2, 0.1, 0.05)),
+            "plane": (Plane(), (0, 0, 0.1)),
+        }
+        shape, at = shapes[of]
+        other = shape.on(system.ground.at(at))
+    system.contact("hit", up.surface("below"), other)
+    return system
+
+
+@pytest.mark.parametrize(
+    ("of", "match"),
+    [
+        ("mesh", r"'below' of 'up' and the mesh on the ground of .* 'hit' .* by 0\.2 .* within 0\.08.* most 0\.0004 "),
+        (
+            "surface",
+            r"'below' of 'up' and the flexible surface 'top' on 'low' .* by 0\.2 .* within 0\.08.* most 0\.0004 ",
+        ),
+        ("sphere", r"'below' of 'up' and the sphere on the ground .* by 0\.2 .* sphere is 0\.05.* most 0\.00025 "),
+    ],
+)
+def test_a_surface_that_may_pass_through_unseen_is_named(of, match):
+    """By 0.2 in a step; the triangles of the surface are 0.04 high."""
+    with pytest.warns(TunnellingWarning, match=match):
+        result = flexmb.simulate(shot((0, 0, -200.0), (0.1, 0.05, 0.3), of), 4e-3, step=1e-3)
+    assert result.position("up")[-1, 2] == pytest.approx(-0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("velocity", "place", "of"),
+    [
+        ((0, 0, -200.0), (0.1, 0.05, 0.3), "plane"),  # no end to come out at
+        ((0, 0, -200.0), (5.0, 0.05, 0.3), "mesh"),  # beside it
+        ((200.0, 0, 0), (-0.4, 0.05, 0.11), "mesh"),  # along it
+        ((200.0, 0, 0), (-0.4, 0.05, 0.11), "surface"),
+        ((0, 0, 200.0), (0.1, 0.05, 0.11), "mesh"),  # away from it
+        ((0, 0, -70.0), (0.1, 0.05, 0.4), "mesh"),  # by less than the range
+    ],
+)
+def test_surfaces_that_do_not_pass_through_are_not_named(velocity, place, of):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", TunnellingWarning)
+        flexmb.simulate(shot(velocity, place, of), 4e-3, step=1e-3)
+
+
+def test_the_speed_of_a_point_includes_the_turning_of_its_body():
+    """Its far end, at 0.2, falls by 0.12 in a step of 2 ms; its frame does not move."""
+    result = flexmb.simulate(shot((0, 0, 0), (0.0, 0.05, 0.2), "mesh", spin=(0.0, 300.0, 0.0)), 1e-5, step=1e-5)
+    (text,) = surface_tunnels(result, 2e-3)
+    assert "approach each other by 0.12 " in text
+    assert not list(surface_tunnels(result, 1e-3))

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from fem.matrices.stress import von_mises
 from flexmb.bodies.body import Body
-from flexmb.bodies.stress_modes import StressShapes
 from flexmb.bodies.invariants import rigid_mass
+from flexmb.bodies.stress_modes import StressShapes
 from flexmb.errors import StressError, TruncatedStressWarning
 from flexmb.results.motion import elastic, frame_motion
 from flexmb.results.result import Result
@@ -30,8 +30,9 @@ ONLY_WEIGHT = 0.1
 LOOKS = 100
 """Number of stored times, those with the largest strain energy, at which the largest stress is sought if one point is
 asked for."""
-ROUND_OFF = 1e-9
-"""Acceleration of the mass centre less gravity, relative to the largest of the two, that counts as none."""
+NOTHING = 1e-6
+"""Acceleration, of the mass centre less gravity or about it at the radius of gyration, that counts as none relative to
+the largest acceleration or gravity: what tolerances and round-off leave of a free fall."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,8 @@ def warn_of_truncated_stress(result: Result, body: str, largest: float | None = 
     The missing stresses are the static ones of the acceleration of the body, as that of a rigid one, less gravity. They
     are compared with the largest stress of the motion, given as `largest` or found at the times with the largest strain
     energy. Forces at interfaces are exact in bases that hold their static response, and what other bases lack of them
-    is not seen. Stresses of vibrations faster than the basis holds are not static, and overestimated.
+    is not seen, nor what a subspace of the coordinates leaves out. Stresses of vibrations faster than the basis holds
+    are not static, and overestimated.
 
     Raises `StressError` when the body has no stresses.
     """
@@ -131,7 +133,7 @@ def warn_of_truncated_stress(result: Result, body: str, largest: float | None = 
     if largest is None:
         energy = eta**2 @ record.stiffness
         largest = float(_largest(shapes, eta[np.argsort(energy)[-LOOKS:]])[0].max())
-    straight, curved = _acceleration_forces(result, body)
+    straight, curved = acceleration_forces(result, body)
     missing, turned, total = np.empty((3, len(shapes.lacking), len(eta)))
     for k, (rows, at) in enumerate(zip(shapes.lacking, shapes.lacking_at, strict=True)):
         lacking = (straight + curved) @ rows.T
@@ -156,32 +158,36 @@ def warn_of_truncated_stress(result: Result, body: str, largest: float | None = 
     )
 
 
-def _acceleration_forces(result: Result, body: str) -> tuple[np.ndarray, np.ndarray]:
+def acceleration_forces(result: Result, body: str) -> tuple[np.ndarray, np.ndarray]:
     """Factors (nt, 12) of the unit accelerations of `StressShapes.lacking`: minus the acceleration of the mass centre
-    less gravity, and minus that of the points about it. The motion is the rigid part of that of all points, so that it
-    does not depend on the reference frame of the elastic coordinates."""
+    less gravity, and minus that of the other points relative to it. The motion is the rigid part of that of all points,
+    so that it does not depend on the reference frame of the elastic coordinates."""
     number = result.mechanism.body_index(body)
-    record, frame, (_, rate, second) = result.mechanism.bodies[number], frame_motion(result, body), elastic(result, number)
+    record, frame, (_, rate, second) = (
+        result.mechanism.bodies[number],
+        frame_motion(result, body),
+        elastic(result, number),
+    )
     inertia, centre = record.invariants, record.centre
-    carried = np.linalg.solve(
-        rigid_mass(inertia.mass, inertia.s0, inertia.J0), np.vstack([inertia.S1, inertia.h0])
-    )
-    gravity = np.broadcast_to(result.mechanism.gravity, frame.acceleration.shape)
+    coupling = np.vstack([inertia.S1, inertia.h0])
+    carried = np.linalg.solve(rigid_mass(inertia.mass, inertia.s0, inertia.J0), coupling).T
+    world = frame.acceleration, np.tile(result.mechanism.gravity, (len(result.t), 1))
     a, g, omega, alpha = (
-        np.einsum("tij,ti->tj", frame.axes, v)
-        for v in (frame.acceleration, gravity, frame.angular_velocity, frame.angular_acceleration)
+        np.einsum("tij,ti->tj", frame.axes, v) for v in (*world, frame.angular_velocity, frame.angular_acceleration)
     )
-    rigid = second @ carried.T
+    rigid = np.hstack([a, alpha]) + second @ carried
     spin, turning = (
-        np.cross(v[:, None], np.eye(3)).swapaxes(1, 2) for v in (omega + rate @ carried[3:].T, alpha + rigid[:, 3:])
+        np.cross(v[:, None], np.eye(3)).swapaxes(1, 2) for v in (omega + rate @ carried[:, 3:], rigid[:, 3:])
     )
     about = turning + spin @ spin
-    a = a + rigid[:, :3] + about @ centre
-    size = np.linalg.norm(a, axis=1).max() + np.linalg.norm(result.mechanism.gravity)
-    relative = np.where(np.linalg.norm(a - g, axis=1, keepdims=True) > ROUND_OFF * size, a - g, 0.0)
-    nothing = np.zeros((len(a), 9))
+    at_centre = rigid[:, :3] + about @ centre
+    felt, length = at_centre - g, np.sqrt(np.trace(inertia.J0) / (2 * inertia.mass) - centre @ centre)
+    sizes = [np.linalg.norm(v, axis=1) for v in (at_centre, g, felt, length * about.reshape(-1, 9))]
+    largest = max(size.max() for size in sizes)
+    felt[sizes[2] <= NOTHING * largest] = 0.0
+    about[sizes[3] <= NOTHING * largest] = 0.0
     moments = about.swapaxes(1, 2).reshape(-1, 9)
-    return -np.hstack([relative, nothing]), -np.hstack([-(about @ centre), moments])
+    return -np.hstack([felt, np.zeros_like(moments)]), np.hstack([about @ centre, -moments])
 
 
 def stress_at(result: Result, body: str, point: ArrayLike) -> tuple[np.ndarray, Float[np.ndarray, "nt 6"]]:

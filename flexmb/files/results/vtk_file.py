@@ -14,7 +14,7 @@ from flexmb.errors import FileError
 from flexmb.mechanism.compile import compiled
 from flexmb.results.elements.surface_contact import surface_contact_motion
 from flexmb.results.result import Result
-from flexmb.results.stress import nodal_von_mises
+from flexmb.results.stress import nodal_von_mises, warn_of_truncated_stress
 from flexmb.spatial.lie import rotation_from_quaternion
 
 
@@ -40,6 +40,9 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
         )
     if every < 1:
         raise FileError(f"every = {every}: expected 1 for all stored times, 2 for every other one, ...")
+    for body in mechanism.bodies:
+        if body.stress is not None:
+            warn_of_truncated_stress(result, body.name)
     directory = Path(directory)
     starts, films = compiled(mechanism).q_start, _films(result)
     entries = []

@@ -134,23 +134,24 @@ def warn_of_truncated_stress(result: Result, body: str, largest: float | None = 
         energy = eta**2 @ record.stiffness
         largest = float(_largest(shapes, eta[np.argsort(energy)[-LOOKS:]])[0].max())
     straight, curved = acceleration_forces(result, body)
-    missing, turned, total = np.empty((3, len(shapes.lacking), len(eta)))
-    for k, (rows, at) in enumerate(zip(shapes.lacking, shapes.lacking_at, strict=True)):
+    missing, turned, k, when, largest_with = 0.0, 0.0, 0, 0, largest
+    for rows, at in zip(shapes.lacking, shapes.lacking_at, strict=True):
         lacking = (straight + curved) @ rows.T
-        missing[k], turned[k] = von_mises(lacking), von_mises(curved @ rows.T)
-        total[k] = von_mises(eta @ shapes.rows[at].T + lacking)
-    largest_with = max(largest, total.max())
-    if not missing.max() > TRUNCATED * largest_with:
+        here = von_mises(lacking)
+        if here.max() > missing:
+            missing, k, when = float(here.max()), int(at), int(here.argmax())
+        turned = max(turned, float(von_mises(curved @ rows.T).max()))
+        largest_with = max(largest_with, float(von_mises(eta @ shapes.rows[at].T + lacking).max()))
+    if not missing > TRUNCATED * largest_with:
         return
-    k, when = np.unravel_index(missing.argmax(), missing.shape)
-    place = ", ".join(f"{c:.6g}" for c in shapes.x[shapes.lacking_at[k]])
-    named = "rotation" if turned.max() > ONLY_WEIGHT * missing.max() else "gravity"
+    place = ", ".join(f"{c:.6g}" for c in shapes.x[k])
+    named = "rotation" if turned > ONLY_WEIGHT * missing else "gravity"
     inputs = ", ".join(f'"{name}"' for name in (*record.interfaces, named))
     warnings.warn(
         TruncatedStressWarning(
             f"Body {body!r}: its elastic coordinates do not hold all stresses of its inertia forces and weight. The "
             f"stress near ({place}) of its frame at t = {result.t[when]:.6g} is wrong by about "
-            f"{missing[k, when] / largest_with:.0%} of the largest in the motion (found: {largest:.4g}; with what is "
+            f"{missing / largest_with:.0%} of the largest in the motion (found: {largest:.4g}; with what is "
             f"missing: {largest_with:.4g}, estimated from statics). Make the basis with "
             f"reduction.craig_bampton(part, ..., inputs=[{inputs}])."
         ),

@@ -18,6 +18,7 @@ MESHES = "tests/flexmb/contact/test_contact_meshes.py tests/flexmb/contact/test_
 CONVEX = "tests/flexmb/contact/test_contact_convex.py tests/flexmb/contact/test_contact_meshes.py"
 EXACT = "tests/flexmb/contact/test_exact_contact.py tests/flexmb/contact/test_exact_polyhedra.py"
 SURFACES = "tests/flexmb/contact/test_surface_contact.py tests/flexmb/contact/test_facing_surfaces.py"
+ON_MESHES = "tests/flexmb/contact/test_surfaces_on_meshes.py"
 RUBBING = "tests/flexmb/simulation/test_joint_friction.py tests/flexmb/simulation/test_regularised_friction.py"
 CONTROL = "tests/flexmb/controllers/test_controllers.py"
 BACKWARD = "tests/flexmb/study/test_sensitivity_of_controllers.py"
@@ -245,6 +246,7 @@ EDITS = (
     Edit("second-order positions of nodes twice", "flexmb/kernels/equations/skins.py", "out[i] += 0.5 * eta[j] * inner(", "out[i] += eta[j] * inner(", SURFACES),
     Edit("second-order slopes of nodes half", "flexmb/kernels/equations/skins.py", "slope += inner(flat.node_second[p, a, j], eta, m)", "slope += 0.5 * inner(flat.node_second[p, a, j], eta, m)", SURFACES),
     Edit("facing quadrilaterals with two corners exchanged", "flexmb/kernels/contact/local.py", "return (1.0 - s) * (1.0 - w), s * (1.0 - w), s * w, (1.0 - s) * w", "return (1.0 - s) * (1.0 - w), s * w, s * (1.0 - w), (1.0 - s) * w", SURFACES),
+    Edit("rigid meshes have no size", "flexmb/kernels/equations/skins.py", "    if b == RIGID_MESH:\n        return radius", "    if b == RIGID_MESH:\n        return 0.0", ON_MESHES),
     Edit("facing facets count alike", "flexmb/kernels/equations/facing.py", "share = part * area * here[i]", "share = part * here[i]", SURFACES),
     Edit("friction of surfaces heats in directions of the slip", "flexmb/kernels/steps/pressing.py", "heat -= workspace.states", "heat += workspace.states", SURFACES),
     Edit("points press without the others", "flexmb/kernels/steps/pressing.py", "W[i, p] += _flexed(flat, workspace, k, c, U[p])", "W[i, p] += 0.0 * _flexed(flat, workspace, k, c, U[p])", SURFACES),

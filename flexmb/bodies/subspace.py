@@ -91,5 +91,5 @@ def _combination(before: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndar
     a, b = pairs.T
     weight = 0.5 * (T[i][:, a] * T[j][:, b] + T[j][:, a] * T[i][:, b])  # weight of pair (i, j) in (a, b)
     weight *= np.where(i == j, 1.0, 2.0)[:, None]
-    kept = np.abs(weight).max(axis=0) > 0
+    kept = np.abs(weight).max(axis=0, initial=0.0) > 0
     return pairs[kept], weight[:, kept]

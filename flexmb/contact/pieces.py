@@ -4,9 +4,12 @@ Source: Wei, Liu, Ling and Su, Approximate convex decomposition for 3D meshes wi
 search, ACM Transactions on Graphics 41 (2022) 42.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from fem.errors import MeshError
 from fem.mesh.mesh import Mesh
@@ -35,7 +38,8 @@ def convex_pieces(
     - `corners`: the largest number of corners of a piece, as of `hull`.
     - `seed`: of the search; the same seed gives the same pieces.
 
-    The division takes seconds to minutes. A mesh that is convex is its own piece. Neighbours touch or overlap slightly.
+    The division takes seconds to minutes. A mesh that is convex is its own piece, as is each convex one of several
+    solids that do not touch (without `most`). Neighbours touch or overlap slightly.
 
     Raises `MeshError` as `mesh` and `hull`, when the program is not installed, and when an argument is out of range.
     """
@@ -48,6 +52,14 @@ def convex_pieces(
         raise MeshError(f"The largest number of convex pieces is an integer of at least 1; found {most!r}.")
     if whole.convex:
         return (hull_of_points(whole.points, corners, name),)
+    if most is None and len(solids := _solids(whole)) > 1:
+        found: list[TriangleMesh] = []
+        edge = np.ptp(whole.points, axis=0).max()
+        for solid in solids:
+            own = min(concavity * float(edge / np.ptp(solid.points, axis=0).max()), MOST)
+            pieces = convex_pieces(solid, concavity=own, corners=corners, seed=seed)
+            found += [replace(piece, name=f"{name} {len(found) + i}") for i, piece in enumerate(pieces)]
+        return tuple(found)
     try:
         import coacd
     except ImportError as error:
@@ -59,7 +71,7 @@ def convex_pieces(
     coacd.set_log_level("error")
     size = 0.5 * float(np.ptp(whole.points, axis=0).max())
     middle = 0.5 * (whole.points.min(axis=0) + whole.points.max(axis=0))
-    found = coacd.run_coacd(
+    divided = coacd.run_coacd(
         coacd.Mesh((whole.points - middle) / size, whole.triangles),
         threshold=float(concavity),
         max_convex_hull=-1 if most is None else int(most),
@@ -68,5 +80,20 @@ def convex_pieces(
     )
     return tuple(
         hull_of_points(np.asarray(points) * size + middle, corners, f"{name} {k}")
-        for k, (points, _) in enumerate(found)
+        for k, (points, _) in enumerate(divided)
     )
+
+
+def _solids(whole: TriangleMesh) -> list[Shape]:
+    """The solids of a surface that are apart; the whole if one of them is a cavity."""
+    points = len(whole.points)
+    a, b = whole.triangles[:, [0, 1, 2]].ravel(), whole.triangles[:, [1, 2, 0]].ravel()
+    count, part = connected_components(sp.csr_matrix((np.ones(len(a)), (a, b)), shape=(points, points)), directed=False)
+    found = []
+    for k in range(count):
+        own, triangles = np.flatnonzero(part == k), whole.triangles[part[whole.triangles[:, 0]] == k]
+        corners = whole.points[triangles] - whole.points[own].mean(axis=0)
+        if not np.linalg.det(corners).sum() > 0.0:
+            return [Shape(whole.points, whole.triangles)]
+        found.append(Shape(whole.points[own], np.searchsorted(own, triangles)))
+    return found

@@ -18,7 +18,7 @@ ROUND, ARC = 24, 7
 WALL = 0.15
 """Thickness of the wall that is drawn around a bore or a socket, relative to its radius."""
 BEYOND, THIN = 1.3, 0.02
-"""Half edge of a drawn plane relative to the distance of the farthest body over it, and its thickness relative to the
+"""Half edge of a drawn plane relative to the distance of the farthest body on it, and its thickness relative to the
 half edge."""
 UPRIGHT = 0.1
 """Cosine of the angle between the normal of a plane and the direction against gravity below which it is a wall. Walls
@@ -121,6 +121,8 @@ def _plate(mechanism: Mechanism, point: np.ndarray, axes: np.ndarray) -> Triangl
     places = np.array([mechanism.initial.q[s : s + 3] for s in starts[:-1]])
     across = (places - point) @ axes[:, :2]
     low, high = across.min(axis=0, initial=0.0), across.max(axis=0, initial=0.0)
-    half = BEYOND * 0.5 * (high - low).max() + mechanism.length
+    reaches = [shape.reach for k, shape in shapes_in(mechanism) if mechanism.markers[k].body != GROUND]
+    reach = max(filter(np.isfinite, reaches), default=0.0)
+    half = BEYOND * (0.5 * (high - low).max() + reach) + mechanism.length
     edges = np.array([2 * half, 2 * half, THIN * half])
     return box(np.array([*(0.5 * (low + high)), -0.5 * edges[2]]), edges, np.eye(3))

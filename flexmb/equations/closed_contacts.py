@@ -23,15 +23,20 @@ from flexmb.equations.projection import as_sparse
 from flexmb.errors import EquilibriumError, MechanismError, UnilateralError
 from flexmb.kernels.base.data import GROUND, HEIGHT, SLIP, TRANSLATION
 from flexmb.mechanism.contacts.element import points_of
-from flexmb.mechanism.contacts.exact import OPEN, RIM_POINTS, SLIDES, STICKS, ExactContact, contact_states, point_states
+from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STICKS, ExactContact, contact_states, point_states
 from flexmb.mechanism.locking import with_joints
 from flexmb.mechanism.mechanism import ALL, JointFriction, Marker, Mechanism, Row
 from flexmb.mechanism.state import State
 
+ENDS = 2
+"""Points of a cylinder that are the lowest of a rim; it stands on the others."""
 CLOSED = "closed contact"
 """The kind of the joints."""
 TOUCHES = 1e-6
 """Gap, relative to the length of the mechanism, below which a point touches where no simulation says so."""
+RING = 60
+"""Points of a rim on which a cylinder stands at rest. It tips about the edge between two of them, which is at 0.9986 of
+the radius at least."""
 MOVES = 1e-6
 """Acceleration of a point that does not remain closed, relative to those without its forces."""
 
@@ -106,18 +111,29 @@ def _closed(mechanism: Mechanism, state: State, modes: Mapping[str, np.ndarray],
             )
         marker = mechanism.markers[own]
         points = _points(contact, a if swapped else b, b if swapped else a, marker, mechanism, what, moving)
-        for k in touching:
-            if (point := points[k]) is None:
+        sticks = modes[contact.name] == STICKS
+        if contact.on_rims and touching[-1] >= ENDS:
+            if moving:
                 raise _refused(contact, what, moving, "it stands on its rim")
+            points = _ring(a if swapped else b, axes[plane][:, 2] @ axes[own][:, 2] > 0)
+            touching, sticks = np.arange(RING), np.ones(RING, dtype=bool)
+        elif not moving and contact.static > 0 and any(points[k].radius for k in touching):
+            raise _refused(
+                contact,
+                what,
+                moving,
+                "it rolls, which is an equation of velocities: use System.rolling, or no friction",
+            )
+        for k in touching:
+            point = points[k]
             name = f"{contact.name}.{k}"
             markers.append(replace(marker, name=name, point=marker.point + marker.axes @ point.place))
             world = position[own] + axes[own] @ point.place
             pair = (plane, len(markers) - 1)
             rows, across = [point.distance(pair)], point.across(pair, axes[plane].T @ (world - position[plane]))
-            sticks = modes[contact.name][k] == STICKS
-            if sticks and contact.static > 0:
+            if sticks[k] and contact.static > 0:
                 rows += across
-            elif contact.friction > 0 and not sticks:
+            elif contact.friction > 0 and not sticks[k]:
                 slides = f"{name} slides"
                 rubbing.append(
                     JointFriction(slides, name, ALL, (0.0, contact.friction, 0.0, 0.0), direction=1.0, arms=(1.0, 1.0))
@@ -188,24 +204,23 @@ def _points(
     mechanism: Mechanism,
     what: str,
     moving: bool,
-) -> list[_Point | None]:
-    """The points of a shape that touch a plane, in the order of the contact; those `moving` may roll."""
+) -> list[_Point]:
+    """The points of a shape that touch a plane, in the order of the contact, without those on which cylinders stand."""
     points = list(_points_of_shape(shape)) if isinstance(plane, Plane) else []
     reason = "their contact point moves on both of them"
-    if points and not moving and isinstance(shape, Cylinder):
-        points, reason = [], "it stands or rolls on its rims (the hull of a prism, flexmb.contact.hull, is included)"
-    elif points and not moving and contact.static > 0 and _is_round(points):
-        points, reason = [], "it rolls, which is an equation of velocities: use System.rolling, or no friction"
     if points and marker.body != GROUND and mechanism.bodies[marker.body].is_flexible:
-        points = points if all(point is not None and not point.place.any() for point in points) else []
+        points = points if not any(point.place.any() for point in points) else []
         reason = "its points are not at an interface of the flexible body"
     if not points:
         raise _refused(contact, what, moving, reason)
     return points
 
 
-def _is_round(points: list[_Point | None]) -> bool:
-    return any(point is not None and point.radius for point in points)
+def _ring(shape: ContactShape, upright: bool) -> list[_Point]:
+    """The points on which a cylinder stands: on the rim of its end -z if it is `upright`."""
+    assert isinstance(shape, Cylinder)
+    turn, low = 2 * np.pi * np.arange(RING) / RING, -0.5 * shape.length if upright else 0.5 * shape.length
+    return [_Point(np.array([shape.radius * np.cos(x), shape.radius * np.sin(x), low])) for x in turn]
 
 
 def _refused(contact: ExactContact, what: str, moving: bool, reason: str) -> MechanismError:
@@ -213,7 +228,8 @@ def _refused(contact: ExactContact, what: str, moving: bool, reason: str) -> Mec
         "with planes: of boxes and meshes, of spheres and capsules, and of cylinders that touch with the lowest points "
         "of their rims"
         if moving
-        else "of boxes and meshes with planes, and those of spheres and capsules with planes without friction"
+        else "with planes: of boxes, meshes and cylinders that stand, and without friction of spheres, capsules and "
+        "cylinders that lie"
     )
     return MechanismError(
         f"{what} includes exact contacts {included}. The contact {contact.name!r} of a {contact.pair[0].title} and a "
@@ -221,7 +237,7 @@ def _refused(contact: ExactContact, what: str, moving: bool, reason: str) -> Mec
     )
 
 
-def _points_of_shape(shape: ContactShape) -> Iterator[_Point | None]:
+def _points_of_shape(shape: ContactShape) -> Iterator[_Point]:
     match shape:
         case Box(x, y, z):
             for k in range(8):
@@ -232,10 +248,9 @@ def _points_of_shape(shape: ContactShape) -> Iterator[_Point | None]:
             yield _Point(np.zeros(3), radius)
         case Capsule(radius, length):
             yield from (_Point(np.array([0, 0, half]), radius) for half in (0.5 * length, -0.5 * length))
-        case Cylinder(radius, length):  # the lowest point of each rim, and those on which it stands
+        case Cylinder(radius, length):
             for half in (-0.5 * length, 0.5 * length):
                 yield _Point(np.array([0, 0, half]), radius, disc=True)
-            yield from (None,) * (RIM_POINTS - 2)
 
 
 def require_closed(closed: Closed, state: State) -> None:

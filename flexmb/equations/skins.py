@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.base.data import GROUND, RIGID_MESH
 from flexmb.kernels.calls import place_markers, place_skins, skin_rows
 from flexmb.mechanism.contacts.surface import FORCES
 from flexmb.mechanism.mechanism import Mechanism
@@ -55,7 +55,7 @@ class SurfacePoints:
                 shares.indices[shares.indptr[k] : shares.indptr[k + 1]],
                 shares.data[shares.indptr[k] : shares.indptr[k + 1]],
             )
-            for b in np.unique(flat.node_body[used // 3]):
+            for b in _flexible(flat.node_body[used // 3]):
                 compliance = self.equations.mechanism.bodies[b].compliance
                 assert compliance is not None
                 own = flat.node_body[used // 3] == b
@@ -96,7 +96,7 @@ class SurfacePoints:
     def _yielding(self, forces: np.ndarray) -> np.ndarray:
         """The residual displacements (3 nk, m) of all nodes by forces (3 nk, m) on them."""
         flat, out = self.equations.flat, np.zeros_like(forces)
-        for b in np.unique(flat.node_body):
+        for b in _flexible(flat.node_body):
             compliance = self.equations.mechanism.bodies[b].compliance
             assert compliance is not None
             nodes = np.flatnonzero(flat.node_body == b)
@@ -105,6 +105,11 @@ class SurfacePoints:
             places = (3 * flat.node_place[nodes][:, None] + np.arange(3)).ravel()
             out[own] = compliance.matrix[places][:, places[loaded]] @ forces[own[loaded]]
         return out
+
+
+def _flexible(bodies: Int[np.ndarray, "n"]) -> list[int]:
+    """The flexible ones among the `bodies` of nodes."""
+    return [int(b) for b in np.unique(bodies) if b != RIGID_MESH]
 
 
 def without_surfaces(mechanism: Mechanism) -> Mechanism:

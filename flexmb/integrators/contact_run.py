@@ -52,6 +52,7 @@ from flexmb.kernels.steps.step import (
     Scheme,
 )
 from flexmb.kernels.steps.touching import BOUNDARY
+from flexmb.mechanism.contacts.element import moved_apart
 from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STATES, STICKS, ExactContact
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import EventRecord
@@ -650,7 +651,10 @@ class ContactRun(GeneralisedAlphaRun):
 
     def _require_apart(self) -> None:
         """Raises `MechanismError` when bodies overlap at the beginning."""
-        gaps = self._gaps()
+        try:
+            gaps = self._gaps()
+        except ValueError as error:
+            raise MechanismError(f"Exact contacts of {self.equations.mechanism.name!r} begin where {error}.") from None
         k = int(gaps.argmin())
         limit = DRAWN * float(self.flat.scales[0])
         if gaps[k] < -limit:
@@ -658,6 +662,5 @@ class ContactRun(GeneralisedAlphaRun):
             a, b = contact.pair
             raise MechanismError(
                 f"Contact {contact.name!r}: the {a.title} and the {b.title} begin inside each other, {-gaps[k]:.6g} "
-                f"deep (length; at most {limit:.3g}, {DRAWN:g} of the mechanism). Move them apart, or turn the axis of "
-                "a plane, which points away from its body."
+                f"deep (length; at most {limit:.3g}, {DRAWN:g} of the mechanism). {moved_apart(contact.pair)}"
             )

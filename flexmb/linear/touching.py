@@ -28,7 +28,7 @@ from flexmb.equations.skins import SurfacePoints, forces_of_points, look_at_poin
 from flexmb.equations.state_tangent import derivative_at_zero
 from flexmb.equations.tangent import DIFFERENCE
 from flexmb.errors import EquilibriumError, MechanismError, UnilateralError
-from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.base.data import GROUND, NO_MATE
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
@@ -107,7 +107,7 @@ class Touching:
 
     - `does` (n,): whether each point is `OPEN`, `STICKS` or `SLIPS`; `friction` (n,): coefficients.
     - `forces` (n, 3): along the normals and across them.
-    - `faces`: whether two flexible surfaces face each other.
+    - `faces`: whether flexible surfaces face each other or meshes.
     """
 
     def __init__(self, mechanism: Mechanism, state: State) -> None:
@@ -119,7 +119,7 @@ class Touching:
         self._local = flat.skin_local[flat.node_skin] == 1
         self._slid, self._slips = 0, np.zeros(len(self.friction))
         self._sliding = np.zeros(0, dtype=np.int64)
-        self.faces = bool((flat.skin_other >= 0).any())
+        self.faces = bool((flat.skin_other != NO_MATE).any())
         nv = len(flat.weight)
         self._known = np.full_like(state.q, np.inf), self.forces.copy(), np.zeros((nv, nv))
         self.does = np.where(self.forces[:, 0] > 0.0, np.where(self._at_bounds, SLIPS, STICKS), OPEN)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from flexmb.errors import ControllerError, MechanismError
-from flexmb.kernels.base.data import VELOCITY_KINDS
+from flexmb.kernels.base.data import NO_MATE, VELOCITY_KINDS
 from flexmb.mechanism.mechanism import Mechanism
 
 Feature = Literal[
@@ -133,8 +133,8 @@ FEATURES: dict[Feature, _Kind] = {
     "surface contacts": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts],
         "contacts of flexible surfaces, whose forces are found within a time step",
-        "simulate with generalised-alpha, HHT or energy-momentum does; for this analysis build the mechanism without "
-        "them.",
+        "simulate with generalised-alpha, HHT or energy-momentum does, and flexmb.study.gradient takes differences; "
+        "for this analysis build the mechanism without them.",
     ),
     "rubbing surfaces": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts if contact.friction],
@@ -147,8 +147,8 @@ FEATURES: dict[Feature, _Kind] = {
         "generalised-alpha and HHT do.",
     ),
     "facing surfaces": _Kind(
-        lambda m: [contact.name for contact in m.surface_contacts if contact.rigid is None],
-        "contacts of two flexible surfaces, whose points move over the facets of the other one",
+        lambda m: [contact.name for contact in m.surface_contacts if contact.mate != NO_MATE],
+        "contacts of flexible surfaces with each other and with meshes, whose points move over facets",
         "generalised-alpha and HHT do.",
     ),
 }

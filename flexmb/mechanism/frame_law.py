@@ -299,6 +299,15 @@ class FrameLawCall(LawCall):
         if energy is None:
             answer[6] = np.nan
 
+    def answer(self, t: float, seen: np.ndarray, states: np.ndarray, parameters: np.ndarray, out: np.ndarray) -> None:
+        """As `evaluate`, but a function of `numba.njit` by its compiled call, as in a simulation: numba would compile
+        it for calls from Python again. The arrays are contiguous."""
+        if hasattr(self.law.function, "py_func"):
+            arrays = (x.ctypes.data_as(POINTER) for x in (seen, states, parameters, out))
+            self.law.entry.ctypes(self.record, t, *arrays)
+        else:
+            self.evaluate(t, seen, states, parameters, out)
+
     def _where(self, t: float, motion: np.ndarray, z: np.ndarray) -> str:
         own = "".join(f", {name} = {x:.6g}" for name, x in zip(self.law.inputs, motion[18:], strict=True))
         own += f", states {z.tolist()}" if len(z) else ""

@@ -221,7 +221,7 @@ class Mechanism:
     - `start_rows`: free motions of joints with their initial speeds.
     - `units`: the names of the units of length, mass (or force) and time, such as "mm-t-s", for tables and plots.
     - `contacts`: the exact contacts; continuous ones are force elements.
-    - `surface_contacts`: those of flexible surfaces of bodies with rigid shapes or each other.
+    - `surface_contacts`: those of flexible surfaces of bodies with rigid shapes or meshes, or each other.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """The energy ledger: energies, works and heat over time, and the residual of their balance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float
@@ -43,7 +43,7 @@ class Ledger:
     modal_heat: Float[np.ndarray, "nt"]
     damper_heat: Float[np.ndarray, "nt"]
     impacts: Float[np.ndarray, "nt"]
-    round_off: float = 0.0
+    round_off: float = field(default=0.0, kw_only=True)
 
     @property
     def series(self) -> dict[str, Float[np.ndarray, "nt"]]:
@@ -159,7 +159,9 @@ def ledger_of(
     driver, load, modal, damper = np.asarray(work).T
     heat = damper - (stored - stored[:1])
     springs = springs + stored
-    return Ledger(t, kinetic, elastic, gravity, springs, driver, load, modal, heat, np.asarray(lost), round_off)
+    return Ledger(
+        t, kinetic, elastic, gravity, springs, driver, load, modal, heat, np.asarray(lost), round_off=round_off
+    )
 
 
 def strain_verdict(ratio: float) -> str:

@@ -13,9 +13,21 @@ MOST = 5
 
 def sentences(error: ValidationError, data: dict[str, Any]) -> list[str]:
     """One sentence for each of the first `MOST` errors in `data`, the content of the file."""
-    found = error.errors(include_url=False)
+    found = _of_the_type_given(error.errors(include_url=False), data)
     rest = len(found) - MOST
     return [_sentence(item, data) for item in found[:MOST]] + ([f"and {rest} more"] if rest > 0 else [])
+
+
+def _of_the_type_given(found: list[ErrorDetails], data: dict[str, Any]) -> list[ErrorDetails]:
+    """The errors without those of other types that a value could have, where it, or a part of it, has one of them."""
+    keys = [key_of(item["loc"], data)[:-1] for item in found]
+    typed = [item["type"].endswith("_type") for item in found]
+    wrong = [key for key, other in zip(keys, typed, strict=True) if not other]
+
+    def known(key: str) -> bool:
+        return any(other == key or other.startswith((f"{key}.", f"{key}[")) for other in wrong)
+
+    return [item for item, key, other in zip(found, keys, typed, strict=True) if not (other and known(key))]
 
 
 def _sentence(item: ErrorDetails, data: dict[str, Any]) -> str:
@@ -48,9 +60,9 @@ def key_of(location: tuple[int | str, ...], data: Any) -> str:
             data = data[part] if isinstance(data, list) and part < len(data) else None
             name = data.get("name") if isinstance(data, dict) else None
             words[-1] += f"[{part + 1}]" + (f" ({name!r})" if name else "")
-        elif not (part.startswith("<") and part.endswith(">")) and not _is_kind(part, data):
+        elif isinstance(data, dict) and not (part.startswith("<") and part.endswith(">")) and not _is_kind(part, data):
             words.append(part)
-            data = data.get(part) if isinstance(data, dict) else None
+            data = data.get(part)
     return "'" + ".".join(words) + "'"
 
 

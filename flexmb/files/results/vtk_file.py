@@ -1,5 +1,5 @@
-"""Motion for ParaView: a VTU file for each body with a mesh or a shape and stored time, and a PVD collection of these
-files."""
+"""Motion for ParaView: a VTU file for each drawn body, and one for the contacts, at each stored time, and a PVD
+collection of these files."""
 
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -9,9 +9,13 @@ import numpy as np
 from fem.files.vtk_files import VtkFields, write_vtk
 from fem.user_files import real_path, written_whole
 from flexmb.bodies.body import Body
+from flexmb.drawn.contact_shapes import drawn_shapes
+from flexmb.drawn.simple_shapes import Triangles, together
 from flexmb.drawn.surface import Surface, body_surface
 from flexmb.errors import FileError
+from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
+from flexmb.results.elements.contact import ContactMotion, contacts_of
 from flexmb.results.elements.surface_contact import surface_contact_motion
 from flexmb.results.result import Result
 from flexmb.results.stress import nodal_von_mises, warn_of_truncated_stress
@@ -26,13 +30,19 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
     `von_mises` (at the nodes of the skin and on beams; NaN inside), and `pressure` on bodies whose flexible surfaces
     touch. The collection contains the names of the bodies.
 
+    A body without mesh and shape, and the ground, have the shapes of their contacts. The part `contacts` has the point
+    of each contact (`ContactMotion.point`), where there is one, with its `contact` (number, in the order of
+    `flexmb contact`), `gap`, `force` on the second body (world axes), `normal_force`, `friction_force`, `slip` and
+    `wear_power`.
+
     Raises `FileError` when no body has a mesh or a shape, `every` is less than 1, or the files cannot be written.
     """
     mechanism = result.mechanism
+    touching = drawn_shapes(mechanism)
     drawn = {
-        k: _beside_mesh(body)
+        k: _beside_mesh(body, touching.get(k, []))
         for k, body in enumerate(mechanism.bodies)
-        if body.mesh is not None or body.shape is not None
+        if body.mesh is not None or body.shape is not None or k in touching
     }
     if not drawn:
         raise FileError(
@@ -45,16 +55,29 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
             warn_of_truncated_stress(result, body.name)
     directory = Path(directory)
     starts, films = compiled(mechanism).q_start, _films(result)
+    contacts = [result.contact(name) for name in contacts_of(mechanism)]
     entries = []
     try:
         real_path(directory).mkdir(parents=True, exist_ok=True)
+        if fixed := touching.get(GROUND):
+            points, triangles = together(fixed)
+            _write_fields(directory / "ground.vtu", VtkFields(points, (("triangle", triangles),), {}, {}))
         for index in range(0, len(result.t), every):
+            time = float(result.t[index])
+
+            def enter(part: int, label: str, name: str, time: float = time) -> None:
+                entries.append(f'<DataSet timestep="{time!r}" part="{part}" name={quoteattr(label)} file="{name}"/>')
+
             for body, surface in drawn.items():
                 name = f"body{body}_{index:06d}.vtu"
                 _write(directory / name, result, body, surface, int(starts[body]), index, films.get(body))
-                label = quoteattr(mechanism.bodies[body].name)
-                time = float(result.t[index])
-                entries.append(f'<DataSet timestep="{time!r}" part="{body}" name={label} file="{name}"/>')
+                enter(body, mechanism.bodies[body].name, name)
+            if fixed:
+                enter(len(mechanism.bodies), "ground", "ground.vtu")
+            if len((touches := _points(contacts, index)).points):
+                name = f"contacts_{index:06d}.vtu"
+                _write_fields(directory / name, touches)
+                enter(len(mechanism.bodies) + 1, "contacts", name)
         collection = directory / "motion.pvd"
         with written_whole(collection) as part:
             part.write_text(
@@ -68,12 +91,26 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
     return collection
 
 
-def _beside_mesh(body: Body) -> Surface | None:
-    """What is written as triangles: the shape of a body in place of its mesh, or the surface of its beams."""
-    if body.shape is not None:
-        none = np.zeros((3 * len(body.shape.points), 0), dtype=np.float32)
+def _points(contacts: list[ContactMotion], index: int) -> VtkFields:
+    """The points of contacts at the stored time `index`, of those that have one."""
+    there = [(k, contact) for k, contact in enumerate(contacts) if np.isfinite(contact.point[index]).all()]
+    fields = ("gap", "force", "normal_force", "friction_force", "slip", "wear_power")
+    data = {name: np.array([getattr(contact, name)[index] for _, contact in there]) for name in fields}
+    vertices = (("vertex", np.arange(len(there))[:, None]),)
+    points = np.array([contact.point[index] for _, contact in there])
+    return VtkFields(points, vertices, {"contact": np.array([k for k, _ in there]), **data}, {})
+
+
+def _beside_mesh(body: Body, touching: list[Triangles]) -> Surface | None:
+    """What is written as triangles: the shape of a body in place of its mesh, or the surface of its beams; of a body
+    without either, the shapes of its contacts."""
+    shape = (body.shape.points, body.shape.triangles) if body.shape is not None else None
+    if body.mesh is None and shape is None:
+        shape = together(touching)
+    if shape is not None:
+        none = np.zeros((3 * len(shape[0]), 0), dtype=np.float32)
         pairs = np.zeros((0, 2), dtype=np.int64)
-        return Surface(body.name, body.shape.points, body.shape.triangles, np.zeros(0, dtype=np.int64), none, pairs)
+        return Surface(body.name, *shape, np.zeros(0, dtype=np.int64), none, pairs)
     if body.beams is None:
         return None
     surface = body_surface(body)
@@ -130,5 +167,9 @@ def _write(
         data["von_mises"] = np.concatenate(stress)
     if film is not None:
         data["pressure"] = np.concatenate([film[index], np.zeros(len(X) - film.shape[1])])
+    _write_fields(path, VtkFields(q[start : start + 3] + (X + u) @ R.T, tuple(cells), data, {}))
+
+
+def _write_fields(path: Path, fields: VtkFields) -> None:
     with written_whole(path, path.suffix) as part:
-        write_vtk(part, VtkFields(q[start : start + 3] + (X + u) @ R.T, tuple(cells), data, {}))
+        write_vtk(part, fields)

@@ -43,7 +43,7 @@ from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.contacts.element import is_contact
 from flexmb.mechanism.contacts.exact import OPEN, STICKS, ExactContact, point_states, points_of_pair, require_exact
 from flexmb.mechanism.contacts.group import require_kinds
-from flexmb.mechanism.contacts.surface import RIGID, SurfaceContact
+from flexmb.mechanism.contacts.surface import FACING, RIGID, SurfaceContact
 from flexmb.mechanism.control.controller import MEASURED, Controller, Signal
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.lines.line import Line, nodes_of
@@ -176,7 +176,10 @@ def _require_surface_contact(m: Mechanism, contact: SurfaceContact) -> None:
     require_index(contact.marker, 0, len(m.markers), f"the marker of {what}")
     require_index(contact.body, 0, len(m.bodies), f"the body of {what}")
     require(len(contact.shape) == 4, f"the shape of {what} has {len(contact.shape)} numbers, expected 4")
-    if contact.other == RIGID:
+    if contact.mesh is not None:
+        require(contact.other == RIGID and not contact.local, f"{what} faces a mesh and something else")
+        require(contact.shape == FACING, f"{what} faces a mesh, and has the shape {contact.shape}")
+    elif contact.other == RIGID:
         _shape(contact.shape, what)
     else:
         require_index(contact.other, 0, len(m.bodies), f"the other body of {what}")

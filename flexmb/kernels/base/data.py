@@ -8,6 +8,7 @@ from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.base.sharing import LENGTH, LOOPS, THREADS
 
 GROUND = -1
+NO_MATE, RIGID_MESH = -1, -2  # in the place of the body that a flexible surface faces: a simple shape, a rigid mesh
 FIRST_ORDER, SECOND_ORDER = 9, 21  # slices of the quadratic inertia invariants
 NEAR = 256  # room for the contact points of one pair of shapes
 
@@ -165,14 +166,14 @@ class CompiledModel(NamedTuple):
     contact_state: int  # first of the states of contacts: mode and force (3) of each point
     contact_feature: np.ndarray  # (nk,) first of the states that hold the pairs of features of its points, -1 for none
     skin_body: np.ndarray  # (ns,) body of each surface that touches others; see kernels/equations/skins.py
-    skin_marker: np.ndarray  # (ns,) marker of the rigid shape, or at the frame of the other flexible body
+    skin_marker: np.ndarray  # (ns,) marker of the rigid shape or mesh, or at the frame of the other flexible body
     skin_shape: np.ndarray  # (ns, 4) code and dimensions of the shape
     skin_reach: np.ndarray  # (ns,) radius of the ball about the marker that contains the shape, inf for none
     skin_friction: np.ndarray  # (ns,) coefficient
     skin_ball: np.ndarray  # (ns, 4) centre and radius of the ball that contains the undeformed nodes, in the body frame
     skin_swing: np.ndarray  # (ns, mmax) largest displacement of a node per unit of each elastic coordinate
     skin_bend: np.ndarray  # (ns,) largest displacement of second order per square of the elastic coordinates
-    skin_other: np.ndarray  # (ns,) body of the flexible surface that it faces, -1 for a rigid shape
+    skin_other: np.ndarray  # (ns,) body of the flexible surface that it faces, `RIGID_MESH`, or `NO_MATE`
     other_ball: np.ndarray  # (ns, 4) the same of this surface
     other_swing: np.ndarray  # (ns, mmax)
     other_bend: np.ndarray  # (ns,)
@@ -180,7 +181,7 @@ class CompiledModel(NamedTuple):
     skin_range: np.ndarray  # (ns,) distance beyond which two flexible surfaces do not face each other, the largest of:
     facet_range: np.ndarray  # (nf,) the same of each facet, to both sides
     skin_node: np.ndarray  # (ns+1,) first of the nodes of each surface, which are its points
-    mate_node: np.ndarray  # (ns+1,) first of those of the flexible surface that it faces, after all points
+    mate_node: np.ndarray  # (ns+1,) first of those of the surface or the mesh that it faces, after all points
     skin_facet: np.ndarray  # (ns, 3) first of the facets of both, and end, if they face each other
     skin_tree: np.ndarray  # (ns, 2) first box and levels of the tree over the facets of the other one
     facet_nodes: np.ndarray  # (nf, 4) nodes of each facet; the fourth is the rest of a quadrilateral, -1 for none
@@ -192,9 +193,9 @@ class CompiledModel(NamedTuple):
     node_bend: np.ndarray  # (nn, 3) what the normal of a point has beyond the mean of its undeformed facets
     node_area: np.ndarray  # (nn,) area that each point stands for
     node_skin: np.ndarray  # (nn,) surface of each point
-    node_body: np.ndarray  # (nk,) body of each node
+    node_body: np.ndarray  # (nk,) body of each node, `RIGID_MESH` for the corners of a mesh
     node_place: np.ndarray  # (nk,) its place in the residual compliance of the body
-    node_point: np.ndarray  # (nk, 3)
+    node_point: np.ndarray  # (nk, 3) in the frame of the body, or in the axes of the mesh
     node_rows: np.ndarray  # (nk, 3, mmax)
     node_second: np.ndarray  # (nk, 3, mmax, mmax), or (0, ...) if no node moves to second order
     compliance_start: np.ndarray  # (nb,) start in `compliance_entries` of the residual compliance of each body

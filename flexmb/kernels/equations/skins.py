@@ -5,7 +5,8 @@ In the frame of its body, node k of a surface is at `X_k + c_k(eta) + u_k`: c fr
 
 The points of a surface that touches a rigid shape are its nodes. Those of one that faces another flexible surface are
 means over nodes of both (flexmb/kernels/equations/facing.py). The stencil of a point holds its nodes with weights,
-positive for its own surface and negative for the other one; the nodes share its force with these weights.
+positive for its own surface and negative for the other one; the nodes share its force with these weights. A rigid
+triangle mesh is such another surface, whose nodes, its corners, rest in the axes of its marker.
 
 Forces are states: along the normal and in two directions across it. They act where the point is, so that
 they are the derivatives of the strain energy `f C f / 2` under a motion of either body. The steps that find them are in
@@ -33,7 +34,7 @@ from flexmb.kernels.base.algebra import (
     tangents_near,
     vector,
 )
-from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.base.data import GROUND, NO_MATE, RIGID_MESH
 from flexmb.kernels.base.dense import inner
 from flexmb.kernels.contact.local import local_approach, local_energy, see_point
 from flexmb.kernels.contact.shapes import BORE, PLANE, SOCKET, SPHERE, shape_points
@@ -99,6 +100,8 @@ def _from_shape(flat, q, kinematics, s):
 @njit(cache=True, inline="always")
 def _reach(flat, q, b, radius, swing, bend):
     """The radius of the ball that contains the nodes of a surface of body `b`, deformed by the elastic coordinates."""
+    if b == RIGID_MESH:
+        return radius
     start, square = flat.q_start[b] + 7, 0.0
     for i in range(flat.modes[b]):
         radius += abs(q[start + i]) * swing[i]
@@ -114,7 +117,7 @@ def _is_far(flat, q, R, origin, s):
         return False
     reach = _reach(flat, q, flat.skin_body[s], flat.skin_ball[s, 3], flat.skin_swing[s], flat.skin_bend[s])
     centre = add(origin, rotate(R, vector(flat.skin_ball, s)))
-    if other >= 0:
+    if other != NO_MATE:
         there = _reach(flat, q, other, flat.other_ball[s, 3], flat.other_swing[s], flat.other_bend[s])
         apart = sub(centre, vector(flat.other_ball, s))
         return math.sqrt(dot(apart, apart)) > reach + there + flat.skin_range[s]
@@ -127,6 +130,9 @@ def _is_far(flat, q, R, origin, s):
 def _bare(flat, q, k, out):
     """Write the position of node `k` in the body frame, without its residual displacement, to `out` (3,)."""
     b = flat.node_body[k]
+    if b == RIGID_MESH:
+        store(out, 0, vector(flat.node_point, k))
+        return
     m, start = flat.modes[b], flat.q_start[b] + 7
     eta, second = q[start : start + m], len(flat.node_second) > 0
     for i in range(3):
@@ -167,7 +173,7 @@ def _see(flat, workspace, s, k, R, origin):
 def _see_all(flat, q, kinematics, workspace, s):
     """Set gaps and directions of the points of surface `s` from the positions of the nodes."""
     R, origin = _from_shape(flat, q, kinematics, s)
-    if flat.skin_other[s] >= 0:
+    if flat.skin_other[s] != NO_MATE:
         store_matrix(workspace.skin_turn, s, R)
         face(flat, workspace, s, R, origin)
         return
@@ -184,7 +190,7 @@ def _see_all(flat, q, kinematics, workspace, s):
 
 @njit(cache=True, inline="always")
 def count_nodes(flat, s):
-    """The number of nodes of surface `s` and of the flexible surface that it faces."""
+    """The number of nodes of surface `s` and of the surface that it faces."""
     return flat.skin_node[s + 1] - flat.skin_node[s] + flat.mate_node[s + 1] - flat.mate_node[s]
 
 
@@ -230,7 +236,7 @@ def _flex_nodes(flat, workspace):
             continue
         for i in range(count_nodes(flat, s)):
             k, u = node_of(flat, s, i), (0.0, 0.0, 0.0)
-            for j in range(count):
+            for j in range(count if flat.node_body[k] != RIGID_MESH else 0):
                 p = listed[j]
                 if flat.node_body[p] == flat.node_body[k]:
                     u = add(u, residual_response(flat, k, p, vector(workspace.skin_force, p)))
@@ -426,8 +432,13 @@ def skins_along(flat, q, w, states, kinematics, workspace, gap, point, axes, rat
             for i in stencil(flat, workspace, k):
                 part = abs(workspace.stencil_weight[i])
                 push[t, workspace.stencil_node[i]] += part * workspace.states[flat.skin_state + 3 * k]
-        for k in range(len(flat.node_body)):
-            b = flat.node_body[k]
-            R = matrix(kinematics.attitude, b)
-            store(point[t, k], 0, add(load3(q[t], flat.q_start[b]), rotate(R, vector(workspace.skin_at, k))))
-            store(force[t, k], 0, rotate(R, vector(workspace.skin_force, k)))
+        for s in range(len(flat.skin_body)):
+            for i in range(count_nodes(flat, s)):
+                k, a = node_of(flat, s, i), flat.skin_marker[s]
+                b = flat.node_body[k]
+                if b == RIGID_MESH:
+                    R, origin = matrix(kinematics.axes, a), vector(kinematics.position, a)
+                else:
+                    R, origin = matrix(kinematics.attitude, b), load3(q[t], flat.q_start[b])
+                store(point[t, k], 0, add(origin, rotate(R, vector(workspace.skin_at, k))))
+                store(force[t, k], 0, rotate(R, vector(workspace.skin_force, k)))

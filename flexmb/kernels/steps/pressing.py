@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.algebra import add, dot, load3, store
-from flexmb.kernels.base.data import GROUND
+from flexmb.kernels.base.data import GROUND, RIGID_MESH
 from flexmb.kernels.base.dense import inner
 from flexmb.kernels.contact.local import local_approach, local_slope
 from flexmb.kernels.equations.rows import place_markers
@@ -135,6 +135,8 @@ def _flex(flat, workspace, k, c, count, U):
     U[:] = 0.0
     for i in stencil(flat, workspace, k):
         p, f = workspace.stencil_node[i], stencil_force(flat, workspace, k, i, e)
+        if flat.node_body[p] == RIGID_MESH:
+            continue
         for j in range(count):
             if flat.node_body[listed[j]] == flat.node_body[p]:
                 store(U[j], 0, add(load3(U[j], 0), residual_response(flat, listed[j], p, f)))

@@ -55,10 +55,10 @@ class WithContacts(WithElasticRelations):
         - `turning_friction`: friction of rolling and spinning, with its `speed`.
 
         One of both, or both, may be flexible surfaces of reduced bodies, `body.surface("teeth")`: their nodes do not
-        overlap the rigid shape, with the forces that the elastic body exerts; and of two flexible surfaces, weighted
-        means of the gap over the facets of the first one are not negative. They have neither a law nor a restitution,
-        because nodes have no mass that could impact; `friction` is one coefficient. The pressure is unknown at
-        the nodes of `a`: take the finer of both meshes.
+        overlap the rigid shape, with the forces that the elastic body exerts; and of two flexible surfaces, or of one
+        and a triangle mesh, weighted means of the gap over the facets of the first one are not negative. They have
+        neither a law nor a restitution, because nodes have no mass that could impact; `friction` is one coefficient.
+        The pressure is unknown at the nodes of `a`, if both are flexible: take the finer of both meshes.
 
         - `local`: for a sphere whose contact radius is below the node spacing of the flexible surface,
           `flexmb.contact.LocalHertz(young, poisson)`: one point touches, with Hertz's approach instead of the

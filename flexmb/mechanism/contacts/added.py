@@ -12,7 +12,7 @@ from flexmb.contact.shapes import addressed, pair_numbers, require_pair
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.attachments import Attachment, FlexibleSurface, vector
-from flexmb.mechanism.contacts.element import bound_contact, require_apart
+from flexmb.mechanism.contacts.element import bound_contact, require_apart, require_direction
 from flexmb.mechanism.contacts.exact import ExactContact, coefficients, points_of_pair, require_exact, turning_lengths
 from flexmb.mechanism.contacts.surface import FACING, SurfaceContact, surface_contact
 from flexmb.mechanism.frame_law import BoundLaw
@@ -30,10 +30,11 @@ def drawn_contact(
     attitude); `friction` holds the coefficients, the slip speed and that of turning. Raises as `System.contact`."""
     _require_places(name, surfaces)
     law = bound_contact(name, (surfaces[0].shape, surfaces[1].shape), normal, *friction)
+    _require_bodies(name, surfaces)
     (a, A), (b, B) = (drawn_shape(name, surface, frames) for surface in surfaces)
-    if surfaces[0].place.body != surfaces[1].place.body:
-        pair = (surfaces[0].shape, surfaces[1].shape)
-        require_apart(name, addressed(law.parameters, law.meshes), pair, A.T @ (b - a), A.T @ B)
+    pair = (surfaces[0].shape, surfaces[1].shape)
+    label = f"Contact {name!r}: the {pair[0].title} and the {pair[1].title}"
+    require_apart(label, addressed(law.parameters, law.meshes), pair, A.T @ (b - a), A.T @ B)
     return law, (A, B)
 
 
@@ -63,8 +64,10 @@ def drawn_exact_contact(
         meshes,
         *turning_lengths(name, turning),
     )
-    drawn = [drawn_shape(name, surface, frames) for surface in surfaces]
-    return made, (drawn[0][1], drawn[1][1])
+    _require_bodies(name, surfaces)
+    (a, A), (b, B) = (drawn_shape(name, surface, frames) for surface in surfaces)
+    require_direction(f"Contact {name!r}", addressed(numbers, meshes), A.T @ (b - a), A.T @ B)
+    return made, (A, B)
 
 
 def drawn_surface_contact(
@@ -112,6 +115,16 @@ def drawn_surface_contact(
 def _require_places(name: str, surfaces: tuple[Surface, Surface]) -> None:
     for surface in surfaces:
         _require_place(name, surface)
+
+
+def _require_bodies(name: str, surfaces: tuple[Surface, Surface]) -> None:
+    a, b = surfaces
+    if a.place.body == b.place.body:
+        body = "the ground" if a.place.body == GROUND else "one body"
+        raise MechanismError(
+            f"Contact {name!r}: the {a.shape.title} and the {b.shape.title} are both on {body}, which cannot touch "
+            "itself. Put them on two bodies, such as parts that a joint connects."
+        )
 
 
 def _require_place(name: str, surface: Surface) -> None:

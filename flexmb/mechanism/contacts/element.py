@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from flexmb.contact.laws import NormalLaw, TurningFriction
 from flexmb.contact.shape import ContactShape
-from flexmb.contact.shapes import pair_numbers, pair_of, require_pair
+from flexmb.contact.shapes import Plane, pair_numbers, pair_of, require_pair
 from flexmb.contact.triangle_mesh import TriangleMesh
 from flexmb.errors import MechanismError
 from flexmb.kernels.calls import shape_points
@@ -181,15 +181,32 @@ def points_of(parameters: tuple[float, ...], d: np.ndarray, S: np.ndarray) -> Fl
 
 
 def require_apart(
-    name: str, parameters: tuple[float, ...], pair: tuple[ContactShape, ContactShape], d: np.ndarray, S: np.ndarray
+    label: str, parameters: tuple[float, ...], pair: tuple[ContactShape, ContactShape], d: np.ndarray, S: np.ndarray
 ) -> None:
-    """Raises `MechanismError` when the bodies of a contact of a `pair` of shapes are drawn inside each other."""
-    found = points_of(parameters, d, S)
+    """Raises `MechanismError` when the bodies of a contact of a `pair` of shapes are drawn inside each other; `label`
+    says which they are."""
+    found = require_direction(label, parameters, d, S)
     depth, size = float(found[:, 6].max(initial=-np.inf)), parameters[DEEPEST] / DEEP
     if depth > DRAWN_DEEP * size:
-        a, b = pair
         raise MechanismError(
-            f"Contact {name!r}: the {a.title} and the {b.title} are drawn inside each other, {depth:.6g} deep (length; "
-            f"at most {DRAWN_DEEP * size:.6g}, a tenth of the smaller one). Move them apart, or turn the axis of a "
-            "plane, which points away from its body."
+            f"{label} are drawn inside each other, {depth:.6g} deep (length; at most {DRAWN_DEEP * size:.6g}, a tenth "
+            f"of the smaller one). {moved_apart(pair)}"
         )
+
+
+def require_direction(
+    label: str, parameters: tuple[float, ...], d: np.ndarray, S: np.ndarray
+) -> Float[np.ndarray, "n 8"]:
+    """The points of a contact as drawn (`points_of`). Raises `MechanismError`, beginning with `label`, when the centres
+    of round shapes coincide."""
+    try:
+        return points_of(parameters, d, S)
+    except MechanismError as error:
+        raise MechanismError(f"{label}: {str(error)[0].lower()}{str(error)[1:]}") from None
+
+
+def moved_apart(pair: tuple[ContactShape, ContactShape]) -> str:
+    """What to do with shapes that begin inside each other."""
+    if any(isinstance(shape, Plane) for shape in pair):
+        return "Move them apart, or turn the axis of the plane, which points away from its body."
+    return "Move them apart."

@@ -128,11 +128,14 @@ class ExactContact:
 def require_exact(a: ContactShape, b: ContactShape, name: str) -> None:
     """Raises `MechanismError` when two shapes touch with points that have no identity from step to step."""
     titles = {a.title, b.title}
-    if ("cylinder" in titles and titles <= {"cylinder", *POLYHEDRA}) or titles == {"bore", "capsule"}:
+    bored = titles == {"bore", "capsule"}
+    if ("cylinder" in titles and titles <= {"cylinder", *POLYHEDRA}) or bored:
+        other = "cylinder by a capsule or by the hull of a prism (flexmb.contact.hull)"
+        if bored:
+            other = "capsule by a cylinder"
         raise MechanismError(
             f"Contact {name!r}: there is no exact contact of a {a.title} with a {b.title}, because the points at which "
-            "rims touch come and go as they move. Give the contact a law= of the normal force, or replace the cylinder "
-            "by a capsule or by the hull of a prism (flexmb.contact.hull)."
+            f"rims touch come and go as they move. Give the contact a law= of the normal force, or replace the {other}."
         )
     for mesh in (a, b):
         if isinstance(mesh, TriangleMesh) and "sphere" in (a.title, b.title) and not mesh.convex:

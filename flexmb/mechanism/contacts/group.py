@@ -57,7 +57,8 @@ def group_parameters(
         own = ((float(s.code), *s.dimensions) for s in (a, b))
         numbers = [*(x for side in own for x in side), *parameters]
         numbers[DEEPEST] = DEEP * min(a.size, b.size)
-        require_apart(name, tuple(numbers), (a, b), A.T @ (y - x), A.T @ B)
+        label = f"Contacts of the group {name!r}: shape {i}, a {a.title}, and shape {j}, a {b.title},"
+        require_apart(label, tuple(numbers), (a, b), A.T @ (y - x), A.T @ B)
     return parameters, drawn
 
 

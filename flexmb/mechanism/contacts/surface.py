@@ -1,5 +1,5 @@
-"""Contact of the flexible surface of a body with a rigid shape or with the flexible surface of another body
-(`System.contact` with `body.surface(name)`)."""
+"""Contact of the flexible surface of a body with a rigid shape, a rigid triangle mesh or the flexible surface of
+another body (`System.contact` with `body.surface(name)`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,7 +14,9 @@ from flexmb.contact.local import LocalHertz
 from flexmb.contact.mesh_data import tree_of
 from flexmb.contact.shape import ContactShape
 from flexmb.contact.shapes import Sphere, shape_of_code
+from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
 from flexmb.errors import MechanismError
+from flexmb.kernels.base.data import NO_MATE, RIGID_MESH
 from flexmb.mechanism.contacts.local import LOCAL_ROOM, excess_compliance, node_stiffness
 
 FORCES = 3
@@ -22,9 +24,9 @@ FORCES = 3
 
 
 RIGID = -1
-"""In the place of the other body, if the surface touches a rigid shape."""
+"""In the place of the other body, if the surface touches a rigid shape or mesh."""
 FACING = (-1.0, 0.0, 0.0, 0.0)
-"""In the place of the code and the dimensions of a shape, if the surface faces another flexible one."""
+"""In the place of the code and the dimensions of a shape, if the surface faces another flexible one or a mesh."""
 RANGE = 2.0
 """Distance to both sides of a facet, in its least heights, within which it faces another surface."""
 MOST_NODES = 100
@@ -33,7 +35,7 @@ MOST_NODES = 100
 
 @dataclass(frozen=True)
 class SurfaceContact:
-    """A surface of a flexible body that touches a rigid shape, or the surface of another one, without overlap.
+    """A surface of a flexible body that touches a rigid shape or mesh, or the surface of another one, without overlap.
 
     - `marker`: place and axes of the shape, or those of the frame of the other body; `shape` (4): its code and
       dimensions (flexmb/kernels/contact/shapes.py), or `FACING`.
@@ -42,6 +44,7 @@ class SurfaceContact:
     - `friction`: coefficient of Coulomb friction.
     - `local`: the materials of a local contact, or none (`LocalHertz.numbers`).
     - `other`, `other_surface`: the other flexible body and its surface; `RIGID` and no name for a shape.
+    - `mesh`: the rigid mesh that it faces in the axes of the marker, or none.
 
     Raises `MechanismError` when the coefficient is not a number of at least zero.
     """
@@ -56,6 +59,7 @@ class SurfaceContact:
     other: int = RIGID
     other_surface: str = ""
     local: tuple[float, ...] = ()
+    mesh: TriangleMesh | None = None
 
     def __post_init__(self) -> None:
         value = self.friction
@@ -68,7 +72,16 @@ class SurfaceContact:
     @property
     def rigid(self) -> ContactShape | None:
         """The rigid shape; None if the surface touches another flexible one."""
+        if self.mesh is not None:
+            return self.mesh
         return shape_of_code(self.shape[0], self.shape[1:]) if self.other == RIGID else None
+
+    @property
+    def mate(self) -> int:
+        """The body of the surface that it faces, `RIGID_MESH` for a mesh and `NO_MATE` for a simple shape."""
+        if self.mesh is not None:
+            return RIGID_MESH
+        return NO_MATE if self.other == RIGID else self.other
 
     def surface_of(self, bodies: Sequence[Body]) -> BodySurface:
         """The surface among those of `bodies`. Raises `MechanismError` when the body lacks it or its compliance."""
@@ -77,6 +90,11 @@ class SurfaceContact:
     def other_of(self, bodies: Sequence[Body]) -> BodySurface | None:
         """The other flexible surface, or None. Raises as `surface_of`."""
         return None if self.other == RIGID else self._flexible(bodies[self.other], self.other_surface)
+
+    def faced_of(self, bodies: Sequence[Body]) -> BodySurface | None:
+        """The surface that it faces: the other flexible one, or that of the mesh; None for a simple shape. Raises as
+        `surface_of`."""
+        return self.other_of(bodies) if self.mesh is None else _surface_of_mesh(self.mesh)
 
     def _flexible(self, body: Body, surface: str) -> BodySurface:
         if surface not in body.surfaces or body.compliance is None:
@@ -98,16 +116,13 @@ def surface_contact(
 ) -> SurfaceContact:
     """A contact of a surface of a `body`, the number `index` of a mechanism, with a shape, still without its marker.
 
-    Raises `MechanismError` when the shape is a triangle mesh, or a `local` contact is not that of a sphere."""
-    if shape.title == "mesh":
-        raise MechanismError(
-            f"Contact {name!r}: the flexible surface {surface!r} of {body.name!r} cannot touch a triangle mesh, which "
-            "has no smooth normal at its nodes. Compose the rigid shape of planes, spheres, cylinders, capsules and "
-            "boxes."
-        )
+    Raises `MechanismError` when a `local` contact is not that of a sphere."""
+    nodes = len(body.surfaces[surface].nodes)
+    if local is None and isinstance(shape, TriangleMesh):
+        return SurfaceContact(name, -1, FACING, index, surface, nodes, friction, mesh=shape)
     code = (float(shape.code), *shape.dimensions)
     if local is None:
-        return SurfaceContact(name, -1, code, index, surface, len(body.surfaces[surface].nodes), friction)
+        return SurfaceContact(name, -1, code, index, surface, nodes, friction)
     if not isinstance(local, LocalHertz):
         raise MechanismError(
             f"Contact {name!r}: local= needs flexmb.contact.LocalHertz(young, poisson); found {type(local).__name__} "
@@ -126,7 +141,7 @@ def surface_contact_arrays(
 ) -> dict[str, Any]:
     """The entries of `CompiledModel` for contacts of flexible surfaces, whose states begin at `first_state`."""
     own = [(contact.body, contact.surface_of(bodies)) for contact in contacts]
-    found = [(contact.other, contact.other_of(bodies)) for contact in contacts]
+    found = [(contact.mate, contact.faced_of(bodies)) for contact in contacts]
     # a local contact has one point, and its nodes behind all points
     points = [(b, _single(s) if c.local else s) for c, (b, s) in zip(contacts, own, strict=True)]
     mated = [(c.body, s) if c.local else x for c, x, (_, s) in zip(contacts, found, own, strict=True)]
@@ -136,7 +151,7 @@ def surface_contact_arrays(
     others = _bounds([surface for _, surface in found], mmax)
     start = np.concatenate([[0], np.cumsum([len(surface.nodes) for _, surface in points])]).astype(np.int64)
     mate = start[-1] + np.concatenate([[0], np.cumsum([0 if x is None else len(x.nodes) for _, x in mated])])
-    there = {b: bodies[b].compliance for b, _ in own + mates}
+    there = {b: bodies[b].compliance for b, _ in own + mates if b != RIGID_MESH}
     matrices = [np.zeros((0, 0)) if (c := there.get(b)) is None else c.matrix for b in range(len(bodies))]
     shapes = [shape for contact in contacts if (shape := contact.rigid) is not None]
     reach = iter([shape.reach for shape in shapes])
@@ -147,7 +162,7 @@ def surface_contact_arrays(
         "skin_reach": np.array([next(reach) if c.other == RIGID else np.inf for c in contacts], dtype=float),
         "skin_friction": np.array([c.friction for c in contacts], dtype=float),
         **{f"skin_{name}": value for name, value in balls.items()},
-        "skin_other": np.array([c.other for c in contacts], dtype=np.int64),
+        "skin_other": np.array([c.mate for c in contacts], dtype=np.int64),
         **{f"other_{name}": value for name, value in others.items()},
         "skin_node": start,
         "mate_node": mate.astype(np.int64),
@@ -211,6 +226,23 @@ def _single(surface: BodySurface) -> BodySurface:
     none = np.zeros((0, 3), dtype=np.int64)
     fields_of = ("nodes", "points", "areas", "normals", "curvatures", "spacing", "rows", "second", "places")
     return replace(surface, triangles=none, halves=none[:, :2], **{key: getattr(surface, key)[:1] for key in fields_of})
+
+
+def _surface_of_mesh(mesh: TriangleMesh) -> BodySurface:
+    """The corners of a rigid mesh as the nodes of a surface that does not deform, in the axes of the mesh."""
+    n, none = len(mesh.points), np.zeros((0, 2), dtype=np.int64)
+    numbers, shapes = np.arange(n), np.zeros((n, 3, 0))
+    unused = {"areas": np.zeros(n), "normals": np.zeros((n, 3)), "curvatures": np.zeros((n, 2)), "spacing": np.zeros(n)}
+    return BodySurface(
+        nodes=numbers,
+        points=mesh.points,
+        triangles=mesh.triangles,
+        rows=shapes,
+        pairs=none,
+        second=shapes,
+        places=np.zeros(n, dtype=np.int64),
+        **unused,
+    )
 
 
 def _hertz(contacts: Sequence[SurfaceContact], points: Sequence[Any], mated: Sequence[Any]) -> np.ndarray:
@@ -300,14 +332,16 @@ def _facets(surface: BodySurface) -> np.ndarray:
 
 def surface_contact_tree(contact: SurfaceContact) -> dict[str, Any]:
     """A contact for a result file, which `surface_contact_from_tree` reads."""
-    return {field.name: getattr(contact, field.name) for field in fields(SurfaceContact)}
+    tree = {field.name: getattr(contact, field.name) for field in fields(SurfaceContact) if field.name != "mesh"}
+    return tree | {"meshes": meshes_tree({} if contact.mesh is None else {0: contact.mesh})}
 
 
 def surface_contact_from_tree(tree: Mapping[str, Any]) -> SurfaceContact:
-    """A contact of a result file. Raises `MechanismError` when its values cannot be."""
-    whole = {**tree, **{key: int(tree[key]) for key in ("marker", "body", "nodes", "other") if key in tree}}
+    """A contact of a result file. Raises `MechanismError` and `MeshError` when its values cannot be."""
+    own = {key: value for key, value in tree.items() if key != "meshes"}
+    whole = {**own, **{key: int(tree[key]) for key in ("marker", "body", "nodes", "other") if key in tree}}
     tuples = {key: tuple(float(x) for x in tree[key]) for key in ("shape", "local") if key in tree}
-    return SurfaceContact(**{**whole, **tuples})
+    return SurfaceContact(**{**whole, **tuples}, mesh=meshes_from_tree(tree.get("meshes", [])).get(0))
 
 
 def node_forces(

@@ -67,7 +67,7 @@ def frame_answers(motion: Motion, force: FrameForce) -> Float[np.ndarray, "nt 7"
     force.call.forget()
     for k, t in enumerate(motion.t):
         own = states[k, begin : begin + count] if count else np.zeros(0)
-        force.call.evaluate(float(t), seen[k], np.ascontiguousarray(own), parameters, found[k])
+        force.call.answer(float(t), seen[k], np.ascontiguousarray(own), parameters, found[k])
         if force.call.failure is not None:
             raise force.call.failure
     return found[:, :7]

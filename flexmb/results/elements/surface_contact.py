@@ -313,7 +313,7 @@ def surface_forces(motion: Motion, body: int) -> tuple[Int[np.ndarray, " k"], Fl
     own = np.flatnonzero(flat.node_body == body)
     found, mated = [], []
     for contact in mechanism.surface_contacts:
-        surface, other = contact.surface_of(mechanism.bodies), contact.other_of(mechanism.bodies)
+        surface, other = contact.surface_of(mechanism.bodies), contact.faced_of(mechanism.bodies)
         found.append(surface.nodes[:1] if contact.local else surface.nodes)
         if contact.local or other is not None:
             mated.append(surface.nodes if other is None else other.nodes)

@@ -7,7 +7,7 @@ import pytest
 
 import flexmb
 from flexmb import solids
-from flexmb.contact import Box, Capsule, Plane, Sphere, mesh
+from flexmb.contact import Box, Capsule, Cylinder, Plane, Sphere, mesh
 from flexmb.errors import EquilibriumError, MechanismError
 from flexmb.linear import equilibrium, linearise
 
@@ -68,10 +68,11 @@ def test_it_tips_when_the_push_has_the_moment_of_its_weight(part):
             equilibrium(system)
 
 
-def test_a_capsule_without_friction_slides_on_springs():
+@pytest.mark.parametrize("shape", [Capsule(0.1, 0.5), Cylinder(0.1, 0.5)], ids=["capsule", "cylinder"])
+def test_what_lies_without_friction_slides_on_springs(shape):
     system = flexmb.System(gravity=(0, 0, -G))
     body = system.add(flexmb.rigid_body("rod", mass=2.0, inertia=(0.1, 0.12, 0.05)), position=(0, 0, 0.1))
-    lying = Capsule(0.1, 0.5).on(body.at((0, 0, 0)), axis=(1, 0, 0))
+    lying = shape.on(body.at((0, 0, 0)), axis=(1, 0, 0))
     system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), lying)
     system.bushing(
         "springs", system.ground.at((0, 0, 0.1)), body.at((0, 0, 0)), stiffness=(800.0, 50.0, 0, 3.0, 0, 7.0)
@@ -79,6 +80,38 @@ def test_a_capsule_without_friction_slides_on_springs():
     small = linearise(equilibrium(system))
     expected = np.sqrt([50.0 / 2, 7.0 / 0.05, 3.0 / 0.1, 800.0 / 2]) / (2 * np.pi)
     np.testing.assert_allclose(small.modes().frequencies, np.sort(expected), rtol=1e-8)
+
+
+CAN = Cylinder(0.15, 0.2)
+
+
+def test_a_cylinder_stands_on_its_rim_and_what_is_on_it_vibrates():
+    rest = equilibrium(standing(shape=CAN))
+    forces = [rest.result.reaction(j.name)[0] for j in rest.mechanism.joints if j.name.startswith("floor.")]
+    np.testing.assert_allclose(np.sum(forces, axis=0)[:3], (0, 0, 2.5 * G), atol=1e-9)
+    np.testing.assert_allclose(linearise(rest).modes().frequencies, np.sqrt(200.0 / 0.5) / (2 * np.pi), rtol=1e-9)
+    tilted = standing(tilt=0.1, shape=CAN)
+    run = flexmb.simulate(tilted, 0.01, step=1e-3)
+    assert linearise(tilted, run.state(-1)).degrees_of_freedom == 1
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.05, 2.0])
+def test_a_cylinder_tips_about_its_rim_in_every_direction(angle):
+    """With the push at the top, 0.2 above the floor; the rim of the equilibrium is a polygon of 60 points."""
+    push = 2.5 * G * 0.15 / 0.2 * np.array([np.cos(angle), np.sin(angle), 0.0])
+    assert equilibrium(standing(friction=2.0, push=0.998 * push, shape=CAN)).stable
+    with pytest.raises(EquilibriumError, match=r"the point 'floor\.\d+' opens"):
+        equilibrium(standing(friction=2.0, push=1.001 * push, shape=CAN))
+
+
+@pytest.mark.parametrize("shape", [Capsule(0.1, 0.5), Cylinder(0.1, 0.5)], ids=["capsule", "cylinder"])
+def test_what_lies_rolls_with_friction(shape):
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("rod", mass=2.0, inertia=(0.1, 0.12, 0.05)), position=(0, 0, 0.1))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("floor", floor, shape.on(body.at((0, 0, 0)), axis=(1, 0, 0)), friction=0.3)
+    with pytest.raises(MechanismError, match=r"cylinders that stand.*without friction.*cylinders that lie.*it rolls"):
+        linearise(system)
 
 
 def test_a_state_of_a_simulation_keeps_its_contacts():

@@ -27,7 +27,7 @@ from flexmb.contact import (
     power_law,
     reached_restitution,
 )
-from flexmb.errors import JointError, LawError, MechanismError, ModelFileError
+from flexmb.errors import LawError, MechanismError, ModelFileError
 from flexmb.kernels.contact.forces import elastic_force
 from flexmb.mechanism.contacts.element import bound_contact
 from flexmb.results.measure import measure
@@ -451,8 +451,13 @@ def test_contacts_that_cannot_be_are_refused():
         system.contact("c", floor, here, law=1e5)
     with pytest.raises(MechanismError, match=r"expected a shape at a place, .* found Sphere"):
         system.contact("c", floor, Sphere(1.0), law=law)
-    with pytest.raises(JointError, match="'c' connects 'ball' to itself"):
-        system.contact("c", Sphere(0.2).on(ball.at((2, 0, 0))), here, law=law)
+    for given in ({"law": law}, {"friction": 0.3}):
+        with pytest.raises(
+            MechanismError, match="Contact 'c': the box and the sphere are both on one body, which cannot"
+        ):
+            system.contact("c", Box(1, 1, 1).on(ball.at((2, 0, 0))), here, **given)
+        with pytest.raises(MechanismError, match=r"Contact 'c'.*: the centres of two round shapes coincide"):
+            system.contact("c", Sphere(0.2).on(system.ground.at((0, 0, 0))), here, **given)
     with pytest.raises(MechanismError, match=r"drawn inside each other, 0.5 deep \(length; at most 0.1"):
         system.contact("c", Plane().on(system.ground.at((0, 0, -0.5))), here, law=law)
     with pytest.raises(MechanismError, match="needs slip_speed"):

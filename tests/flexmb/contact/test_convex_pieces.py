@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy
 from model_files import model_of
 from test_contact_meshes import angle_mesh, hull_of, points
 
@@ -194,3 +195,21 @@ def test_model_files_have_pieces_and_smooth_meshes(tmp_path):
         model_of(tmp_path, MODEL.replace("KEYS", "smooth = 4, hull = true"))
     with pytest.raises(ModelFileError, match="smooth and pieces belong to a mesh"):
         model_of(tmp_path, MODEL.replace(", KEYS", "").replace("radius = 0.1", "radius = 0.1, smooth = 2"))
+
+
+def test_solids_that_are_apart_are_divided_one_by_one():
+    """As one mesh, two boxes with a thin gap took CoACD more than four minutes."""
+    boxes = solids.box((0.4, 0.4, 0.1)), solids.box((0.2, 0.4, 0.1), centre=(0.1, 0, 0.1001))
+    pieces = convex_pieces(solids.together(*boxes))
+    assert [piece.name for piece in pieces] == ["mesh 0", "mesh 1"]
+    for piece, box in zip(pieces, boxes, strict=True):
+        np.testing.assert_allclose(np.sort(piece.points, axis=0), np.sort(box.points, axis=0), atol=1e-12)
+        assert piece.convex
+    three = convex_pieces(solids.together(angle(), solids.box((1, 1, 1), centre=(5, 0, 0))))
+    assert len(three) == 3
+    volumes = np.array([scipy.spatial.ConvexHull(piece.points).volume for piece in three])
+    assert np.abs(volumes - 1.0).min() < 1e-12
+    assert volumes.sum() == pytest.approx(4.0, rel=1e-3)
+    inner = solids.box((0.5, 0.5, 0.5))
+    hollow = solids.together(solids.box((1, 1, 1)), flexmb.Shape(inner.points, inner.triangles[:, ::-1]))
+    assert len(convex_pieces(hollow, concavity=1.0)) >= 1  # the cavity alone would be inside out

@@ -1,6 +1,7 @@
 """Exact contacts: rest, sliding, bounces, impacts, momentum, joints, files, restart, refusals."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -303,9 +304,9 @@ def test_driven_bodies_that_meet_are_named():
 
 def test_what_cannot_be_is_refused():
     system = ball()
-    body, ground = system.ground, system.ground
-    floor = Plane().on(ground.at((0, 0, 0)))
-    other = Sphere(0.1).on(body.at((0, 0, 1)))
+    body = system.add(flexmb.rigid_body("other", mass=1.0, inertia=(0.01,) * 3), position=(0, 0, 1))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    other = Sphere(0.1).on(body.at((0, 0, 0)))
     for options, words in (
         ({"friction": (0.2, 0.3)}, "static"),
         ({"restitution": 1.2}, "at most 1"),
@@ -378,6 +379,14 @@ def test_a_model_file_makes_the_same_exact_contact(tmp_path):
     assert result.happened[0].t == pytest.approx(np.sqrt(0.2 / G), rel=1e-9)
     with pytest.raises(ModelFileError, match="impact"):
         model_of(tmp_path, MODEL, "stronge", "moreau")
+    for friction, said in (
+        ("-0.4", r"friction': input should be greater than or equal to 0; found -0.4"),
+        ("[0.4, -0.3]", r"friction\[2\]': input should be greater than or equal to 0; found -0.3"),
+    ):
+        with pytest.raises(ModelFileError, match=said) as error:
+            model_of(tmp_path, MODEL, "[0.4, 0.3]", friction)
+        assert "constrained" not in str(error.value)
+        assert "valid" not in str(error.value)
 
 
 def test_points_that_an_impact_opens_carry_nothing():
@@ -398,3 +407,17 @@ def test_points_that_an_impact_opens_carry_nothing():
     assert len(result.happened) == 1
     carried = result.acceleration("block")[:, 2] + 9.81
     assert result.contact("floor").normal_force == pytest.approx(carried, rel=1e-5)
+
+
+def test_coincident_centres_are_named_where_a_state_begins_with_them():
+    system = flexmb.System()
+    one = system.add(flexmb.rigid_body("one", mass=1.0, inertia=(0.01,) * 3))
+    two = system.add(flexmb.rigid_body("two", mass=1.0, inertia=(0.01,) * 3), position=(1.0, 0, 0))
+    system.contact("c", Sphere(0.1).on(one.at((0, 0, 0))), Sphere(0.1).on(two.at((0, 0, 0))))
+    mechanism = system.build()
+    q = mechanism.initial.q.copy()
+    q[7:10] = 0.0
+    with pytest.raises(
+        MechanismError, match="Exact contacts of 'mechanism' begin where the centres of two round shapes"
+    ):
+        flexmb.simulate(mechanism, 0.1, step=1e-2, initial_state=replace(mechanism.initial, q=q))

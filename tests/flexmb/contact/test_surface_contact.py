@@ -215,9 +215,6 @@ def test_what_cannot_be_is_refused():
     ):
         with pytest.raises(MechanismError, match=message):
             system.contact("floor", floor, own.surface("below"), **wrong)
-    wedge = flexmb.contact.mesh(block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1)))
-    with pytest.raises(MechanismError, match="cannot touch a triangle mesh"):
-        system.contact("floor", wedge.on(system.ground.at((0, 0, 0))), own.surface("below"))
     with pytest.raises(MechanismError, match="surface"):
         own.surface("above")
     with pytest.raises(MechanismError, match="has no flexible surface"):

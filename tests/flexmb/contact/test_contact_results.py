@@ -1,0 +1,67 @@
+"""Results of contacts: computed by compiled laws, and written for ParaView."""
+
+import numpy as np
+import pytest
+import pyvista
+
+import flexmb
+from flexmb.contact import Box, Plane, Sphere, power_law
+from flexmb.files import export_vtk
+from flexmb.mechanism.frame_law import FrameLawCall
+
+LAW = power_law(1e5, restitution=0.5, speed=0.5)
+
+
+def bounce(law, height=0.02):
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.004,) * 3), position=(0, 0, 0.1 + height))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    friction = {"law": law, "friction": 0.3, "slip_speed": 0.01} if law else {"friction": 0.3, "restitution": 0.5}
+    system.contact("floor", floor, Sphere(0.1).on(ball.at((0, 0, 0))), **friction)
+    return flexmb.simulate(system, 0.1, step=1e-3)
+
+
+@pytest.mark.parametrize("law", [LAW, power_law(1e5, restitution=0.5, speed=0.1, each_impact=True)])
+def test_results_of_contacts_use_the_compiled_law_of_the_simulation(law, monkeypatch):
+    """numba would compile it for calls from Python again: 5 s in every process."""
+    result = bounce(law)
+
+    def refuse(*arguments):
+        raise AssertionError("the law was called from Python")
+
+    monkeypatch.setattr(FrameLawCall, "evaluate", refuse)
+    touch = result.contact("floor")
+    assert touch.normal_force.max() == pytest.approx(touch.force[:, 2].max(), rel=1e-12)
+    assert result.energy_by_element()["floor"].heat[-1] > 0.0
+
+
+@pytest.mark.parametrize("law", [None, LAW])
+def test_paraview_shows_contacts_and_the_shapes_of_bodies_without_any(law, tmp_path):
+    result = bounce(law, height=0.0)
+    reader = pyvista.get_reader(str(export_vtk(result, tmp_path, every=10)))
+    touch, up = result.contact("floor"), []
+    for k, time in enumerate(reader.time_values):
+        reader.set_active_time_value(time)
+        ball, ground, point = reader.read()
+        centre = result.position("ball")[10 * k]
+        np.testing.assert_allclose(np.linalg.norm(ball.points - centre, axis=1), 0.1, rtol=1e-6)
+        assert ground.bounds[1] > 0.1
+        assert point["gap"] == pytest.approx(touch.gap[10 * k])
+        np.testing.assert_allclose(point["force"][0], touch.force[10 * k])
+        up.append(float(point["normal_force"][0]))
+    assert max(up) == pytest.approx(touch.normal_force[::10].max())
+    assert max(up) > 9.0
+
+
+def test_a_body_with_several_shapes_is_written_with_all_of_them(tmp_path):
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    body = system.add(flexmb.rigid_body("dumbbell", mass=1.0, inertia=(0.01,) * 3), position=(0, 0, 0.1))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("left", floor, Sphere(0.1).on(body.at((-0.3, 0, 0))))
+    system.contact("right", floor, Box(0.2, 0.2, 0.2).on(body.at((0.3, 0, 0))))
+    export_vtk(flexmb.simulate(system, 1e-3, step=1e-3), tmp_path)
+    drawn = pyvista.read(tmp_path / "body0_000001.vtu")
+    np.testing.assert_allclose(drawn.bounds, (-0.4, 0.4, -0.1, 0.1, 0.0, 0.2), atol=1e-9)
+    points = pyvista.read(tmp_path / "contacts_000001.vtu")
+    assert points["contact"].tolist() == [0, 1]
+    assert points["normal_force"].sum() == pytest.approx(9.81)

@@ -50,9 +50,9 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
         )
     if every < 1:
         raise FileError(f"every = {every}: expected 1 for all stored times, 2 for every other one, ...")
-    for body in mechanism.bodies:
-        if body.stress is not None:
-            warn_of_truncated_stress(result, body.name)
+    for record in mechanism.bodies:
+        if record.stress is not None:
+            warn_of_truncated_stress(result, record.name)
     directory = Path(directory)
     starts, films = compiled(mechanism).q_start, _films(result)
     contacts = [result.contact(name) for name in contacts_of(mechanism)]

@@ -145,6 +145,14 @@ def _piece(model: Model, mine: np.ndarray, members: np.ndarray, name: str) -> tu
     used = np.unique(material_of)
     sets = {f"material {k}": np.flatnonzero(material_of == k) for k in used}
     ids = members if mesh.node_ids is None else mesh.node_ids[members]
-    piece = Mesh(mesh.points[members], tuple(blocks), cell_sets=sets, node_ids=ids, name=name, unread=model.unread)
+    piece = Mesh(
+        mesh.points[members],
+        tuple(blocks),
+        cell_sets=sets,
+        node_ids=ids,
+        name=name,
+        unread=model.unread,
+        instances=mesh.instances,
+    )
     materials = {f"material {k}": source.materials[k] for k in used}
     return Model(piece, materials, name), number

@@ -283,6 +283,8 @@ EDITS = (
     Edit("distributing couplings without areas", "fem/files/abaqus/constraints.py", 'c.numbers.areas(c.faces(s.option("SURFACE")), nodes, c.points, consistent=exact)', "None", "tests/fem/test_deck_constraints.py"),
     Edit("ties of any distance", "fem/files/abaqus/constraints.py", "near = distances <= tolerance", "near = distances < np.inf", "tests/fem/test_deck_constraints.py"),
     Edit("nodes of parts stand for those of assemblies", "fem/files/abaqus/constraints.py", "            if len(rows) == 2:", "            if False:", "tests/fem/test_deck_constraints.py"),
+    Edit("equations of instances with the numbers of the assembly", "fem/files/abaqus/instances/flat.py", "made[term] = self.who(entries[term], rows[0][0])", "made[term] = entries[term]", "tests/fem/test_deck_instances.py"),
+    Edit("beams of instances that do not turn", "fem/files/abaqus/deck.py", "section.y_axis = a, b, c", "pass", "tests/fem/test_deck_instances.py"),
     Edit("lumps of Nastran with twice the inertia", "fem/files/nastran/constraints.py", "squares = 1.5 / mass * (principal.sum() - 2 * principal)", "squares = 3.0 / mass * (principal.sum() - 2 * principal)", "tests/fem/test_nastran.py"),
     Edit("nodes that RBE3 names twice", "fem/files/nastran/constraints.py", "weights[c.node(n)] = weights.get(c.node(n), 0.0) + weight", "weights[c.node(n)] = weight", "tests/fem/test_nastran.py"),
     Edit("springs of Nastran add both ends", "fem/files/nastran/constraints.py", "for k, sign in ((3, 1.0), (5, -1.0)):", "for k, sign in ((3, 1.0), (5, 1.0)):", "tests/fem/test_nastran.py"),

@@ -61,6 +61,8 @@ class Mesh:
       `fem.MeanLink`).
     - `masses` at nodes (`fem.NodeMass`) and `springs` and dampers between nodes (`fem.NodeSpring`), which a
       `Model` adds.
+    - `instances`: names of the instances of a deck with several, each with what `node_ids` add to its numbers: the
+      first multiple of the first one's, the second, and so on.
 
     Raises `MeshError` when points are not (n, 3) finite numbers, or `node_ids`, cells or sets do not fit them.
     """
@@ -78,6 +80,7 @@ class Mesh:
     constraints: tuple[Constraint, ...] = ()
     masses: tuple[NodeMass, ...] = ()
     springs: tuple[NodeSpring, ...] = ()
+    instances: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=float)
@@ -172,14 +175,18 @@ class Mesh:
         """The name of a node in messages: its number in the mesh, and its number in the file when that differs."""
         if self.node_ids is None:
             return str(node)
-        return f"{node} (number {self.node_ids[node]} in the file)"
+        number = int(self.node_ids[node])
+        k = number // self.instances[0][1] if self.instances else 0
+        of = self.instances[k - 1] if 1 <= k <= len(self.instances) else None
+        return f"{node} (number {number if of is None else f'{of[0]}.{number - of[1]}'} in the file)"
 
-    def numbered(self, *numbers: SupportsIndex) -> Int[np.ndarray, " k"]:
-        """The nodes that have these numbers in the file: `mesh.numbered(17)` is node 17 of a deck.
+    def numbered(self, *numbers: SupportsIndex | str) -> Int[np.ndarray, " k"]:
+        """The nodes that have these numbers in the file: `mesh.numbered(17)` is node 17 of a deck,
+        `mesh.numbered("LEFT.17")` that of its instance LEFT.
 
         Raises `MeshError` for a number that no node of the mesh has.
         """
-        wanted = [index(n) for n in numbers]
+        wanted = [self._number_of(n) if isinstance(n, str) else index(n) for n in numbers]
         ids = np.arange(len(self.points)) if self.node_ids is None else self.node_ids
         place = {int(number): k for k, number in enumerate(ids)}
         missing = [n for n in wanted if n not in place]
@@ -189,6 +196,17 @@ class Mesh:
                 f"{ids.max()}. Nodes of no cell and no constraint are left out in reading."
             )
         return np.array([place[n] for n in wanted], dtype=np.int64)
+
+    def _number_of(self, text: str) -> int:
+        """The number of INSTANCE.NUMBER among `node_ids`."""
+        name, _, number = text.rpartition(".")
+        first = [first for known, first in self.instances if known.upper() == name.upper()]
+        if not first or not number.isdecimal() or len(number) > 18 or not 0 < int(number) < self.instances[0][1]:
+            known = ", ".join(known for known, _ in self.instances) or "none"
+            raise MeshError(
+                f"Mesh {self.name!r}: {text!r} is no INSTANCE.NUMBER of its file, which has the instances {known}."
+            )
+        return first[0] + int(number)
 
     def block_of(self, cell: SupportsIndex) -> tuple[CellBlock, int]:
         """The block that holds cell number `cell`, and its place in the block.

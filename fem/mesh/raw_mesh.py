@@ -44,6 +44,7 @@ class RawMesh:
       says so.
     - `masses`, `springs`: point masses and springs at rows of `points`, and their keywords.
     - `steps`: analysis steps, in rows of `points` and (block, row) of cells.
+    - `instances`: as of `Mesh`.
     """
 
     points: np.ndarray
@@ -64,6 +65,7 @@ class RawMesh:
     masses: tuple[tuple[NodeMass, Unread], ...] = ()
     springs: tuple[tuple[NodeSpring, Unread], ...] = ()
     steps: tuple[Step, ...] = ()
+    instances: tuple[tuple[str, int], ...] = ()
 
 
 def mesh_and_steps(
@@ -101,7 +103,7 @@ def mesh_and_steps(
     number[used] = np.arange(len(used))
     ids = None if np.array_equal(raw.node_ids, np.arange(len(used))) else raw.node_ids[used]
     cells = tuple(CellBlock(kind, number[rows]) for kind, rows in blocks)
-    plain = Mesh(raw.points[used], cells, node_ids=ids, name=name)
+    plain = Mesh(raw.points[used], cells, node_ids=ids, name=name, instances=raw.instances)
     node_sets, cell_sets, face_sets = _sets(raw, index, number, plain, recorded)
     said = (*raw.unread, *dropped, *flat, *(raw.unread_lines if unused else ()))
     unread, accepted = kept(sorted(said, key=lambda u: u.line), ignore)

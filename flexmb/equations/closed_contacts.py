@@ -285,3 +285,19 @@ def require_closed(closed: Closed, state: State) -> None:
         owner = next(name for name in names if rows[worst] in mechanism.joint(name).rows)
         opens = rows[worst] == mechanism.joint(owner).rows[0]
         raise EquilibriumError(message.format(f"the point {owner!r} {'opens' if opens else 'slides'}"))
+
+
+def require_outside(mechanism: Mechanism, q: np.ndarray) -> None:
+    """Raises `EquilibriumError` when shapes of the exact contacts of a mechanism are inside each other at rest at `q`
+    (nq,), because points that are apart as drawn hold nothing."""
+    position, axes = _places(mechanism, replace(mechanism.initial, q=q))
+    for contact in mechanism.contacts:
+        (a, b), pair = contact.markers, contact.pair
+        found = points_of(contact.numbers, axes[a].T @ (position[b] - position[a]), axes[a].T @ axes[b])
+        depth = float(found[:, 6].max(initial=-np.inf))
+        if depth > TOUCHES * mechanism.length:
+            raise EquilibriumError(
+                f"{mechanism.name!r} has no equilibrium with the contacts that touch as drawn: the {pair[0].title} and "
+                f"the {pair[1].title} of {contact.name!r} would be {depth:.4g} deep inside each other (length), at "
+                "points that are apart as drawn. Simulate it until it rests, and take the equilibrium of that state."
+            )

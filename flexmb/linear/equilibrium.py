@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 from fem.shown import shown
 from flexmb.differences import ROUNDING
-from flexmb.equations.closed_contacts import require_closed, with_closed_contacts
+from flexmb.equations.closed_contacts import require_closed, require_outside, with_closed_contacts
 from flexmb.equations.evaluate import energies
 from flexmb.equations.evaluation import Equations, angles_near
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian, start_jacobian
@@ -159,8 +159,9 @@ def equilibrium(
     normal force and turns with the slip.
 
     Raises `EquilibriumError` when there is no equilibrium near the initial state, when a motion is unrestrained, so
-    that the equilibrium is not unique, when exact contacts would open or slide, or when the states of an element have
-    no stationary values; `MechanismError` for flexible surfaces that overlap by more, or beside exact contacts.
+    that the equilibrium is not unique, when exact contacts would open, slide or overlap where they are apart as drawn,
+    or when the states of an element have no stationary values; `MechanismError` for flexible surfaces that overlap by
+    more, or beside exact contacts.
     """
     mechanism = system.build() if isinstance(system, System) else system
     felt = vector(acceleration, "acceleration")
@@ -171,6 +172,7 @@ def equilibrium(
     closed = with_closed_contacts(mechanism, mechanism.initial, "An equilibrium")
     found = _in_steps(closed.mechanism, t, moving=False)
     require_closed(closed, found.state)
+    require_outside(mechanism, found.state.q)
     return found
 
 

@@ -151,3 +151,41 @@ def test_beams_of_mpc_keep_the_distance_of_calculix(tmp_path):
         ours = fem.solve_step(fem.Model(mesh), static).displacements
     wanted = np.array(list(theirs.values()))
     np.testing.assert_allclose(ours[np.array(list(theirs)) - 1], wanted, rtol=0, atol=2e-6 * abs(wanted).max())
+
+
+def instances():
+    """One arm used twice, the second time upright on a side of the first one, in a deck of two instances, and the flat
+    deck of it."""
+    there = arm()
+    upright = replace(there, points=there.points[:, [1, 0, 2]] * [-1, 1, 1] + np.array([30.0, 10.0, 0.0]))
+    part, _ = deck(there)
+    part, material = part.split("*MATERIAL")
+    material, section = material.split("*SOLID SECTION")
+    ours = (
+        f"*PART, NAME=arm\n{part}*SOLID SECTION{section}*END PART\n*ASSEMBLY, NAME=A\n*INSTANCE, NAME=root, PART=arm\n"
+        "*END INSTANCE\n*INSTANCE, NAME=tip, PART=arm\n30., 10., 0.\n30., 10., 0., 30., 10., 1., 90.\n*END INSTANCE\n"
+        "*TIE, NAME=t, POSITION TOLERANCE=0.1\ntip.SA_x0, root.SA_y1\n*END ASSEMBLY\n"
+        f"*MATERIAL{material}*BOUNDARY\nroot.A_x0, 1, 3\n"
+    )
+    flat, _ = deck(there, upright)
+    return ours, flat + "*TIE, NAME=t, POSITION TOLERANCE=0.1\nSB_x0, SA_y1\n*BOUNDARY\nA_x0, 1, 3\n"
+
+
+@pytest.mark.foreign
+@needs_ccx
+def test_two_instances_of_a_part_have_the_frequencies_of_the_flat_deck_in_calculix(tmp_path):
+    ours, flat = instances()
+    (tmp_path / "job.inp").write_text(flat + STEP)
+    (tmp_path / "instances.inp").write_text(ours)
+    done = subprocess.run(["ccx", "job"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert "Job finished" in done.stdout, done.stdout[-2000:]
+    text = (tmp_path / "job.dat").read_text().split("E I G E N V A L U E   O U T P U T")[1]
+    values = [
+        float(line.split()[1]) for line in text.splitlines() if len(line.split()) == 5 and line.split()[0].isdigit()
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fem.Model(fem.read_mesh(tmp_path / "instances.inp", supports="keep"))
+    found = sl.eigh(model.K.toarray(), model.M.toarray(), eigvals_only=True, subset_by_index=[0, 5])
+    np.testing.assert_allclose(found, values[:6], rtol=1e-5)
+    assert model.unread == ()

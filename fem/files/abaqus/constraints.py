@@ -16,7 +16,7 @@ from fem.axes.cylindrical import turn_about
 from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.deck import ASSEMBLY_NODES, Statement
-from fem.files.abaqus.instance import is_turned, moved, turned
+from fem.files.abaqus.instances.place import is_turned, moved, turned
 from fem.files.abaqus.lines import fields, member, number, whole
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.ties import TOLERANCE, closest_points
@@ -128,7 +128,7 @@ class Constraints:
 
     def require_own_axes(self, s: Statement) -> None:
         """Raise `MeshError` for dofs of a part whose instance is turned: programs differ in the axes they are in."""
-        if s.keyword not in ("TIE", "MPC", "RIGIDBODY") and s.of_part and is_turned(self.numbers.deck.move):
+        if s.keyword not in ("TIE", "MPC", "RIGIDBODY") and is_turned(s.move):
             raise MeshError(
                 "it names dofs of a part whose instance is turned; write it in the assembly, or turn nothing"
             )
@@ -159,7 +159,7 @@ class Constraints:
                     "a set for that of the assembly"
                 )
             if not rows:
-                raise MeshError(f"the deck has no node {text}")
+                raise MeshError(f"the deck has no node {self.numbers.deck.who(numbers[0])}")
             return rows[0]
         rows = self.nodes(text)
         if len(rows) != 1:
@@ -286,8 +286,7 @@ class Constraints:
         points = np.array(values).reshape(-1, 3)
         if len(points) == 3:
             points = points[:2] - points[2]
-        if s.of_part:
-            points = (moved if cylindrical else turned)(points, self.numbers.deck.move)
+        points = (moved if cylindrical else turned)(points, s.move)
         return Axes(cylindrical, points[0], points[1])
 
 

@@ -1,12 +1,12 @@
 """Reader of Abaqus and CalculiX input decks: nodes, elements, and every kind of set.
 
 Read: `*NODE` (NSET), `*ELEMENT` (TYPE, ELSET), `*NSET` and `*ELSET` (GENERATE, names of other sets), `*SURFACE`
-(TYPE=ELEMENT with S1..S6 or whole element sets, TYPE=NODE), `*INCLUDE`, INPUT=, one `*PART` with one `*INSTANCE`, moved
-or not. Keywords that generate or transform nodes are refused. `fem.files.abaqus.materials` reads materials and
-sections, `constraints` constraints and supports, `steps` the loads of analysis steps. Output and kinds of analysis are
-passed over (fem/files/abaqus/keywords.py); every other keyword is kept with its line as not obeyed. Abaqus numbers the
-nodes of its solid elements as VTK does. Names keep the spelling of their first use; the case of letters does not
-matter, nor do blanks in keywords.
+(TYPE=ELEMENT with S1..S6 or whole element sets, TYPE=NODE), `*INCLUDE`, INPUT=, `*PART` with one `*INSTANCE`, moved or
+not, or with several, which `fem.files.abaqus.instances.flat` writes as a flat deck. Keywords that generate or transform
+nodes are refused. `fem.files.abaqus.materials` reads materials and sections, `constraints` constraints and supports,
+`steps` the loads of analysis steps. Output and kinds of analysis are passed over (fem/files/abaqus/keywords.py); every
+other keyword is kept with its line as not obeyed. Abaqus numbers the nodes of its solid elements as VTK does. Names
+keep the spelling of their first use; the case of letters does not matter, nor do blanks in keywords.
 """
 
 from collections import Counter
@@ -15,11 +15,15 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 from fem.elements import LINE
 from fem.errors import MeshError
 from fem.files.abaqus.element_types import AS_NAMED, kind_of, not_known
+from fem.files.abaqus.instances.flat import Instance, flat, owner
+from fem.files.abaqus.instances.place import is_turned, placement, turned
 from fem.files.abaqus.keywords import HARMLESS, OPTIONS, meant
-from fem.files.abaqus.lines import Place, Rows, beside, blocks, fields, lines, member, number, required, whole
+from fem.files.abaqus.lines import Place, Rows, beside, blocks, dotted, fields, lines, member, number, required, whole
 from fem.files.abaqus.materials import Materials, take_material
 from fem.mesh.unread import Unread, canonical
 from fem.user_files import IncludedFiles
@@ -63,7 +67,7 @@ class Statement:
     """A keyword that connects, holds or loads nodes, with its data lines.
 
     `kind` and `details`: the keyword that completes a coupling, and its options; `step`: number of the analysis step, 0
-    before the first; `of_part`: whether it is in a part or an instance, whose axes turn with the instance.
+    before the first; `move`: data lines of the instance in which it is, with which its axes turn, none in the assembly.
     """
 
     keyword: str
@@ -73,7 +77,7 @@ class Statement:
     step: int = 0
     kind: str = ""
     details: dict[str, str] = field(default_factory=dict)
-    of_part: bool = False
+    move: list[list[float]] = field(default_factory=list)
 
     def option(self, key: str) -> str:
         """The value of an option. Raises `MeshError` where it is missing."""
@@ -147,12 +151,13 @@ class Deck:
     shells: dict[int, Unread] = field(default_factory=dict)  # number of a shell or beam -> its keyword
     rods: dict[int, Unread] = field(default_factory=dict)  # number of a T3D2 element -> its keyword
     history: list[Statement] = field(default_factory=list)  # what is in steps, and states before them
-    move: list[list[float]] = field(default_factory=list)  # translation, then axis points and angle of the instance
+    move: list[list[float]] = field(default_factory=list)  # translation, then axis points and angle of the one instance
+    instances: list[Instance] = field(default_factory=list)  # where there are several
+    here: list[list[float]] = field(default_factory=list)  # data lines of the instance that is being read
     level: str = ""  # where the reading is: "", PART, ASSEMBLY, INSTANCE
     scope: int = 0  # which part or instance that is, 0 outside of them
     scopes: set[int] = field(default_factory=set)  # those that define nodes
     scopes_so_far: int = 0
-    instances: int = 0
     passed_over: int = 0  # nodes and elements of the assembly: reference points
     generated: int = 0  # members of sets by GENERATE
     weights: dict[str, list[tuple[str, float]]] = field(default_factory=dict)  # of the nodes of surfaces of nodes
@@ -174,6 +179,16 @@ class Deck:
         """The sets of the level that is being read."""
         return self.assembly if self.level == "ASSEMBLY" else self.part
 
+    @property
+    def own_move(self) -> list[list[float]]:
+        """The data lines of the instance in which a statement is; none in the assembly."""
+        return self.here if self.in_part else []
+
+    def who(self, number: int) -> str:
+        """A node or an element for messages: its number, or INSTANCE.NUMBER where there are several instances."""
+        instance, own = owner(self.instances, number)
+        return str(own) if instance is None else f"{instance.name}.{own}"
+
     def not_obeyed(self, place: Place, line: str, keyword: str, group: str = "") -> Unread:
         """The record of a keyword that is not obeyed."""
         path, _, number = place.rpartition(", line ")
@@ -185,12 +200,18 @@ class Deck:
         return name.upper()
 
 
+def shown(unread: Sequence[Unread]) -> tuple[Unread, ...]:
+    """Keywords that are not obeyed, for the user: those of a part once, however many instances it has."""
+    return tuple(dict.fromkeys(replace(u, text=dotted(u.text)) for u in unread))
+
+
 def read_deck(path: Path, included: IncludedFiles, as_named: bool = False, expand: bool = False) -> Deck:
     """The contents of an input deck; `as_named`: elements with the integration and modes of their types in CalculiX;
     `expand`: shells and beams are to become solids. Raises `MeshError`, which names file and line."""
     deck = Deck(path, included, as_named, expand)
+    deck.here = deck.move  # filled when the one instance follows its part
     deck.materials.expand, deck.materials.warm = expand, as_named
-    for place, line, options, rows in blocks(path, included):
+    for place, line, options, rows in flat(blocks(path, included), path, included, deck.instances):
         keyword = canonical(line.split(",")[0])
         try:
             _take(deck, place, line, keyword, options, rows)
@@ -199,10 +220,35 @@ def read_deck(path: Path, included: IncludedFiles, as_named: bool = False, expan
                 raise
             raise MeshError(f"{place}: *{_spelt(line)} cannot be read: {str(error).rstrip('.')}.") from None
     _without_effect(deck)
+    _name_instances(deck)
     if deck.normals and deck.shells:
         reason = "the last three numbers of nodes (not obeyed: normals of shells and beams)"
         deck.unread.append(deck.not_obeyed(deck.normals, reason, "NODE"))
     return deck
+
+
+def _name_instances(deck: Deck) -> None:
+    """Add the sets of all nodes and all elements of each of several instances, which bear its name where that is
+    free."""
+    nodes: dict[str, list[str | int]] = {i.name: [] for i in deck.instances}
+    elements: dict[str, list[str | int]] = {i.name: [] for i in deck.instances}
+    for members, numbers in ((nodes, deck.nodes), (elements, {**deck.given, **deck.lumped})):
+        for k in numbers if deck.instances else ():
+            instance = owner(deck.instances, k)[0]
+            if instance is not None:
+                members[instance.name].append(k)
+    for i in deck.instances:
+        deck.internal.add(deck.named(i.inside("")))
+        deck.sets.elements[i.inside("").upper()] = elements[i.name]
+        for sets, own in ((deck.sets.nodes, nodes[i.name]), (deck.sets.elements, elements[i.name])):
+            if own:
+                sets.setdefault(deck.named(i.name), own)
+    if deck.instances:
+        last = deck.instances[-1]
+        deck.idle.append(
+            f"the deck has {len(deck.instances)} instances; {deck.instances[0].first} is added to the numbers of the "
+            f"first one, and so on: node 1 of {last.name} has the number {last.first + 1}"
+        )
 
 
 def _without_effect(deck: Deck) -> None:
@@ -247,20 +293,13 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         deck.scopes_so_far += 1
         deck.scope = deck.scopes_so_far
         if keyword == "INSTANCE":
-            deck.instances += 1
-            deck.move = [[number(f) for f in fields(line)] for _, line in rows]
-            if deck.instances > 1:
-                raise MeshError(
-                    f"{place}: the deck has more than one instance of a part. One flexible body is one part: write a "
-                    "deck of it alone."
-                )
-            if [len(r) for r in deck.move] not in ([], [3], [3, 7]):
-                raise MeshError(
-                    f"{place}: an instance is moved by 3 numbers and turned by 7 (two points, an angle in degrees); "
-                    f"found {deck.move}."
-                )
+            if deck.instances:
+                deck.here = placement(place, rows)
+            else:
+                deck.move[:] = placement(place, rows)
     elif keyword in ("ENDPART", "ENDASSEMBLY", "ENDINSTANCE"):
         deck.level, deck.scope = "ASSEMBLY" if keyword == "ENDINSTANCE" else "", 0
+        deck.here = [] if deck.instances else deck.move
     elif keyword == "CYCLICSYMMETRYMODEL":
         source = deck.not_obeyed(place, line, _spelt(line))
         deck.cyclic.append(Statement(keyword, source, options, rows))
@@ -269,7 +308,7 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         deck.pretension.append(Statement(keyword, deck.not_obeyed(place, line, _spelt(line)), options, rows))
     elif keyword in LUMPED_VALUES:
         source = deck.not_obeyed(place, line, _spelt(line))
-        deck.lumped_values.append(Statement(keyword, source, options, rows, of_part=deck.in_part))
+        deck.lumped_values.append(Statement(keyword, source, options, rows, move=deck.own_move))
     elif keyword == "CONTACTPAIR":
         source = deck.not_obeyed(place, line, _spelt(line))
         pairs = " and of ".join(" with ".join(repr(name) for name in fields(row)[:2]) for _, row in rows)
@@ -279,7 +318,7 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
         source = deck.not_obeyed(place, line, _spelt(line))
         if keyword == "ORIENTATION":
             _require_new_orientation(deck, source, options, rows)
-        deck.statements.append(Statement(keyword, source, options, rows, deck.steps, of_part=deck.in_part))
+        deck.statements.append(Statement(keyword, source, options, rows, deck.steps, move=deck.own_move))
     elif keyword in ("KINEMATIC", "DISTRIBUTING") and deck.statements and deck.statements[-1].keyword == "COUPLING":
         deck.statements[-1] = replace(deck.statements[-1], kind=keyword, rows=rows, details=options)
     elif keyword == "MATERIAL":
@@ -306,6 +345,7 @@ def _require_new_orientation(deck: Deck, source: Unread, options: dict[str, str]
 
 
 def _take_material(deck: Deck, source: Unread, keyword: str, options: dict[str, str], rows: Rows) -> None:
+    known = len(deck.materials.sections)
     try:
         if not take_material(deck.materials, source, keyword, options, rows) and keyword not in HARMLESS:
             near = meant(keyword)
@@ -313,6 +353,11 @@ def _take_material(deck: Deck, source: Unread, keyword: str, options: dict[str, 
             deck.unread.append(replace(source, text=hint) if near else source)
     except MeshError as error:
         deck.unread.append(replace(source, text=f"{source.text} (not obeyed: {error})"))
+    for section in deck.materials.sections[known:]:
+        section.move = deck.here
+        if deck.instances and is_turned(deck.here) and section.y_axis is not None:
+            a, b, c = turned(np.array([section.y_axis]), deck.here)[0].tolist()
+            section.y_axis = a, b, c
 
 
 def _spelt(line: str) -> str:
@@ -378,11 +423,13 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
     first = ASSEMBLY_NODES if deck.level == "ASSEMBLY" else 0
     if not first:
         deck.scopes.add(deck.scope)
-    if len(deck.scopes) > 1:  # each part has node numbers of its own: read together they would overwrite each other
+    if (
+        len(deck.scopes) > 1 and not deck.instances
+    ):  # each part has node numbers of its own: read together they would overwrite each other
         place = rows[0][0] if rows else deck.path
         raise MeshError(
-            f"{place}: the deck defines nodes in more than one part. One flexible body is one part: write a deck of it "
-            "alone."
+            f"{place}: the deck defines nodes in a part and outside of it; write them all in the part, or a deck "
+            "without parts."
         )
     numbers: list[str | int] = []
     for place, line in rows:
@@ -417,6 +464,11 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
         _take_beams(deck, place, line, given, rows, members)
         return
     found = kind_of(given, deck.as_named)
+    if deck.as_named and deck.instances and deck.here and given[:3] in PLANE:
+        raise MeshError(
+            f"{place}: plane elements ({given}) of one of several instances that is moved are not read; write a flat "
+            "deck."
+        )
     shell = found is not None and given in SHELL_TYPES
     if found is None or not (found[2] or found[0] == LINE or shell):
         deck.not_solid[given or "(without TYPE)"] += len(rows)
@@ -463,8 +515,8 @@ def _is_new(deck: Deck, place: Place, kind: str, row: list[int]) -> bool:
     known = deck.given.setdefault(row[0], (kind, row))
     if known != (kind, row):
         raise MeshError(
-            f"{place}: element {row[0]} is given twice, as {known[0]} of nodes {known[1][1:]} and as {kind} of nodes "
-            f"{row[1:]}."
+            f"{place}: element {deck.who(row[0])} is given twice, as {known[0]} of nodes {known[1][1:]} and as {kind} "
+            f"of nodes {row[1:]}."
         )
     return known[1] is row
 

@@ -7,6 +7,8 @@ from fem.errors import MeshError
 from fem.mesh.unread import canonical
 from fem.user_files import IncludedFiles, is_file, text_of
 
+DOT = "\u2024"
+"""Stands for the dot in names of sets of several instances, INSTANCE.SET; messages and meshes have a dot."""
 Place = str
 Rows = list[tuple[Place, str]]
 
@@ -101,5 +103,10 @@ def required(place: Place, options: dict[str, str], key: str) -> str:
 
 
 def member(text: str) -> str | int:
-    """A number, or the upper-case name of a set (without its instance)."""
+    """A number, or the upper-case name of a set (without the one instance of a deck)."""
     return int(text) if text.lstrip("+-").isdigit() else text.strip('"').rpartition(".")[2].upper()
+
+
+def dotted(text: str) -> str:
+    """A text for the user, with dots in names of sets of instances."""
+    return text.replace(DOT, ".")

@@ -67,7 +67,8 @@ class DeckSection:
     `plane`: the thickness of plane elements or area of trusses, and whether the deck gives it (`sized`); `shape`: name
     and sizes of the section of beams in the deck, which some beams here do not have, round ones with their radius;
     `y_axis` of beams as the deck gives it, None for the default; `layers` of a shell, from the
-    bottom: thickness, material, and angle in degrees from the first axis of the orientation, or an orientation.
+    bottom: thickness, material, and angle in degrees from the first axis of the orientation, or an orientation; `move`:
+    data lines of the instance that it is in.
     """
 
     elset: str
@@ -82,6 +83,7 @@ class DeckSection:
     shape: tuple[str, tuple[float, ...]] | None = None
     sized: bool = False
     layers: tuple[tuple[float, str, float | str], ...] = ()
+    move: list[list[float]] = field(default_factory=list)
 
     @property
     def direction(self) -> tuple[float, float, float]:

@@ -140,8 +140,8 @@ class Numbers:
         return sorted(self.node_of[n] for n in self._numbers_of_elements(name, level) if n in self.node_of)
 
     def label(self, row: int) -> str:
-        """The number in the deck of a node by its row."""
-        return str(next(n for n, r in self.node_of.items() if r == row))
+        """The number in the deck of a node by its row, INSTANCE.NUMBER where there are several instances."""
+        return self.deck.who(next(n for n, r in self.node_of.items() if r == row))
 
     def face_nodes(self, block: int, row: int, face: int) -> list[int]:
         """Rows of the nodes of a face."""

@@ -10,12 +10,13 @@ from fem.axes.cylindrical import CylindricalAxes
 from fem.elements import LINE, TRUSS
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Axes, Constraints
-from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, read_deck
+from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, read_deck, shown
 from fem.files.abaqus.expanded.links import links, replaced, touched
 from fem.files.abaqus.expanded.plane import expand_plane, layer_constraints
 from fem.files.abaqus.expanded.pretension import cut_constraints, take_cuts
 from fem.files.abaqus.expanded.solids import expand_thin
-from fem.files.abaqus.instance import is_turned, moved, turned
+from fem.files.abaqus.instances.place import is_turned, moved, turned
+from fem.files.abaqus.lines import DOT, dotted
 from fem.files.abaqus.lumped import lumped_elements
 from fem.files.abaqus.materials import DeckMaterial, DeckSection
 from fem.files.abaqus.numbers import Numbers
@@ -36,7 +37,8 @@ def read_abaqus_mesh(path: Path, as_named: bool = False, expand: bool = False) -
     try:
         return raw_mesh(read_deck(path, included, as_named, expand))
     except MeshError as error:
-        raise included.without_quotes(error) from None
+        shown_error = MeshError(dotted(str(error))) if DOT in str(error) else error
+        raise included.without_quotes(shown_error) from None
 
 
 def raw_mesh(deck: Deck) -> RawMesh:
@@ -53,7 +55,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         if len(missing):
             raise MeshError(
                 f"The deck {deck.path}: {kind} elements refer to {len(missing)} nodes that it does not define (first: "
-                f"{missing[0]}). Is a file missing that it includes?"
+                f"{deck.who(int(missing[0]))}). Is a file missing that it includes?"
             )
         blocks.append((kind, np.searchsorted(ids, rows)))
     points = np.array([deck.nodes[int(n)] for n in ids]).reshape(-1, 3)
@@ -98,6 +100,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         for kind, n in deck.not_solid.items()
         if not kind.startswith("CPS")
     ]
+    notes = dict.fromkeys([*warnings, *deck.idle, *deck.materials.notes, *_twice(deck, numbers), *constraints.warnings])
     return RawMesh(
         constraints.points,
         ids,
@@ -105,11 +108,11 @@ def raw_mesh(deck: Deck) -> RawMesh:
         groups,
         nodes,
         faces,
-        (*warnings, *deck.idle, *deck.materials.notes, *_twice(deck, numbers), *constraints.warnings),
+        tuple(map(dotted, notes)),
         tuple(unsupported),
         beams=True,
-        unread=tuple(deck.unread),
-        unread_lines=tuple(deck.unread_lines),
+        unread=shown(deck.unread),
+        unread_lines=shown(deck.unread_lines),
         declared=declared,
         constraints=tuple(constraints.stated) + lumped.couplings,
         supports=tuple(constraints.supports),
@@ -117,6 +120,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         masses=lumped.masses,
         springs=lumped.springs,
         steps=read_steps(constraints) if deck.as_named else (),
+        instances=tuple((i.name, i.first) for i in deck.instances),
     )
 
 
@@ -167,7 +171,7 @@ def _twice(deck: Deck, numbers: Numbers) -> Iterator[str]:
         if both:
             yield (
                 f"{section.source.label}: {len(both)} elements have this section and that of "
-                f"{known[both[0]].source.label} (first: {both[0]}); the last one counts"
+                f"{known[both[0]].source.label} (first: {deck.who(both[0])}); the last one counts"
             )
         known |= dict.fromkeys(mine, section)
 
@@ -188,9 +192,9 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
             continue
         try:
             axes = constraints.orientation(section.orientation)
-            _require_directions(deck, section, C)
+            _require_directions(section, C)
             if axes is not None and C is not None:
-                (C, about), name = _turned(C, axes), f"{name}, orientation {section.orientation}"
+                (C, about), name = _turned(C, axes), f"{name}, orientation {dotted(section.orientation)}"
         except ValueError as error:  # errors of meshes are ValueErrors
             deck.unread.append(replace(section.source, text=f"{section.source.text} (not obeyed: {error})"))
         if material.warm is not None:
@@ -219,14 +223,14 @@ UNDIRECTED = (
 )
 
 
-def _require_directions(deck: Deck, section: DeckSection, C: np.ndarray | None) -> None:
+def _require_directions(section: DeckSection, C: np.ndarray | None) -> None:
     """Raise `MeshError` where the section of a turned instance depends on axes that programs choose."""
-    if not is_turned(deck.move):
+    if not is_turned(section.move):
         return
     undirected = section.y_axis is None and section.shape is not None and section.shape[0] not in ("CIRC", "PIPE")
     if C is not None and not section.orientation:
         c = elasticity_tensor(C)
-        R = turned(np.eye(3), deck.move)
+        R = turned(np.eye(3), section.move)
         undirected |= bool(np.abs(turned_elasticity(c, R) - c).max() > 1e-9 * np.abs(c).max())
     if undirected:
         raise MeshError(UNDIRECTED)
@@ -250,7 +254,7 @@ def _oriented_shell(
     try:
         layers = section.layers or ((section.thickness or 0.0, section.material, 0.0),)
         base = section.orientation or next((turn for _, _, turn in layers if isinstance(turn, str)), "")
-        if section.layers and not base and is_turned(deck.move):
+        if section.layers and not base and is_turned(section.move):
             raise MeshError(UNDIRECTED)
         axes = constraints.orientation(base)
         x_axis = None if axes is None else _in_plane(axes, cells, constraints)
@@ -320,5 +324,5 @@ def _turned(C: np.ndarray, axes: Axes) -> tuple[np.ndarray, CylindricalAxes | No
 
 def _free(deck: Deck, name: str, taken: dict) -> str:
     """The name as the deck spells it; a set of the part with the name of one of the assembly is called "part.NAME"."""
-    spelt = deck.spelling[name]
+    spelt = dotted(deck.spelling[name])
     return f"part.{spelt}" if spelt in taken else spelt

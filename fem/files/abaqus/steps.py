@@ -13,7 +13,7 @@ import numpy as np
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Constraints
 from fem.files.abaqus.cyclic import read_cyclic
-from fem.files.abaqus.deck import Statement
+from fem.files.abaqus.deck import Statement, shown
 from fem.files.abaqus.keywords import OUTPUT
 from fem.files.abaqus.lines import fields, member, number, whole
 from fem.mesh.constraints import Equation
@@ -150,7 +150,7 @@ def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> St
         heating=tuple(h for h in heating if isinstance(h, Heating)),
         constants=tuple(h for h in heating if isinstance(h, Constants)),
         initial=tuple(state.initial),
-        unread=tuple(unread),
+        unread=shown(unread),
     )
 
 

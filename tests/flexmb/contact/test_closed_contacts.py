@@ -150,3 +150,36 @@ def test_contacts_that_are_apart_hold_nothing():
     system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(body.at((0, 0, 0))))
     with pytest.raises(EquilibriumError):
         equilibrium(system)
+
+
+@pytest.mark.parametrize("shape", [Sphere(0.1), Box(0.1, 0.1, 0.2), Cylinder(0.1, 0.2), Capsule(0.05, 0.1)])
+@pytest.mark.parametrize(("height", "depth"), [(0.12, None), (0.11, "0.00962")])
+def test_what_sags_into_a_floor_that_it_did_not_touch_has_no_equilibrium(shape, height, depth):
+    """A spring lets it down by m g / k = 0.01962."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("load", mass=2.0, inertia=(0.02,) * 3), position=(0, 0, height))
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), shape.on(body.at((0, 0, 0))))
+    system.bushing(
+        "springs", system.ground.at((0, 0, height)), body.at((0, 0, 0)), stiffness=(90.0, 90.0, 1000.0, 1, 1, 1)
+    )
+    if depth is None:
+        assert equilibrium(system).stable
+    else:
+        with pytest.raises(EquilibriumError, match=rf"'floor' would be {depth} deep .* apart as drawn"):
+            equilibrium(system)
+
+
+def test_a_rod_that_leans_does_not_lie_down_through_the_floor():
+    system = flexmb.System(gravity=(0, 0, -G))
+    lean, radius, length = 0.01, 0.1, 0.3
+    body = system.add(
+        flexmb.rigid_body("rod", mass=2.0, inertia=(0.02, 0.02, 0.01)),
+        position=(0, 0, radius * np.cos(lean) + length / 2 * np.sin(lean)),
+        orientation=(0, np.pi / 2 - lean, 0),
+    )
+    rod = Cylinder(radius, length).on(body.at((0, 0, 0)))
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), rod)
+    hold = system.ground.at((0, 0, radius))
+    system.bushing("hold", hold, body.at((0, 0, 0)), stiffness=(100.0, 150.0, 0, 300.0, 100.0, 300.0))
+    with pytest.raises(EquilibriumError, match=r"would be 0\.0059\d* deep inside each other"):
+        equilibrium(system)

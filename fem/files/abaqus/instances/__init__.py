@@ -1,0 +1,1 @@
+"""Instances of parts: their places, and decks with several of them."""

@@ -319,6 +319,14 @@ class SmallDeformationWarning(FlexmbWarning):
     """
 
 
+class TruncatedStressWarning(FlexmbWarning):
+    """The stresses of a body lack a part of those of its inertia forces and weight, which its basis does not hold.
+
+    Raised where stresses of a motion are computed; the message names the body, the part that is missing, the place and
+    the time, and the `inputs` of a reduction that hold it.
+    """
+
+
 class RingingStatesWarning(FlexmbWarning):
     """A state of a force element or controller that is far faster than the steps alternates from step to step.
 

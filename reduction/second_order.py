@@ -37,6 +37,7 @@ from jaxtyping import Float
 from fem.linear_algebra.threads import one_openblas_thread
 from fem.model import Model
 from reduction.basis import Basis
+from reduction.error.truncated_statics import PATTERNS, acceleration_loads, truncated
 from reduction.second_order_modes import SecondOrderModes, second_order_modes
 from reduction.solutions.statics import Statics, inertia_relief_solution, statics
 
@@ -50,12 +51,15 @@ class SecondOrder:
     - `interfaces`: for each interface (6, m, m), the second-order translation of its point and rotation: with the rows
       of the basis, `t = rows[:3] eta + 1/2 second[:3](eta, eta)`, and the rotation vector likewise.
     - `shapes`: the field itself, of the softest pairs of coordinates, for pictures; computed when it is first used.
+    - `truncated` (ndof, 12): what the basis lacks of the static response to twelve accelerations, from the same
+      solutions (`reduction.error.truncated_statics`).
     """
 
     first: Float[np.ndarray, "3 m m"]
     moments: Float[np.ndarray, "3 3 m m"]
     interfaces: Mapping[str, Float[np.ndarray, "6 m m"]]
     shapes: SecondOrderModes
+    truncated: Float[np.ndarray, "ndof 12"]
 
 
 @one_openblas_thread()
@@ -69,24 +73,22 @@ def second_order(model: Model, basis: Basis) -> SecondOrder:
     Raises MatrixError for a model made from matrices (K_G needs elements).
     """
     body = statics(model)
-    names = list(model.interfaces)
-    translations = model.rigid_body_modes_of_all()[:, :3]
-    rows = [model.interfaces[name].nodal_matrix(model).toarray() for name in names]
-    loads = np.column_stack([model.mass_of_all @ translations, model.moment_loads_of_all(), *rows])
-    values = _works(body, basis, loads)
+    loads = acceleration_loads(model)
+    balanced, U = _prestress(body, basis, loads)
+    values = _works(model, basis, balanced, U)
     interfaces = {}
-    for k, name in enumerate(names):
-        turned = _particular_work(model, name, basis, rows[k])
-        interfaces[name] = values[12 + 6 * k : 18 + 6 * k] - turned
-    moments = values[3:12].reshape(3, 3, basis.n_modes, basis.n_modes)
+    for k, name in enumerate(model.interfaces):
+        own = slice(PATTERNS + 6 * k, PATTERNS + 6 * k + 6)
+        interfaces[name] = values[own] - _particular_work(model, name, basis, loads[:, own])
+    gather = model.dof_map.gather
+    lacking = truncated(body, basis, gather(loads), gather(balanced), U)
+    moments = values[3:PATTERNS].reshape(3, 3, basis.n_modes, basis.n_modes)
     body.keep(long=True)
-    return SecondOrder(values[:3], moments, interfaces, second_order_modes(model, basis))
+    return SecondOrder(values[:3], moments, interfaces, second_order_modes(model, basis), lacking)
 
 
-def _works(body: Statics, basis: Basis, loads: np.ndarray) -> np.ndarray:
-    """`f . g_ij` (p, m, m) of `loads` (n_all, p) on the dofs of all nodes."""
-    model = body.model
-    loads, U = _prestress(body, basis, loads)
+def _works(model: Model, basis: Basis, loads: np.ndarray, U: np.ndarray) -> np.ndarray:
+    """`f . g_ij` (p, m, m) of the balanced `loads` (n_all, p) on the dofs of all nodes, with their static solutions."""
     forces = loads - model.stiffness_of_all @ model.dof_map.expand(U)
     total = -model.second_order_work(U, loads, basis.Psi)
     for name, interface in model.interfaces.items():

@@ -1,6 +1,7 @@
 """Stresses of displacement fields: at the nodes of solids, averaged over their cells, and at the fibres of beams."""
 
 import numpy as np
+import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from fem.beam import Beam
@@ -26,6 +27,8 @@ def nodal_stresses(
     place = np.full(len(mesh.points), -1)
     place[nodes] = np.arange(len(nodes))
     total, weights = np.zeros((len(nodes), 6, U.shape[2])), np.zeros(len(nodes))
+    at_them = [(place[block.connectivity] >= 0).any(axis=1) for block in mesh.cells]
+    material_of = np.where(np.concatenate(at_them), material_of, -1)
     for shape, connectivity, stress, volume in stress_batches(mesh, materials, material_of, U):
         points = shape.stiffness_rule[0]
         linear = len(points) >= 4
@@ -38,8 +41,9 @@ def nodal_stresses(
         wanted = here >= 0
         cell, local = np.nonzero(wanted)
         values = np.einsum("pq,pqik->pik", continued[local], stress[cell], optimize=True)
-        np.add.at(total, here[wanted], values * volume[cell, None, None])
-        np.add.at(weights, here[wanted], volume[cell])
+        gather = sp.csr_array((volume[cell], (here[wanted], np.arange(len(cell)))), shape=(len(nodes), len(cell)))
+        total += (gather @ values.reshape(len(cell), -1)).reshape(total.shape)
+        weights += gather.sum(axis=1)
     return total / np.where(weights > 0, weights, 1.0)[:, None, None]
 
 

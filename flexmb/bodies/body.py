@@ -23,6 +23,7 @@ from flexmb.bodies.surfaces import BodySurface, body_surfaces, without_shapes
 from flexmb.bodies.validity import Validity, validity
 from flexmb.bodies.velocity_matrix import reduced_damping, sound_velocity_matrix
 from reduction.basis import Basis
+from reduction.error.truncated_statics import truncated_statics
 from reduction.residual import ResidualCompliance, residual_compliance
 from reduction.second_order import second_order
 from reduction.second_order_modes import SecondOrderModes
@@ -421,6 +422,9 @@ def flexible_body(
     _warn_of_rotary_lumps(model)
     compliance = residual_compliance(model, basis) if model.surfaces else None
     second = second_order(model, basis) if chosen == SECOND_ORDER else None
+    stress = None
+    if model.has_elements:
+        stress = stress_shapes(model, basis, truncated_statics(model, basis) if second is None else second.truncated)
     damping = 2 * ratios * omega + rayleigh[0] + rayleigh[1] * basis.eigenvalues
     diagonal, coupled = (0.0, None) if model.D is None else reduced_damping(model, basis)
     nodal = model.displacements(basis.Psi)
@@ -440,7 +444,7 @@ def flexible_body(
         Psi=Psi,
         validity=validity(model, basis) if model.has_elements else None,
         quadratic=None if second is None else second.shapes,
-        stress=stress_shapes(model, basis) if model.has_elements else None,
+        stress=stress,
         beams=beam_shapes(model, basis) if model.has_elements else None,
         surfaces={}
         if compliance is None

@@ -15,6 +15,7 @@ from flexmb.errors import PictureError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
+from flexmb.results.stress import warn_of_truncated_stress
 from flexmb.units import unit_of
 from reduction.basis import Basis
 
@@ -213,6 +214,10 @@ def _result(plotter: pyvista.Plotter, result: Result, time: float | None, stress
         raise PictureError(f"No body of {result.mechanism.name!r} has stresses; only bodies made from a mesh have.")
     scene = MovingScene(plotter, result.mechanism, result.q, magnification)
     scene.show_stress(stress)
+    if stress:
+        for body in result.mechanism.bodies:
+            if body.stress is not None:
+                warn_of_truncated_stress(result, body.name)
     unit = f" {unit_of('time', result.mechanism.units)}" if result.mechanism.units else ""
     first, last = float(result.t[0]), float(result.t[-1])
 

@@ -125,7 +125,7 @@ def _point(body: Body, point: ArrayLike | None) -> np.ndarray:
     return vector(point, f"Point of body {body.name!r}")
 
 
-def _elastic(motion: Motion, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def elastic(motion: Motion, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Elastic coordinates (nt, m) of a body with their first and second rates."""
     modes = np.array([b.modes for b in motion.mechanism.bodies])
     (qs, vs), m = (starts[body] for starts in starts_of(modes)), modes[body]
@@ -142,7 +142,7 @@ def _marker(motion: Motion, marker: Marker) -> _Local:
     body = motion.mechanism.bodies[marker.body]
     if marker.interface is None or not body.is_flexible:
         return _fixed(motion, marker.point, marker.axes)
-    eta, rate, acceleration = _elastic(motion, marker.body)
+    eta, rate, acceleration = elastic(motion, marker.body)
     interface = body.interface(marker.interface)
     moved, first, second = interface.motion(eta), rate @ interface.rows.T, acceleration @ interface.rows.T
     if interface.second is not None:
@@ -163,7 +163,7 @@ def _node(motion: Motion, body: int, node: int) -> _Local:
     X, m = record.mesh.points[node], record.modes
     if m == 0:
         return _fixed(motion, X)
-    eta, rate, acceleration = _elastic(motion, body)
+    eta, rate, acceleration = elastic(motion, body)
     shapes = np.asarray(record.Psi, dtype=float).reshape(-1, 3, m)[node]
     c, cdot, cddot = X + eta @ shapes.T, rate @ shapes.T, acceleration @ shapes.T
     if record.quadratic is not None:

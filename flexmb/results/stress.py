@@ -1,5 +1,10 @@
-"""Stresses over time: histories at named points, for fatigue, and the largest stress of a body with its position."""
+"""Stresses over time: histories at named points, for fatigue, and the largest stress of a body with its position.
 
+Stresses are those of the elastic coordinates. What these lack of the static stresses of inertia forces and weight is
+estimated from the motion of the body, and named where it is large (`warn_of_truncated_stress`).
+"""
+
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,12 +14,25 @@ from numpy.typing import ArrayLike
 
 from fem.matrices.stress import von_mises
 from flexmb.bodies.body import Body
+from flexmb.bodies.invariants import rigid_mass
 from flexmb.bodies.stress_modes import StressShapes
-from flexmb.errors import StressError
+from flexmb.errors import StressError, TruncatedStressWarning
+from flexmb.results.motion import elastic, frame_motion
 from flexmb.results.result import Result
 
 CHUNK = 2**23
 """Number of values that are computed at a time."""
+TRUNCATED = 0.1
+"""Stress that the elastic coordinates lack, relative to the largest of the body in the motion, from which a warning
+names it."""
+ONLY_WEIGHT = 0.1
+"""Part of the missing stress up to which it does not come from rotation, so that `inputs=["gravity"]` hold it."""
+LOOKS = 100
+"""Number of stored times, those with the largest strain energy, at which the largest stress is sought if one point is
+asked for."""
+NOTHING = 1e-6
+"""Acceleration, of the mass centre less gravity or about it at the radius of gyration, that counts as none relative to
+the largest acceleration or gravity: what tolerances and round-off leave of a free fall."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +90,19 @@ def nodal_von_mises(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray
 def largest_stress(result: Result, body: str) -> LargestStress:
     """The largest von Mises stress over the skin of a solid, or over the fibres of beams, at every stored time.
 
-    Raises `StressError` when the body has no stresses. Cost: 12 m operations per point and time.
+    Raises `StressError` when the body has no stresses. Issues a `TruncatedStressWarning` where its elastic coordinates
+    lack stresses of inertia forces and weight. Cost: 12 m operations per point and time.
     """
     shapes = shapes_of(result, body)
-    eta = result.elastic(body).astype(np.float32)
+    values, at, envelope = _largest(shapes, result.elastic(body))
+    warn_of_truncated_stress(result, body, float(values.max()))
+    where, units = (shapes.nodes[at], shapes.x[at]), result.mechanism.units
+    return LargestStress(body, result.t, values, *where, envelope, shapes, units)
+
+
+def _largest(shapes: StressShapes, eta: Float[np.ndarray, "nt m"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The largest von Mises stress and its point for each time, and the largest over time at each point."""
+    eta = eta.astype(np.float32)
     rows = shapes.rows.reshape(-1, eta.shape[1])
     values, at = np.empty(len(eta)), np.empty(len(eta), dtype=np.int64)
     envelope = np.zeros(len(shapes.x))
@@ -85,21 +112,97 @@ def largest_stress(result: Result, body: str) -> LargestStress:
         found = von_mises((rows @ eta[part].T).reshape(-1, 6, len(eta[part])).swapaxes(1, 2))
         at[part], values[part] = found.argmax(axis=0), found.max(axis=0)
         np.maximum(envelope, found.max(axis=1), out=envelope)
-    where, units = (shapes.nodes[at], shapes.x[at]), result.mechanism.units
-    return LargestStress(body, result.t, values, *where, envelope, shapes, units)
+    return values, at, envelope
+
+
+def warn_of_truncated_stress(result: Result, body: str, largest: float | None = None) -> None:
+    """Issue a `TruncatedStressWarning` if the elastic coordinates of a body lack a large part of its stresses.
+
+    The missing stresses are the static ones of the acceleration of the body, as that of a rigid one, less gravity. They
+    are compared with the largest stress of the motion, given as `largest` or found at the times with the largest strain
+    energy. Forces at interfaces are exact in bases that hold their static response, and what other bases lack of them
+    is not seen, nor what a subspace of the coordinates leaves out. Stresses of vibrations faster than the basis holds
+    are not static, and overestimated.
+
+    Raises `StressError` when the body has no stresses.
+    """
+    shapes, eta = shapes_of(result, body), result.elastic(body)
+    if shapes.lacking is None or shapes.lacking_at is None or not len(shapes.lacking):
+        return
+    record = result.mechanism.bodies[result.mechanism.body_index(body)]
+    if largest is None:
+        energy = eta**2 @ record.stiffness
+        largest = float(_largest(shapes, eta[np.argsort(energy)[-LOOKS:]])[0].max())
+    straight, curved = acceleration_forces(result, body)
+    missing, turned, k, when, largest_with = 0.0, 0.0, 0, 0, largest
+    for rows, at in zip(shapes.lacking, shapes.lacking_at, strict=True):
+        lacking = (straight + curved) @ rows.T
+        here = von_mises(lacking)
+        if here.max() > missing:
+            missing, k, when = float(here.max()), int(at), int(here.argmax())
+        turned = max(turned, float(von_mises(curved @ rows.T).max()))
+        largest_with = max(largest_with, float(von_mises(eta @ shapes.rows[at].T + lacking).max()))
+    if not missing > TRUNCATED * largest_with:
+        return
+    place = ", ".join(f"{c:.6g}" for c in shapes.x[k])
+    named = "rotation" if turned > ONLY_WEIGHT * missing else "gravity"
+    inputs = ", ".join(f'"{name}"' for name in (*record.interfaces, named))
+    warnings.warn(
+        TruncatedStressWarning(
+            f"Body {body!r}: its elastic coordinates do not hold all stresses of its inertia forces and weight. The "
+            f"stress near ({place}) of its frame at t = {result.t[when]:.6g} is wrong by about "
+            f"{missing / largest_with:.0%} of the largest in the motion (found: {largest:.4g}; with what is "
+            f"missing: {largest_with:.4g}, estimated from statics). Make the basis with "
+            f"reduction.craig_bampton(part, ..., inputs=[{inputs}])."
+        ),
+        stacklevel=3,
+    )
+
+
+def acceleration_forces(result: Result, body: str) -> tuple[np.ndarray, np.ndarray]:
+    """Factors (nt, 12) of the unit accelerations of `StressShapes.lacking`: minus the acceleration of the mass centre
+    less gravity, and minus that of the other points relative to it. The motion is the rigid part of that of all points,
+    so that it does not depend on the reference frame of the elastic coordinates."""
+    number = result.mechanism.body_index(body)
+    record, frame, (_, rate, second) = (
+        result.mechanism.bodies[number],
+        frame_motion(result, body),
+        elastic(result, number),
+    )
+    inertia, centre = record.invariants, record.centre
+    coupling = np.vstack([inertia.S1, inertia.h0])
+    carried = np.linalg.solve(rigid_mass(inertia.mass, inertia.s0, inertia.J0), coupling).T
+    world = frame.acceleration, np.tile(result.mechanism.gravity, (len(result.t), 1))
+    a, g, omega, alpha = (
+        np.einsum("tij,ti->tj", frame.axes, v) for v in (*world, frame.angular_velocity, frame.angular_acceleration)
+    )
+    rigid = np.hstack([a, alpha]) + second @ carried
+    spin, turning = (
+        np.cross(v[:, None], np.eye(3)).swapaxes(1, 2) for v in (omega + rate @ carried[:, 3:], rigid[:, 3:])
+    )
+    about = turning + spin @ spin
+    at_centre = rigid[:, :3] + about @ centre
+    felt, length = at_centre - g, np.sqrt(np.trace(inertia.J0) / (2 * inertia.mass) - centre @ centre)
+    sizes = [np.linalg.norm(v, axis=1) for v in (at_centre, g, felt, length * about.reshape(-1, 9))]
+    largest = max(size.max() for size in sizes)
+    felt[sizes[2] <= NOTHING * largest] = 0.0
+    about[sizes[3] <= NOTHING * largest] = 0.0
+    moments = about.swapaxes(1, 2).reshape(-1, 9)
+    return -np.hstack([felt, np.zeros_like(moments)]), np.hstack([about @ centre, -moments])
 
 
 def stress_at(result: Result, body: str, point: ArrayLike) -> tuple[np.ndarray, Float[np.ndarray, "nt 6"]]:
     """The point (3,) with stresses nearest to `point` (3,), both in the body frame, and its stress history (nt, 6).
 
     The stresses xx, yy, zz, xy, yz, zx refer to the body axes. Raises `StressError` when the body has no stresses, or
-    `point` is not three finite numbers.
+    `point` is not three finite numbers. Warns as `largest_stress`.
     """
     shapes, wanted = shapes_of(result, body), np.asarray(point, dtype=float)
     if wanted.shape != (3,) or not np.isfinite(wanted).all():
         raise StressError(
             f"Body {body!r}: the stress at {point!r} is requested; give three finite coordinates in its frame."
         )
+    warn_of_truncated_stress(result, body)
     k = int(np.linalg.norm(shapes.x - wanted, axis=1).argmin())
     return shapes.x[k], result.elastic(body) @ np.asarray(shapes.rows[k], dtype=float).T
 

@@ -18,7 +18,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.results.elements.contact import ContactMotion, contacts_of
 from flexmb.results.elements.surface_contact import surface_contact_motion
 from flexmb.results.result import Result
-from flexmb.results.stress import nodal_von_mises
+from flexmb.results.stress import nodal_von_mises, warn_of_truncated_stress
 from flexmb.spatial.lie import rotation_from_quaternion
 
 
@@ -50,6 +50,9 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
         )
     if every < 1:
         raise FileError(f"every = {every}: expected 1 for all stored times, 2 for every other one, ...")
+    for record in mechanism.bodies:
+        if record.stress is not None:
+            warn_of_truncated_stress(result, record.name)
     directory = Path(directory)
     starts, films = compiled(mechanism).q_start, _films(result)
     contacts = [result.contact(name) for name in contacts_of(mechanism)]

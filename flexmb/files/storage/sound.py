@@ -110,6 +110,10 @@ def require_sound_body(body: Body) -> None:
         require_places(body.stress.nodes, (count,), -1, nodes or 0, f"the nodes of stresses of {body.name!r}")
         require_numbers(body.stress.x, (count, 3), f"the places of stresses of {body.name!r}")
         require_numbers(body.stress.rows, (count, 6, m), f"the stresses of {body.name!r}")
+        if body.stress.lacking is not None:
+            at = np.asarray(body.stress.lacking_at)
+            require_places(at, at.shape[:1], 0, count, f"the places of stresses that {body.name!r} lacks")
+            require_numbers(body.stress.lacking, (*at.shape, 6, 12), f"the stresses that {body.name!r} lacks")
     if body.beams is not None:
         drawn, count = body.beams, len(body.beams.points)
         require_numbers(drawn.points, (count, 3), f"the surface of the beams of {body.name!r}")

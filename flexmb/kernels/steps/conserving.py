@@ -53,7 +53,7 @@ from flexmb.kernels.equations.rows import (
     to_bodies,
 )
 from flexmb.kernels.steps.coupled import COUPLED
-from flexmb.kernels.steps.mean_rows import mean_rows, points_of
+from flexmb.kernels.steps.mean_rows import FEWEST, SIMPSON, mean_rows, points_of
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
 
 MOST_ITERATIONS = 60
@@ -409,12 +409,13 @@ def _act_along_relative_motion(flat, state, kinematics, r, missing):
 
 
 @njit(cache=True)
-def _set_changes(flat, h, before, after, state, kinematics):
-    """Set the changes of all rows in the step, and complete the mean Jacobian so that it is a discrete derivative.
+def _set_changes(flat, before, after, state, far):
+    """Set the changes of all rows in the step, and their `rates` times the step by the mean Jacobian; returns whether
+    they are equal. Where they differ by round-off only, the latter are set to the former.
 
     Changes of joint equations with drivers contain those of the prescribed values.
     """
-    change, rates, far = state.change, state.rates, _far(flat, state.q)
+    change, rates, equal = state.change, state.rates, True
     row_rates(flat, state.G, state.D, rates)
     for r in range(len(change)):
         change[r] = state.end_values[r] - state.values[r]
@@ -424,7 +425,30 @@ def _set_changes(flat, h, before, after, state, kinematics):
             change[r] = rates[r]
         missing = change[r] - rates[r]
         if missing != 0.0 and abs(missing) > _smallest_defect(flat, state, r, far):
-            _act_along_relative_motion(flat, state, kinematics, r, missing)
+            equal = False
+        else:
+            rates[r] = change[r]
+    return equal
+
+
+@njit(cache=True)
+def _set_mean_rows(flat, turn, before, after, state, kinematics, there, workspace):
+    """Set the changes of all rows in the step, and the mean Jacobian, a discrete derivative."""
+    n, far = points_of(turn), _far(flat, state.q)
+    while True:
+        mean_rows(
+            flat, state.q, state.D, state.nodes[n][:n], state.weights[n][:n], before, state.angles, there,
+            state.moved_values, state.moved_q, state.moved, state.back, state.begin_G, workspace.G, state.end_G,
+            state.G,
+        )  # fmt: skip
+        if _set_changes(flat, before, after, state, far):
+            return
+        if n > SIMPSON:
+            break
+        n = FEWEST  # directions between bodies turn more than these
+    for r in range(len(state.change)):
+        if state.rates[r] != state.change[r]:
+            _act_along_relative_motion(flat, state, kinematics, r, state.change[r] - state.rates[r])
 
 
 @njit(cache=True)
@@ -506,12 +530,7 @@ def balance_step(flat, h, before, middle, after, state, kinematics, there, works
         _rates_of_momenta(flat, b, h, state, workspace)
         if gravity != NOTHING:
             _subtract_weight(flat, b, state, kinematics, workspace)
-    n = points_of(turn)
-    mean_rows(
-        flat, state.q, D, state.nodes[n][:n], state.weights[n][:n], before, state.angles, there, state.moved_values,
-        state.moved_q, state.moved, state.back, state.begin_G, workspace.G, state.end_G, state.G,
-    )  # fmt: skip
-    _set_changes(flat, h, before, after, state, kinematics)
+    _set_mean_rows(flat, turn, before, after, state, kinematics, there, workspace)
     given, heat = _set_efforts(flat, h, middle, state, kinematics, workspace)
     efforts, reactions, loads, work = state.efforts, state.reactions, workspace.loads, state.end_work
     work[:] = 0.0

@@ -3,8 +3,9 @@
 The rate of the coordinate of a row along the step is `G(t) . D`, so that the mean of G over the step gives its exact
 change (McLachlan, Quispel, Robidoux, "Geometric integration using discrete gradients", 1999: the mean value discrete
 gradient). Each `G(t)` is a pair of opposite wrenches. It is transformed to the axes of the middle of the step with the
-motion of the body itself, which leaves its twist invariant; the mean is therefore also such a pair. Where bodies rotate
-little, the quadrature needs no other places than the beginning, the middle and the end of the step.
+motion of the body itself, which leaves its twist invariant; the mean is therefore also such a pair. Where bodies, and
+the directions between them, turn little, the quadrature needs no other places than the beginning, the middle and the
+end of the step.
 """
 
 import numpy as np

@@ -71,9 +71,11 @@ class Equilibrium:
     """An equilibrium, at rest or in steady motion.
 
     - `state`: the configuration and velocities; `multipliers` (nj,): of the joints.
-    - `softest`: stiffness of the softest motion that the joints allow, per unit of mass; negative if unstable.
+    - `softest`: stiffness of the softest motion that the joints allow, per unit of mass; negative if unstable. Points
+      of flexible surfaces that touch stick in it, also those that slip.
     - `error`: a bound of the error of `softest`.
     - `iterations`: those of Newton's method.
+    - `slipping`: the number of points of flexible surfaces at the bounds of their friction, which may slip on.
     """
 
     mechanism: Mechanism
@@ -82,18 +84,24 @@ class Equilibrium:
     softest: float
     error: float
     iterations: int
+    slipping: int
 
     @property
     def stable(self) -> bool:
-        """Whether the potential energy has a minimum at the equilibrium, beyond the error of `softest`."""
-        return self.softest > self.error
+        """Whether the potential energy has a minimum at the equilibrium, beyond the error of `softest`, and no points
+        slip."""
+        return not self.slipping and self.softest > self.error
 
     @property
     def verdict(self) -> str:
-        """ "stable", "unstable", or "undecided".
+        """ "stable", "unstable", "undecided", or "not judged".
 
-        It is undecided if the stiffness of the softest motion is within its error, as for a rotor at a critical speed.
+        It is undecided if the stiffness of the softest motion is within its error, as for a rotor at a critical speed,
+        and not judged if points of flexible surfaces slip: these slip on in one direction and stick in the others, so
+        that no stiffness decides about small motions, but a simulation from the equilibrium with a small push.
         """
+        if self.slipping:
+            return "not judged"
         if self.stable:
             return "stable"
         return "unstable" if self.softest < -self.error else "undecided"
@@ -131,6 +139,8 @@ class Equilibrium:
     def __str__(self) -> str:
         found = "moves steadily" if self.state.w.any() else "rests"
         softest = f"softest motion {self.softest:.4g} per time squared"
+        if self.slipping:
+            softest = f"{self.slipping} points of flexible surfaces slip; {softest} if they stick"
         held = f"\nheld at t = {self.state.t:.6g}: {'; '.join(self.held)}" if self.held else ""
         return f"{self.mechanism.name!r} {found}, {self.verdict}: {softest}; {self.iterations} iterations{held}"
 
@@ -160,8 +170,8 @@ def equilibrium(
 
     Flexible surfaces touch where they must, with forces that push. They may overlap as drawn, by up to a twentieth of
     the length of the mechanism, as parts with an interference do. Friction is that of one motion from the initial state
-    to the equilibrium, in which points stick or slip; in `softest`, the friction of points that slip follows the
-    normal force and turns with the slip.
+    to the equilibrium, in which points stick or slip. The stability of an equilibrium in which points slip is not
+    judged.
 
     Raises `EquilibriumError` when there is no equilibrium near the initial state, when a motion is unrestrained, so
     that the equilibrium is not unique, when exact contacts would open, slide or overlap where they are apart as drawn,
@@ -356,7 +366,8 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
             states = e.states.copy() if touching is None else np.concatenate([e.states, touching.forces.ravel()])
             state = State(t, q, w, angles_near(mechanism, q, e.angles), element_states=states)
             softest, error = _softest(e, functions, state, multipliers, bool(world.any()), touching)
-            return Equilibrium(mechanism, state, multipliers, softest, error, iteration)
+            slipping = 0 if touching is None else touching.slipping
+            return Equilibrium(mechanism, state, multipliers, softest, error, iteration, slipping)
     require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
     e.compare_tangents(t)
     hint = "Start nearer to one, or add a spring that restrains it." if touching is None else touching.hint
@@ -526,7 +537,7 @@ def _pressed_step(
     gaps = seen.places.ravel()
     gaps[::3] += seen.approached(new)
     for _ in range(CHANGES):
-        held = touching.held(seen, new)
+        held = touching.held(seen, new, touching.does)
         already = old.ravel()[held.loaded]
         yields = held.rows @ (gaps[held.loaded] - held.C @ already)
         stiff = held.G.T @ held.pushes @ np.linalg.inv(held.flexing)

@@ -131,6 +131,11 @@ class Touching:
         return np.asarray((self.friction > 0.0) & (grip >= (1 - WITHIN) * self.friction * push))
 
     @property
+    def slipping(self) -> int:
+        """The number of points at the bounds of their friction."""
+        return int((self.does == SLIPS).sum())
+
+    @property
     def bodies(self) -> list[int]:
         """The bodies with flexible surfaces that touch, and those of what they touch."""
         flat = self.equations.flat
@@ -229,19 +234,20 @@ class Touching:
         names = dict.fromkeys(contacts[s].name for s in self.equations.flat.node_skin[points])
         return f"The contacts {', '.join(map(repr, names))}"
 
-    def held(self, seen: SurfacePoints, forces: np.ndarray) -> Held:
-        """The points that are closed, with friction that slips in the direction of `forces` (n, 3)."""
+    def held(self, seen: SurfacePoints, forces: np.ndarray, does: np.ndarray) -> Held:
+        """The points that are closed, as they do by `does` (n,), with friction that slips in the direction of `forces`
+        (n, 3)."""
         sides = np.where(self.friction > 0.0, 3, 1)
         loaded: list[int] = []
         turning: list[float] = []
         entries: list[tuple[int, int, float, float]] = []
-        for k in np.flatnonzero((self.does != OPEN) | (self.forces[:, 0] > 0.0)).tolist():
+        for k in np.flatnonzero((does != OPEN) | (self.forces[:, 0] > 0.0)).tolist():
             first, row = len(loaded), len(turning)
             loaded += [3 * k + c for c in range(sides[k])]
-            if self.does[k] == STICKS:
+            if does[k] == STICKS:
                 turning += [0.0] * int(sides[k])
                 entries += [(row + c, first + c, 1.0, 1.0) for c in range(sides[k])]
-            elif self.does[k] == SLIPS:
+            elif does[k] == SLIPS:
                 push, along = float(forces[k, 0]), forces[k, 1:] / np.linalg.norm(forces[k, 1:])
                 turning += [0.0, float(self._slips[k]) / (self.friction[k] * push)]
                 entries.append((row, first, 1.0, 1.0))
@@ -266,12 +272,16 @@ class Touching:
         return K
 
     def closed(self, q: np.ndarray) -> Closed:
-        """The points that touch at `q` (nq,), as reactions of small motions. The friction of points that slip follows
-        their normal forces and turns with the slip."""
+        """The points that touch at `q` (nq,), as reactions of small motions in which all of them stick, also those that
+        have slipped until the equilibrium.
+
+        A point at the bound of its friction slips on in one direction and sticks in all others, and a motion back and
+        forth does both. Friction that follows the normal force both ways, whose stiffness is not symmetric, belongs to
+        the iteration towards an equilibrium only; neither its eigenvalues nor those of its symmetric part decide about
+        motions."""
         nv = len(self.equations.flat.weight)
         seen = self.see(q)
-        self._slips = np.linalg.norm(seen.slip[:, 1:], axis=1)
-        held = self.held(seen, self.forces)
+        held = self.held(seen, self.forces, np.where(self.does == OPEN, OPEN, STICKS))
         table, error = self._differences(q, held.loaded, accurate=True)
         K, K_error, G = table[:nv], error[:nv], table[nv:]
         presses = np.zeros((self.forces.size, nv))

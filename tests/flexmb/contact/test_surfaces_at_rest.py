@@ -15,7 +15,7 @@ import flexmb
 import reduction
 from fem.mesh.structured_meshes import block
 from flexmb.cli.main import app
-from flexmb.contact import Box, Plane, Sphere
+from flexmb.contact import Box, Plane, Sphere, mesh
 from flexmb.errors import EquilibriumError, MechanismError
 from flexmb.files import export_vtk, load_model, load_result
 from flexmb.linear import equilibrium, frequency_response, linearise
@@ -76,11 +76,44 @@ def test_a_simulation_from_it_stays_at_rest(slope):
 
 
 def test_it_slides_above_the_angle_of_friction():
-    assert equilibrium(on_a_plane(slope=np.arctan(0.29))).stable
+    assert 0 < equilibrium(on_a_plane(slope=np.arctan(0.29))).slipping < len(BLOCK.surfaces["below"].points)
     with pytest.raises(
         EquilibriumError, match=r"has no equilibrium: The contacts 'floor' slide or tip: all of their points slip"
     ):
         equilibrium(on_a_plane(slope=np.arctan(0.31)))
+
+
+def on_a_steep_slope(shape, friction=0.5):
+    own = body((0.2, 0.15, 0.1), (3, 3, 1), poisson=0.0)
+    system = flexmb.System(gravity=(G * np.sin(0.45), 0, -G * np.cos(0.45)))
+    there = system.add(replace(own, damping=2 * 0.05 * np.sqrt(own.stiffness)), position=(0.05, 0.05, 0.1))
+    floor = shape.on(system.ground.at((0, 0, 0.1 if shape.title == "plane" else 0)))
+    system.contact("floor", there.surface("below"), floor, friction=friction)
+    return system
+
+
+@pytest.mark.parametrize("shape", [Plane(), mesh(block("tetra", (0.4, 0.3, 0.1), (4, 3, 2)))], ids=["plane", "mesh"])
+def test_no_stiffness_judges_points_that_slip(shape):
+    """Friction that follows the normal force both ways has a stiffness whose symmetric part is -4.56e4 on the plane, and
+    7.48e4 on the mesh. Motions slip on in one direction only: they do not grow with cosh(t sqrt(4.56e4)), 8 times from
+    10 to 20 ms."""
+    system = on_a_steep_slope(shape)
+    rest = equilibrium(system)
+    assert rest.verdict == "not judged"
+    assert rest.slipping == 12
+    assert not rest.stable
+    assert "not judged: 12 points of flexible surfaces slip; softest motion" in str(rest)
+    sticking = equilibrium(on_a_steep_slope(shape, friction=5.0))
+    assert (sticking.verdict, sticking.slipping) == ("stable", 0)
+    assert rest.softest == pytest.approx(sticking.softest, rel=1e-3)
+    with pytest.raises(MechanismError, match="12 points of the contact 'floor' slip at the state"):
+        linearise(rest)
+    for column, push in ((0, 1e-4), (0, -1e-4), (2, 1e-4), (4, 1e-3)):
+        w = np.where(np.arange(len(rest.state.w)) == column, push, 0.0)
+        pushed = replace(rest.state, w=w)
+        run = flexmb.simulate(system, 0.02, step=1e-4, output_step=1e-3, initial_state=pushed, newton_tolerance=1e-10)
+        moved = np.abs(run.q - rest.state.q).max(axis=1)
+        assert moved[10:].max() < 2 * moved[:10].max()
 
 
 def test_it_is_the_rest_that_a_simulation_reaches():
@@ -283,7 +316,7 @@ def test_a_plate_lies_on_three_balls():
         system.contact(name, Sphere(0.05).on(system.ground.at(place)), own.surface("below"), friction=0.3)
     rest = equilibrium(system)
     a, b, c = (rest.result.surface_contact(name).total[0] for name in "abc")
-    assert rest.stable
+    assert (rest.verdict, rest.slipping) == ("not judged", 2)
     np.testing.assert_allclose((a[2], b[2], c[2]), np.array([1, 1, 2]) * weight / 4, rtol=1e-4)
     np.testing.assert_allclose(a + b + c, (0, 0, weight), atol=1e-8 * weight)
     np.testing.assert_allclose(a, b * (-1, 1, 1), atol=1e-6 * weight)

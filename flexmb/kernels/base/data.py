@@ -311,6 +311,7 @@ class Workspace(NamedTuple):
     skin_G: np.ndarray  # (nn, 3, 2, 6+mmax) derivatives along these directions by the motions of both bodies
     skin_X: np.ndarray  # (nn, 3, nv) responses to unit forces along them: displacements
     skin_change: np.ndarray  # (nn, 3, nr) and multipliers
+    skin_heat: np.ndarray  # (1,) energy that friction of the points takes in the step
     skin_known: np.ndarray  # (nn,) 1 for points whose responses belong to the matrix of the step
     skin_list: np.ndarray  # (nk,) a list of nodes
     skin_marked: np.ndarray  # (nk,) marks of nodes
@@ -407,7 +408,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "skin_axes": (nn, 3, 3), "skin_soft": (nn, 2), "skin_force": (nk, 3), "skin_G": (nn, 3, 2, 6 + mmax),
         "skin_turn": (ns, 3, 3), "skin_normal": (nn, 3), "skin_share": nn, "skin_place": (nn, 3),
         "stencil_weight": entries,
-        "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr),
+        "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr), "skin_heat": 1,
         "lane_bias": (THREADS, 6 + mmax), "lane_Lrr": (THREADS, 6, 6), "lane_six": (THREADS, 2, 6),
         "lane_scratch": (THREADS, scratch_size(mmax)), "lane_sixes": (THREADS, max(flat.incident_most + 1, 3), 6),
         "body_energies": (nb, 3), "factors": 3, "products": int((terms * (terms + 1)).sum()),

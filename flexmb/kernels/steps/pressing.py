@@ -155,7 +155,9 @@ def _flexed(flat, workspace, k, c, U):
 @njit(cache=True)
 def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, anew, x, change):
     """Correct the solution `x` (nv,), `change` (nr,) of a step by the forces of the points, which are written to
-    `workspace.states`; `anew` if the matrix of the step is new. Returns False if no forces are found."""
+    `workspace.states`, and the heat of friction after this correction to `workspace.skin_heat`; `anew` if the matrix of
+    the step is new. Returns False if no forces are found."""
+    workspace.skin_heat[0] = 0.0
     near = 0
     for s in range(len(flat.skin_body)):
         near += workspace.skin_near[s]
@@ -168,7 +170,7 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
         workspace.skin_known[:] = 0
     most = _predict(flat, q, kinematics, workspace, x, gap)
     first, rows, height = np.zeros(nn + 1, np.int64), np.empty(most, np.int64), 0
-    old, force = np.zeros(most), np.zeros(most)
+    old, force, distance = np.zeros(most), np.zeros(most), np.zeros(most)
     for k in range(nn):
         taken[k] = gap[k] < np.inf and (is_loaded(flat, states, k) or gap[k] < 0.0)
     if not taken.any():
@@ -207,7 +209,9 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
                 )
         if n == known:
             break
-        if not _solve(flat, q, kinematics, workspace, x, points[:n], first[: n + 1], rows[:height], U, old, force):
+        if not _solve(
+            flat, q, kinematics, workspace, x, points[:n], first[: n + 1], rows[:height], U, old, force, distance
+        ):
             return False
         for k in range(nn):
             if listed[k] or gap[k] == np.inf:
@@ -222,6 +226,8 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
         k, c = rows[i] // 3, rows[i] % 3
         moved = force[i] - old[i]
         states[flat.skin_state + 3 * k + c] = force[i]
+        if c > 0:
+            workspace.skin_heat[0] -= force[i] * distance[i]
         if moved != 0.0:
             for a in range(len(x)):
                 x[a] += moved * workspace.skin_X[k, c, a]
@@ -231,9 +237,10 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
 
 
 @njit(cache=True)
-def _solve(flat, q, kinematics, workspace, x, points, first, rows, U, old, force):
+def _solve(flat, q, kinematics, workspace, x, points, first, rows, U, old, force, distance):
     """Solve (1) for the forces (height,) in the `rows` of the `points`, with the residual displacements `U` (height,
-    count, 3) by unit forces in them; returns whether they are found."""
+    count, 3) by unit forces in them; returns whether they are found. `distance` (height,): the slips of the step along
+    tangential rows, and the gaps along normal ones, with these forces."""
     height, axes = len(rows), workspace.skin_axes
     W, b, mu = np.empty((height, height)), np.empty(height), np.empty(len(points))
     for j in range(len(points)):
@@ -260,8 +267,12 @@ def _solve(flat, q, kinematics, workspace, x, points, first, rows, U, old, force
     for j in range(len(points)):
         soft = soft or flat.skin_local[flat.node_skin[points[j]]] == 1
     if soft and size > 0.0:
-        return _solve_soft(flat, workspace, points, first, W, b, mu, size, old, force)
-    return size == 0.0 or solve_island(W, b, first, np.full(len(mu), -1), mu, size, 0.0, force[:height])
+        found = _solve_soft(flat, workspace, points, first, W, b, mu, size, old, force)
+    else:
+        found = size == 0.0 or solve_island(W, b, first, np.full(len(mu), -1), mu, size, 0.0, force[:height])
+    for i in range(height):
+        distance[i] = b[i] + inner(W[i], force, height)
+    return found
 
 
 @njit(cache=True)
@@ -299,16 +310,3 @@ def _solve_soft(flat, workspace, points, first, W, b, mu, size, old, force):
         if not change > SETTLED * largest:
             return math.isfinite(largest)
     return False
-
-
-@njit(cache=True)
-def skin_heat(flat, q, kinematics, workspace):
-    """The energy that friction of the points has taken in a step that ends at `q` (nq,)."""
-    heat = 0.0
-    for k in range(len(flat.node_skin)):
-        if sides_of(flat, k) == 3 and is_loaded(flat, workspace.states, k):
-            slip = skin_slip(flat, q, kinematics, workspace, k)
-            for c in range(1, 3):
-                own = load3(workspace.skin_axes[k, c], 0)
-                heat -= workspace.states[flat.skin_state + 3 * k + c] * dot(own, slip)
-    return heat

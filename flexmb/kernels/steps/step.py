@@ -17,7 +17,7 @@ from flexmb.kernels.joint_coordinates.tree import joint_velocities, place_bodies
 from flexmb.kernels.steps.carried import carry_lines
 from flexmb.kernels.steps.commanded import follow_commands, respond_to_commands
 from flexmb.kernels.steps.coupled import COUPLED
-from flexmb.kernels.steps.pressing import begin_skins, press_skins, skin_heat
+from flexmb.kernels.steps.pressing import begin_skins, press_skins
 from flexmb.kernels.steps.sliding import respond, slide
 from flexmb.kernels.steps.solve import INACTIVE, solve_step
 from flexmb.kernels.steps.touching import add_touch_forces, press, respond_to_touch, touch
@@ -492,7 +492,7 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
             return TOO_LARGE, step
         integrate_powers(motion, h, powers)
         if len(flat.skin_body) > 0:
-            motion.work[3] += skin_heat(flat, workspace.q, kinematics, workspace)
+            motion.work[3] += workspace.skin_heat[0]
         last[ORDER] = best_order(weight, scheme.alpha_m, motion.vdot, a0, past, int(last[KNOWN]), a)
         last[KNOWN] = min(last[KNOWN] + 1.0, DEGREE)
         remember(motion, h)

@@ -116,6 +116,17 @@ def test_no_stiffness_judges_points_that_slip(shape):
         assert moved[10:].max() < 2 * moved[:10].max()
 
 
+def test_the_heat_of_slips_far_below_the_tolerance_is_counted():
+    """A step that needs one correction slips in it; the heat was that of the prediction, and 2 % of it were missing."""
+    system = on_a_steep_slope(Plane())
+    rest = equilibrium(system)
+    w = np.where(np.arange(len(rest.state.w)) == 0, 1e-6, 0.0)
+    pushed = replace(rest.state, w=w)
+    run = flexmb.simulate(system, 4e-3, step=2e-5, output_step=2e-4, initial_state=pushed, newton_tolerance=1e-11)
+    assert run.ledger.damper_heat[-1] > 0.5 * run.ledger.exchange
+    assert run.ledger.imbalance < 1e-5
+
+
 def test_it_is_the_rest_that_a_simulation_reaches():
     own = replace(BLOCK, damping=2 * 0.3 * np.sqrt(BLOCK.stiffness))
     system = on_a_plane(own, friction=5.0)

@@ -20,7 +20,7 @@ ENOUGH = 1e-17
 """Relative error of the quadrature."""
 SIMPSON = 0
 """Number of Gauss points that stands for Simpson's rule, whose places are evaluated in any case."""
-SMALL = 2880e-16
+SMALL = 2880e-17
 """Fifth power of the rotation (rad) in a step below which the error of Simpson's rule, 1/2880 of it, is rounding."""
 FEWEST, MOST = 3, 12
 """Smallest and largest number of quadrature points; the largest is sufficient for four turns in a step."""

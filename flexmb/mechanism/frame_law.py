@@ -390,12 +390,7 @@ class FrameLawCall(LawCall):
 
         Raises `LawError` on failure.
         """
-        found = np.zeros((len(times), 7 + len(states)))
-        self.forget()
-        for k, t in enumerate(times):
-            self.evaluate(float(t), seen, states, parameters, found[k])
-            if error := self.stopped or self._failure:
-                raise error
+        found = self.answers(times, 7 + len(states), lambda t, out: self.evaluate(t, seen, states, parameters, out))
         return np.delete(found, 6, axis=1)
 
     @cached_property

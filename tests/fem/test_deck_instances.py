@@ -6,9 +6,10 @@ import warnings
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from test_deck_details import read
 
 import fem
-from fem.errors import MeshError, MeshWarning
+from fem.errors import MeshError
 
 STEEL = "*MATERIAL, NAME=M\n*ELASTIC\n2.1e11, 0.3\n*DENSITY\n7850.\n"
 WOOD = (
@@ -82,14 +83,6 @@ FLAT = (
     "*EQUATION\n2\n101, 2, 1., 205, 3, -2.\n*ELEMENT, TYPE=SPRING2, ELSET=S\n7, 102, 208\n*SPRING, ELSET=S\n1, 1\n3e8\n"
 )
 BOTH = SECTION + SECTION.replace("ELSET=E", "ELSET=F")
-
-
-def read(folder, text, **options):
-    path = folder / "part.inp"
-    path.write_text(text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MeshWarning)
-        return fem.read_mesh(path, **options)
 
 
 def require_same(one, other):

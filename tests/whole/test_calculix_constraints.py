@@ -76,18 +76,23 @@ CASES = {
 }
 
 
+def eigenvalues_of_calculix(folder):
+    """The eigenvalues of the deck job.inp in a folder."""
+    done = subprocess.run(["ccx", "job"], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert "Job finished" in done.stdout, done.stdout[-2000:]
+    text = (folder / "job.dat").read_text().split("E I G E N V A L U E   O U T P U T")[1]
+    return [
+        float(line.split()[1]) for line in text.splitlines() if len(line.split()) == 5 and line.split()[0].isdigit()
+    ]
+
+
 @pytest.mark.foreign
 @needs_ccx
 @pytest.mark.parametrize("case", CASES)
 def test_frequencies_are_those_of_calculix(case, tmp_path):
     path = tmp_path / "job.inp"
     path.write_text(CASES[case] + STEP)
-    done = subprocess.run(["ccx", "job"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert "Job finished" in done.stdout, done.stdout[-2000:]
-    text = (tmp_path / "job.dat").read_text().split("E I G E N V A L U E   O U T P U T")[1]
-    values = [
-        float(line.split()[1]) for line in text.splitlines() if len(line.split()) == 5 and line.split()[0].isdigit()
-    ]
+    values = eigenvalues_of_calculix(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fem.UnitWarning)
         model = fem.Model(fem.read_mesh(path, supports="keep"))
@@ -177,12 +182,7 @@ def test_two_instances_of_a_part_have_the_frequencies_of_the_flat_deck_in_calcul
     ours, flat = instances()
     (tmp_path / "job.inp").write_text(flat + STEP)
     (tmp_path / "instances.inp").write_text(ours)
-    done = subprocess.run(["ccx", "job"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert "Job finished" in done.stdout, done.stdout[-2000:]
-    text = (tmp_path / "job.dat").read_text().split("E I G E N V A L U E   O U T P U T")[1]
-    values = [
-        float(line.split()[1]) for line in text.splitlines() if len(line.split()) == 5 and line.split()[0].isdigit()
-    ]
+    values = eigenvalues_of_calculix(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = fem.Model(fem.read_mesh(tmp_path / "instances.inp", supports="keep"))

@@ -31,6 +31,19 @@ class LawCall:
     def _repeat(self, arguments: np.ndarray) -> None:
         raise NotImplementedError(f"{type(self).__name__} does not define _repeat().")
 
+    def answers(self, times: np.ndarray, count: int, evaluate: Callable[[float, np.ndarray], None]) -> np.ndarray:
+        """The `count` numbers that `evaluate` fills in at each of `times`, (n, count), by calls from Python.
+
+        Raises `LawError` on failure.
+        """
+        found = np.zeros((len(times), count))
+        self.forget()
+        for t, out in zip(times, found, strict=True):
+            evaluate(float(t), out)
+            if error := self.stopped or self._failure:
+                raise error
+        return found
+
     def forget(self) -> None:
         """Clear recorded failures at the beginning of a run."""
         self.stopped = self._failure = None

@@ -263,13 +263,8 @@ class ControlCall(LawCall):
 
         Raises `LawError` on failure.
         """
-        found = np.zeros((len(times), len(self.law.commands) + len(states)))
-        self.forget()
-        for k, t in enumerate(times):
-            self.evaluate(float(t), inputs, states, parameters, found[k])
-            if error := self.stopped or self._failure:
-                raise error
-        return found
+        count = len(self.law.commands) + len(states)
+        return self.answers(times, count, lambda t, out: self.evaluate(t, inputs, states, parameters, out))
 
     def _where(self, t: float, inputs: np.ndarray, states: np.ndarray) -> str:
         seen = [f"{n} = {x:.6g}" for n, x in zip((*self.law.inputs, *self.law.states), (*inputs, *states), strict=True)]

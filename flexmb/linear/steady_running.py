@@ -259,8 +259,8 @@ class _Search:
             unit[k] = shift
             near = [_Search(self.mechanism, self.moved(offset * unit)) for offset in (1, -1, 2, -2)]
             if all(search.allowed for search in near):
-                ends = (self._unsteady(search.state, search.wdot) for search in near)
-                return sum(w * end for w, end in zip((8.0, -8.0, -1.0, 1.0), ends, strict=True)) / (12 * shift)
+                ends = np.array([self._unsteady(search.state, search.wdot) for search in near])
+                return np.asarray(np.array([8.0, -8.0, -1.0, 1.0]) @ ends / (12 * shift))
         raise self.failure
 
     def _steady_directions(self, J: np.ndarray) -> np.ndarray:

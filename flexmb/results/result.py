@@ -394,9 +394,10 @@ class Result:
         return controller_history(self, name)
 
     def controller_signal(self, kind: str, controller: str, name: str) -> Column:
-        """The "command", "input" or "state" called `name` of a controller, with what it measures.
+        """The "command", "input" or "state" called `name` of a controller, or a "state" of a force element such as a
+        pressure, with what it measures.
 
-        Raises `MeasureError` when the controller does not have it.
+        Raises `MeasureError` when the controller or element does not have it.
         """
         return signal_column(self, kind, controller, name)
 
@@ -435,8 +436,8 @@ class Result:
 
         - `measures`: texts as of `flexmb.results.measure.measure`, such as "acceleration:rod.small:x"; the default is
           everything of the whole mechanism: positions of frames and interfaces, deflections, elastic coordinates,
-          joint coordinates and rates, reactions, stretches, efforts and powers of force elements, signals of
-          controllers, and energies.
+          joint coordinates and rates, reactions, stretches, efforts, powers and states of force elements,
+          signals of controllers, and energies.
 
         Raises `MeasureError` for a text that is no measure.
         """
@@ -476,6 +477,10 @@ class Result:
                     self.effort(element, dof), "moment" if turning else "force"
                 )
             found[f"{element} power"] = Column(self.power(element), "power")
+        if np.asarray(self.element_states).size:
+            for force in self.mechanism.frame_forces:
+                for name in force.call.law.states:
+                    found[f"{force.name} state {name}"] = self.controller_signal("state", force.name, name)
         for controller in self.mechanism.controllers:
             own = self.controller(controller.name).columns()
             found |= {f"{controller.name} {name}": column for name, column in own.items() if name != "t"}

@@ -214,6 +214,19 @@ CITING = [
 ]
 
 
+def test_names_of_the_glossary_exist():
+    """`System.belt`, `flexmb.forces.drag`, `Result.drive_effort`, ..., and its words are in order."""
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    names = re.findall(r"`((?:flexmb|System|Result)\.[\w.]+)", text)
+    assert len(names) > 40
+    for name in names:
+        value = flexmb
+        for part in name.removeprefix("flexmb.").split("."):
+            value = getattr(value, part)
+    words = re.findall(r"^\| (.*?) \|", text, flags=re.MULTILINE)[1:]
+    assert words == sorted(words, key=str.lower)
+
+
 @pytest.mark.parametrize(
     "path",
     [p for p in CITING if "theory" in (text := p.read_text(encoding="utf-8")) or "docs/" in text],

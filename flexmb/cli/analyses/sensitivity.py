@@ -39,10 +39,13 @@ def command(
     of: Annotated[
         str | None,
         typer.Option(
-            help="Differentiate one number only, such as 'force in bearing', by the adjoint method: about three runs "
-            "in all, for any number of keys. Needs a fixed step."
+            help="Differentiate one number only, such as 'force in bearing' or the measure 'coordinate:hinge', by the "
+            "adjoint method: about three runs in all, for any number of keys. Needs a fixed step."
         ),
     ] = None,
+    over: Annotated[
+        str, typer.Option(help="Of --of over time: largest, smallest, final, mean or 'mean square'.")
+    ] = "largest",
     direct: Annotated[
         bool,
         typer.Option(
@@ -80,7 +83,7 @@ def command(
             say("runs", done)
 
         if of is not None:
-            found, measure = _adjoint(system, at, loaded, of, show), [of]
+            found, measure = _adjoint(system, at, loaded, of, over, show), [of]
         elif direct:
             found = direct_gradient(system, at, loaded.duration, progress=show, **_plain_steps(loaded))
         else:
@@ -91,14 +94,19 @@ def command(
     say_text(f"plot: {drawn}")
 
 
-def _adjoint(system: "Model", at: dict[str, float], loaded: "ModelFile", of: str, show: "Progress") -> "Gradient":
-    """The gradient of the largest value of one series of `peaks`."""
+def _adjoint(
+    system: "Model", at: dict[str, float], loaded: "ModelFile", of: str, over: str, show: "Progress"
+) -> "Gradient":
+    """The gradient of one series of `peaks`, or of a measure, over time."""
     from fem.errors import unknown_name
     from flexmb.errors import StudyError
+    from flexmb.results.measure import measure
     from flexmb.study import adjoint_gradient, peak_series
 
     def series_of(mechanism: "Mechanism") -> "Series":
         known = peak_series(mechanism)
+        if of not in known and ":" in of:
+            return measure(of)
         if of not in known:
             raise StudyError(unknown_name("series", of, known))
         return known[of]
@@ -110,7 +118,9 @@ def _adjoint(system: "Model", at: dict[str, float], loaded: "ModelFile", of: str
     def wanted(result: "Result") -> "np.ndarray":
         return series_of(result.mechanism)(result)
 
-    return adjoint_gradient(system, at, loaded.duration, wanted, name=of, progress=show, **_plain_steps(loaded))
+    return adjoint_gradient(
+        system, at, loaded.duration, wanted, over=over, name=of, progress=show, **_plain_steps(loaded)
+    )
 
 
 def _plain_steps(loaded: "ModelFile") -> dict[str, Any]:

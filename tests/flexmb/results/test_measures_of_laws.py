@@ -71,3 +71,17 @@ def test_names_of_parameters_keep_their_letters():
         plastic_hinge(stiffness=np.nan, limit=1.0)
     with pytest.raises(flexmb.LawError, match="parameter 'limit' of the law 'plastic_hinge' must be positive"):
         plastic_hinge(stiffness=1.0, limit=0.0)
+
+
+@flexmb.law(states=("f",), parameters=("k",))
+def running_away(t, relative, states, parameters, wrench, rates):
+    wrench[1] = np.inf if t > 0.01 else 0.0
+    rates[0] = np.nan if t > 0.01 else 0.0
+
+
+def test_what_is_not_finite_is_named():
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+    system.force("pull", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), running_away(k=1.0))
+    with pytest.raises(flexmb.LawError, match=r"Not finite: force y, the rate of 'f'\.$"):
+        flexmb.simulate(system, 0.1, step=1e-3)

@@ -2,8 +2,8 @@
 
 import warnings
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 import scipy
@@ -233,13 +233,7 @@ def _mid_sides(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 
 def _duplicates(mesh: Mesh) -> list[Finding]:
     findings = []
-    linked: dict[int, set[int]] = defaultdict(set)  # references of the rigid links of a node, with which it moves
-    for link in mesh.constraints:
-        if isinstance(link, RigidLink):
-            for node in link.members.tolist():
-                linked[node].add(link.reference)
-    pairs = scipy.spatial.cKDTree(mesh.points).query_pairs(COINCIDENT * mesh.size, output_type="ndarray")
-    pairs = pairs[[not (linked[a] & linked[b]) for a, b in pairs.tolist()]] if len(pairs) else pairs
+    pairs = _coincident(mesh, COINCIDENT * mesh.size)
     if len(pairs):
         some = ", ".join(f"{mesh.node_label(int(a))} and {mesh.node_label(int(b))}" for a, b in pairs[:3])
         text = (
@@ -251,6 +245,31 @@ def _duplicates(mesh: Mesh) -> list[Finding]:
     if len(twice):
         findings.append(Finding(WARNING, _doubled(twice)))
     return findings
+
+
+def _coincident(mesh: Mesh, tolerance: float) -> Int[np.ndarray, "k 2"]:
+    """Pairs of nodes that are no farther apart, and that no spring and no constraint connects."""
+    pairs = scipy.spatial.cKDTree(mesh.points).query_pairs(tolerance, output_type="ndarray")
+    linked: dict[int, set[int]] = defaultdict(set)  # of a node: references of its rigid links, and other connections
+    for link in mesh.constraints:
+        if isinstance(link, RigidLink):
+            for node in link.members.tolist():
+                linked[node].add(link.reference)
+    for k, (_, nodes) in enumerate(_connected(mesh), start=len(mesh.points)):
+        for node in nodes.tolist():
+            linked[node].add(k)
+    return pairs[[not (linked[a] & linked[b]) for a, b in pairs.tolist()]] if len(pairs) else pairs
+
+
+def _connected(mesh: Mesh) -> Iterator[tuple[str, Int[np.ndarray, " k"]]]:
+    """The ends of each spring and damper, and each node of an equation or mean link with the one that follows it; with
+    its source."""
+    for spring in mesh.springs:
+        yield spring.source, spring.members
+    for link in mesh.constraints:
+        if not isinstance(link, RigidLink):
+            first = link.reference if isinstance(link, MeanLink) else int(link.nodes[0])
+            yield from ((link.source, np.array([first, node])) for node in link.members.tolist() if node != first)
 
 
 def doubled_cells(mesh: Mesh) -> Int[np.ndarray, " k"]:
@@ -410,22 +429,17 @@ def _unused(mesh: Mesh) -> list[Finding]:
 
 def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
     """The mesh with coincident nodes merged; `tolerance` is a distance (default: 1e-9 of the box). The two ends of a
-    spring or damper remain apart.
+    spring or damper remain apart, and so do nodes that constraints connect: two parts may turn or slide there.
 
-    Raises `MeshError` where such ends would be merged by way of a third node.
+    Raises `MeshError` where such nodes would be merged by way of a third node.
     """
-    pairs = scipy.spatial.cKDTree(mesh.points).query_pairs(
-        COINCIDENT * mesh.size if tolerance is None else tolerance, output_type="ndarray"
-    )
-    ends = {pair for s in mesh.springs for pair in combinations(s.members.tolist(), 2)}
-    if ends:
-        pairs = np.array([p for p in np.sort(pairs, axis=1).tolist() if tuple(p) not in ends], dtype=int).reshape(-1, 2)
+    pairs = _coincident(mesh, COINCIDENT * mesh.size if tolerance is None else tolerance)
     n = len(mesh.points)
     _, label = connected_components(
         sp.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
     )
     _, keep, number = np.unique(label, return_index=True, return_inverse=True)
-    welded = [s.source for s in mesh.springs if len(np.unique(number[s.members])) < len(s.members)]
+    welded = [source for source, nodes in _connected(mesh) if len(np.unique(number[nodes])) < len(nodes)]
     if welded:
         raise MeshError(
             f"Mesh {mesh.name!r}: merging would weld the ends of {welded[0]}, which coincide with a third node. Give a "

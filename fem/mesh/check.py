@@ -1,7 +1,7 @@
 """Checks of a mesh, with a report, and repairs."""
 
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from fem.elements import ELEMENTS, LINE, LINES, SHELLS, Element, element
 from fem.errors import MeshError, MeshWarning
 from fem.mesh.cell_quality import integrable, scaled_jacobian
-from fem.mesh.constraints import MeanLink, RigidLink
+from fem.mesh.constraints import Equation, MeanLink, RigidLink
 from fem.mesh.directors import opposite_cells
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.shown import shown
@@ -299,7 +299,7 @@ def _doubled(cells: np.ndarray) -> str:
 
 
 def hinged_nodes(mesh: Mesh) -> Int[np.ndarray, " k"]:
-    """Nodes of solids at which shells and beams end: their rotations are not held there.
+    """Nodes of solids, or tied to them, at which shells and beams end: their rotations are not held there.
 
     Shells that lie on a face of a solid, beams along its edges, and rigid links carry rotations on.
     """
@@ -307,6 +307,7 @@ def hinged_nodes(mesh: Mesh) -> Int[np.ndarray, " k"]:
     for block in mesh.cells:
         if block.kind in ELEMENTS:
             of_solids[block.connectivity] = True
+    of_solids[_tied(mesh, of_solids)] = True
     ending, carried = np.zeros((2, len(mesh.points)), dtype=bool)
     for block in mesh.cells:
         if block.kind in SHELLS or block.kind == LINE:
@@ -320,14 +321,25 @@ def hinged_nodes(mesh: Mesh) -> Int[np.ndarray, " k"]:
     return np.flatnonzero(ending & ~carried)
 
 
+def _tied(mesh: Mesh, of_solids: np.ndarray) -> list[int]:
+    """Nodes whose displacements follow those of solids by three equations, as ties make them."""
+    first = Counter(
+        int(c.nodes[0])
+        for c in mesh.constraints
+        if isinstance(c, Equation) and c.components.max() < 3 and of_solids[c.nodes[c.nodes != c.nodes[0]]].all()
+    )
+    return [node for node, count in first.items() if count >= 3]
+
+
 def _hinges(mesh: Mesh) -> list[Finding]:
     nodes = hinged_nodes(mesh)
     return [Finding(WARNING, _hinged(mesh, nodes))] if len(nodes) else []
 
 
 def _hinged(mesh: Mesh, nodes: np.ndarray) -> str:
+    first = mesh.node_label(int(nodes[0]))
     return (
-        f"shells or beams end at {len(nodes)} nodes of solids (first: {mesh.node_label(int(nodes[0]))}), which have no "
+        f"shells or beams end at {len(nodes)} nodes of solids, or tied to them (first: {first}), which have no "
         "rotations: they are hinged there. Continue them over the solid, or clamp them by a fem.RigidLink."
     )
 

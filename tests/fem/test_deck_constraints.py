@@ -360,3 +360,26 @@ def test_nodes_of_two_transforms_are_noted(tmp_path):
     np.testing.assert_allclose(u(101, 2), u(103, 1), atol=1e-14)  # the second axis is z now
     assert any("4 nodes have other axes by an earlier *TRANSFORM (first: 101)" in text for text in mesh.warnings)
     assert not any("earlier" in text for text in read(tmp_path, first + first + equation).warnings)
+
+
+@pytest.mark.parametrize(("adjust", "frequency"), [("", 219.2380), (", ADJUST=NO", 222.9443)])
+def test_ties_that_adjust_nothing_leave_their_nodes(adjust, frequency, tmp_path):
+    """Two cubes, 0.02 apart; frequencies of CalculiX 2.20. In a body such a tie is not obeyed: it resists rotations."""
+    text = "*NODE\n" + "".join(
+        f"{1 + k + 8 * b}, {x}, {y}, {z + 1.02 * b}\n"
+        for b in (0, 1)
+        for k, (x, y, z) in enumerate(
+            [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+        )
+    )
+    text += "*ELEMENT, TYPE=C3D8, ELSET=E\n1, 1, 2, 3, 4, 5, 6, 7, 8\n2, 9, 10, 11, 12, 13, 14, 15, 16\n"
+    text += "*SOLID SECTION, ELSET=E, MATERIAL=M\n*MATERIAL, NAME=M\n*ELASTIC\n2.1e11, .3\n*DENSITY\n7850.\n"
+    text += f"*SURFACE, NAME=LOW\n1, S2\n*SURFACE, NAME=HIGH\n2, S1\n*TIE, NAME=T, POSITION TOLERANCE=.1{adjust}\nHIGH, LOW\n"
+    path = deck(tmp_path, text + "*BOUNDARY\n1, 1, 3\n2, 1, 3\n3, 1, 3\n4, 1, 3\n*STEP\n*FREQUENCY\n2\n*END STEP\n")
+    mesh, (step,) = fem.read_steps(path)
+    found = fem.solve_step(fem.Model(mesh), step).frequencies[0]
+    assert found == pytest.approx(frequency, rel=3e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        unread = {u.keyword: u.text for u in fem.read_mesh(path).unread}
+    assert ("ADJUST=NO, and nodes of 'HIGH' are up to 0.02 away" in unread.get("TIE", "")) == bool(adjust)

@@ -323,11 +323,11 @@ def hinged_nodes(mesh: Mesh) -> Int[np.ndarray, " k"]:
 
 def _tied(mesh: Mesh, of_solids: np.ndarray) -> list[int]:
     """Nodes whose displacements follow those of solids by three equations, as ties make them."""
-    first = Counter(
-        int(c.nodes[0])
-        for c in mesh.constraints
-        if isinstance(c, Equation) and c.components.max() < 3 and of_solids[c.nodes[c.nodes != c.nodes[0]]].all()
-    )
+    first: Counter[int] = Counter()
+    for tie in mesh.constraints:
+        if isinstance(tie, Equation) and tie.components.max() < 3:
+            others = tie.nodes[tie.nodes != tie.nodes[0]]
+            first[int(tie.nodes[0])] += bool(len(others) and of_solids[others].all())
     return [node for node, count in first.items() if count >= 3]
 
 

@@ -359,9 +359,11 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
 
     In .msh (as physical groups) and in .vtu, .vtk and .xdmf (as fields 0/1, visible in ParaView) all sets are stored,
     and `read_mesh` restores them; .inp stores node and cell sets. In other formats the sets are lost, with a
-    `MeshWarning`.
+    `MeshWarning`, which also names constraints, point masses, springs and formulations of cells. Nodes are numbered
+    anew. Files of formats that meshio writes are read again and compared.
 
-    Raises `MeshError` when the format cannot store the mesh, or the file cannot be written.
+    Raises `MeshError` when the format cannot store the mesh, the file does not return its cells, or it cannot be
+    written.
     """
     path = Path(path)
     ending = path.suffix.lower()

@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flexmb.results.result import Result
     from flexmb.study import Gradient
     from flexmb.study.gradients.model import Model
-    from flexmb.study.gradients.seeds import Series
+    from flexmb.study.gradients.seeds import Over, Series
     from flexmb.study.parameters import Progress
 
 PLAIN = {
@@ -119,7 +119,7 @@ def _adjoint(
         return series_of(result.mechanism)(result)
 
     return adjoint_gradient(
-        system, at, loaded.duration, wanted, over=over, name=of, progress=show, **_plain_steps(loaded)
+        system, at, loaded.duration, wanted, over=cast("Over", over), name=of, progress=show, **_plain_steps(loaded)
     )
 
 

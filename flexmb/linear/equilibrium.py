@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from fem.shown import shown
 from flexmb.differences import ROUNDING
 from flexmb.equations.closed_contacts import (
-    require_closed,
+    closing_forces,
     require_outside,
     weak_contacts,
     with_closed_contacts,
@@ -31,6 +31,7 @@ from flexmb.kernels.calls import displace
 from flexmb.linear.touching import CHANGES, OPEN, OVERLAP, SLIPS, STICKS, Motions, Touching, require_shallow
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.contacts.element import rubs
 from flexmb.mechanism.features import SMOOTH, Feature, few, refuse
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
@@ -187,7 +188,7 @@ def equilibrium(
     closed = with_closed_contacts(mechanism, mechanism.initial, "An equilibrium")
     try:
         found = _in_steps(closed.mechanism, t, moving=False)
-        require_closed(closed, found.state)
+        found = replace(found, multipliers=closing_forces(closed, found.state, found.multipliers))
         require_outside(mechanism, found.state.q)
     except EquilibriumError as error:
         raise EquilibriumError(f"{error}{weak_contacts(mechanism, mechanism.initial)}") from error
@@ -320,13 +321,14 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
     functions = mechanism.function_values(t)
     nv, nj = len(flat.weight), mechanism.joint_rows
     none, multipliers = np.zeros(nv), np.zeros(nj)
-    e.residual(functions, q, none, none, multipliers)
+    _require_answers(e, e.residual(functions, q, none, none, multipliers)[0])
     size = changed = np.inf
     difference, settled = DIFFERENCE, True
     for iteration in range(1, ITERATIONS + 1):
         w = _in_bodies(flat, q, world)
         stationary = stationary_states(e, functions, q, w, multipliers)
         K, G, N = _stiffness(e, functions, q, w, multipliers, difference)
+        _require_answers(e, K)
         K = K + stationary.stiffness
         rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)
         out = e.residual(functions, q, w, none, multipliers)[0] + stationary.offset
@@ -358,7 +360,7 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
         moved = np.empty_like(q)
         displace(flat, q, step, moved)
         q = moved
-        e.residual(functions, q, w, none, multipliers)
+        _require_answers(e, e.residual(functions, q, w, none, multipliers)[0])
         e.keep_angles(functions)
         if size < max(TOLERANCE, reachable) and changed < SETTLED and settled:
             w = _in_bodies(flat, q, world)
@@ -462,6 +464,31 @@ def _stiffness(
     e.residual(functions, q, w, np.zeros_like(w), multipliers)
     G = as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray()
     return (t.K + t.D @ carrying(e.flat, w)).toarray(), G, allowed_motions(G, e.flat.weight)
+
+
+def _require_answers(e: Equations, found: np.ndarray) -> None:
+    """Raise `EquilibriumError` when forces or stiffnesses at a place of the search are no numbers, with the failure of
+    the law that gave none."""
+    if np.isfinite(found).all():
+        return
+    failures = [law.failure for law in e.mechanism.calls if law.failure is not None]
+    cause = failures[0] if failures else "Forces there are no numbers."
+    raise EquilibriumError(
+        f"The search for an equilibrium of {e.mechanism.name!r} leaves the places at which its laws have values. "
+        f"{cause} Start nearer to an equilibrium, or add a spring that holds what nothing restrains."
+        f"{_creeping(e.mechanism)}"
+    ) from (failures[0] if failures else None)
+
+
+def _creeping(mechanism: Mechanism) -> str:
+    """A sentence on the friction of continuous contacts, which holds nothing at rest; empty without any."""
+    creep = [force.name for force in mechanism.frame_forces if rubs(force)]
+    if not creep:
+        return ""
+    return (
+        f" The friction of {few(creep)} creeps and holds nothing at rest; that of exact contacts, without law=, of "
+        "boxes and meshes on planes does."
+    )
 
 
 def _motions_by_stiffness(e: Equations, K: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -638,7 +665,7 @@ def _softest(
     if len(free) and not moving:
         raise EquilibriumError(
             f"{e.mechanism.name!r} has {len(free)} motion(s) that nothing restrains{_moved_most(e, x[:, free])}, so "
-            "its equilibrium is not unique. Drive or lock them, or add a spring."
+            f"its equilibrium is not unique. Drive or lock them, or add a spring.{_creeping(e.mechanism)}"
         )
     k = int(stiffness.argmin())
     return float(stiffness[k]), float(error[k])

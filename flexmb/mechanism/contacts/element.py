@@ -19,7 +19,7 @@ from flexmb.contact.triangle_mesh import TriangleMesh
 from flexmb.errors import MechanismError
 from flexmb.kernels.calls import shape_points
 from flexmb.kernels.contact import laws
-from flexmb.kernels.contact.forces import DEEPEST, SHAPE_A, SHAPE_B
+from flexmb.kernels.contact.forces import DEEPEST, SHAPE_A, SHAPE_B, STATIC
 from flexmb.kernels.contact.shapes import MOST
 from flexmb.mechanism.attachments import not_below_zero, number
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, law
@@ -75,6 +75,11 @@ def is_contact(force: FrameForce) -> bool:
 def is_plain_contact(force: FrameForce) -> bool:
     """Whether an element between two frames is a contact without states."""
     return force.call.law is contact
+
+
+def rubs(force: FrameForce) -> bool:
+    """Whether an element between two frames is a contact with friction of slip."""
+    return is_contact(force) and force.parameters[STATIC] > 0.0
 
 
 def bound_contact(

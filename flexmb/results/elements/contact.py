@@ -166,7 +166,7 @@ def _no_contact(mechanism: Mechanism, name: str | None) -> str:
         return f"{name!r} is a group of contacts, of which result.contact_group({name!r}) tells the pairs and forces."
     if name is not None and (held := held_points(mechanism).get(name)):
         return (
-            f"The points of the contact {name!r} are joints in an equilibrium, of which result.reaction({held[0]!r}) "
+            f"The points of the contact {name!r} are joints in equilibria and derivatives, of which result.reaction({held[0]!r}) "
             f"tells the force; existing: {', '.join(map(repr, held))}."
         )
     if name is None:

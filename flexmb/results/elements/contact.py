@@ -166,8 +166,8 @@ def _no_contact(mechanism: Mechanism, name: str | None) -> str:
         return f"{name!r} is a group of contacts, of which result.contact_group({name!r}) tells the pairs and forces."
     if name is not None and (held := held_points(mechanism).get(name)):
         return (
-            f"The points of the contact {name!r} are joints in equilibria and derivatives, of which result.reaction({held[0]!r}) "
-            f"tells the force; existing: {', '.join(map(repr, held))}."
+            f"The points of the contact {name!r} are joints in equilibria and derivatives, of which "
+            f"result.reaction({held[0]!r}) tells the force; existing: {', '.join(map(repr, held))}."
         )
     if name is None:
         return f"{mechanism.name!r} has no contacts; those that an equilibrium holds are joints NAME.K there."

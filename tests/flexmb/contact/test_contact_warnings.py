@@ -118,3 +118,13 @@ def test_a_body_in_the_place_of_one_of_its_points_is_named(law):
     ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.004,) * 3))
     with pytest.raises(flexmb.MechanismError, match=r"the plane needs a place, such as body.at.*found BodyHandle"):
         system.contact("floor", Plane().on(system.ground), Sphere(0.1).on(ball), law=law)
+
+
+def test_a_slip_speed_that_fixed_steps_do_not_resolve_is_named():
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    ball = flexmb.rigid_body("ball", mass=1.0, inertia=(0.004,) * 3)
+    ball = system.add(ball, position=(0, 0, 0.1), velocity=(1.0, 0, -1.5))
+    given = {"law": power_law(1e5, restitution=0.5, speed=1.0), "friction": 0.3, "slip_speed": 0.005}
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(ball.at((0, 0, 0))), **given)
+    with pytest.raises(ConvergenceError, match=r"Friction of the contact 'floor' needs.* slip_speed of 4 mu N h / m"):
+        flexmb.simulate(system, 0.05, step=2e-4)

@@ -44,13 +44,15 @@ class WithContacts(WithElasticRelations):
         Without `law` the contact is exact: the bodies do not overlap, and friction is that of Coulomb.
 
         - `friction`: its coefficient, or (static, dynamic), the first for points that stick.
-        - `restitution`: of impacts, from 0 to 1, by the law `impact`.
+        - `restitution`: the coefficient of restitution of impacts, from 0 to 1, by the law `impact`: "newton",
+          "poisson", "stronge" or "algebraic".
         - `turning_friction`: `TurningFriction(rolling, spinning)`, moments against rolling and spinning of bodies that
           touch, at most these lengths times the normal force; impacts do without.
 
         With `law` it is continuous: the normal force follows from the depth of the overlap and its rate.
 
-        - `law`: `flexmb.contact.power_law(stiffness)` and others.
+        - `law`: `flexmb.contact.power_law(stiffness)`, `hertz`, `elastic_foundation`, `permanent_indentation`,
+          `line_contact` or `malca`.
         - `friction`, `static_friction`: coefficients; a smooth law of the slip, which is at the static one at the
           `slip_speed` (length/time) and creeps below it.
         - `turning_friction`: friction of rolling and spinning, with its `speed`.

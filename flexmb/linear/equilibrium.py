@@ -140,6 +140,7 @@ class Equilibrium:
     def __str__(self) -> str:
         found = "moves steadily" if self.state.w.any() else "rests"
         softest = f"softest motion {self.softest:.4g} per time squared"
+        softest = "nothing can move" if np.isinf(self.softest) else softest
         if self.slipping:
             softest = f"{self.slipping} points of flexible surfaces slip; {softest} if they stick"
         held = f"\nheld at t = {self.state.t:.6g}: {'; '.join(self.held)}" if self.held else ""
@@ -665,7 +666,8 @@ def _softest(
     if len(free) and not moving:
         raise EquilibriumError(
             f"{e.mechanism.name!r} has {len(free)} motion(s) that nothing restrains{_moved_most(e, x[:, free])}, so "
-            f"its equilibrium is not unique. Drive or lock them, or add a spring.{_creeping(e.mechanism)}"
+            "its equilibrium is not unique. Drive or lock them, or add a spring; linearise(system), or flexmb modes "
+            f"--start, takes the state as drawn.{_creeping(e.mechanism)}"
         )
     k = int(stiffness.argmin())
     return float(stiffness[k]), float(error[k])

@@ -212,6 +212,10 @@ def require_direction(
 
 def moved_apart(pair: tuple[ContactShape, ContactShape]) -> str:
     """What to do with shapes that begin inside each other."""
+    advice = "Move them apart."
     if any(isinstance(shape, Plane) for shape in pair):
-        return "Move them apart, or turn the axis of the plane, which points away from its body."
-    return "Move them apart."
+        advice = "Move them apart, or turn the axis of the plane, which points away from its body."
+    for shape in pair:
+        if isinstance(shape, TriangleMesh):
+            advice += f" The mesh reaches {shape.reach:.4g} (length) from its place: see its scale=."
+    return advice

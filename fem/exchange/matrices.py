@@ -29,13 +29,13 @@ def matrices_of(model: Model) -> ImportedMatrices:
     if len(dofs.rates.nodes):
         raise MatrixError(
             f"Model {model.name!r}: files of matrices hold translations and rotations of nodes; found the rates of "
-            'twist of beams with torsion="vlasov". Write the reduced matrices (reduction.write_reduced).'
+            'twist of beams with torsion="vlasov". Write the reduced part (reduction.linear_system(part, basis).save).'
         )
     if len(dofs.link_nodes) or dofs.holding or (dofs.T is not None and dofs.T.nnz != dofs.size):
         raise MatrixError(
             f"Model {model.name!r}: expected a part without constraints between its nodes, since files of matrices "
-            "hold dofs of nodes; found some. Write the reduced matrices (reduction.write_reduced), or the part before "
-            "with_constraints."
+            "hold dofs of nodes; found some. Write the reduced part (reduction.linear_system(part, basis).save), or "
+            "the part before with_constraints."
         )
     n = len(model.points)
     node = np.concatenate([np.repeat(np.arange(n), 3), np.repeat(model.rotation_nodes, 3)])

@@ -340,6 +340,23 @@ def test_shells_that_end_at_solids_are_hinged_with_a_warning(clamped):
         assert "shells or beams end at 2 nodes of solids" in told[0]
 
 
+@pytest.mark.parametrize("over", [False, True])
+def test_shells_tied_to_solids_are_hinged_with_a_warning(over):
+    """Ties hold no rotations: a plate with its edge on a face turns about it; one whose cells lie on it does not."""
+    solid = fem.structured_meshes.block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1))
+    plate = fem.structured_meshes.sheet("quad", (2.0, 1.0), (2, 1))
+    points = np.vstack([solid.points, plate.points + ([0.0, 0.0, 1.0] if over else [1.0, 0.0, 1.0])])
+    first = len(solid.points)
+    pairs = [
+        (first + k, j) for k, x in enumerate(points[first:]) for j, y in enumerate(solid.points) if np.allclose(x, y)
+    ]
+    ties = [fem.Equation([a, b], [k, k], [1.0, -1.0], "TIE, line 7") for a, b in pairs for k in range(3)]
+    cells = (*solid.cells, fem.CellBlock("quad", plate.cells[0].connectivity + first))
+    assert ("hinged" in str(fem.check_mesh(fem.Mesh(points, cells, constraints=tuple(ties))))) != over
+    less = [tie for tie in ties if tie.components[0] < 2]
+    assert "hinged" not in str(fem.check_mesh(fem.Mesh(points, cells, constraints=tuple(less))))
+
+
 def test_turned_cells_are_found_beside_branches():
     """A side of three shells has no common normal, and hides no other side."""
     x = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0], [0, 0, 1], [0, 1, 1], [-1, 0, 0], [-1, 1, 0.0]])  # fmt: skip

@@ -192,7 +192,7 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
             continue
         try:
             axes = constraints.orientation(section.orientation)
-            _require_directions(section, C)
+            _require_directions(section, None if material.source is section.source else C)  # E and G of a beam
             if axes is not None and C is not None:
                 (C, about), name = _turned(C, axes), f"{name}, orientation {dotted(section.orientation)}"
         except ValueError as error:  # errors of meshes are ValueErrors

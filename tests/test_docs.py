@@ -338,6 +338,7 @@ def test_the_ball_of_the_manual_bounces():
     assert names["slid"].happened[0].t == pytest.approx(np.sqrt(2 * 0.25 / 9.81), rel=1e-9)
     assert names["slid"].ledger.imbalance < 1e-4
     assert "begin inside each other, 0.01 deep" in names["message_of_overlap"]
+    assert names["pressed"] == pytest.approx(np.pi / 4 * 0.008**2 * 7850 * 9.81, rel=1e-2)
 
 
 def test_the_surfaces_of_the_manual_have_exact_statics():

@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from fem.shown import shown
 from flexmb.differences import ROUNDING
 from flexmb.equations.closed_contacts import (
-    require_closed,
+    closing_forces,
     require_outside,
     weak_contacts,
     with_closed_contacts,
@@ -31,6 +31,7 @@ from flexmb.kernels.calls import displace
 from flexmb.linear.touching import CHANGES, OPEN, OVERLAP, SLIPS, STICKS, Motions, Touching, require_shallow
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.contacts.element import rubs
 from flexmb.mechanism.features import SMOOTH, Feature, few, refuse
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
@@ -150,6 +151,7 @@ class Equilibrium:
     def __str__(self) -> str:
         found = "moves steadily" if self.state.w.any() else "rests"
         softest = f"softest motion {self.softest:.4g} per time squared"
+        softest = "nothing can move" if np.isinf(self.softest) else softest
         if self.slipping:
             softest = f"{self.slipping} points of flexible surfaces slip; {softest} if they stick"
         elif self.circulating:
@@ -200,7 +202,7 @@ def equilibrium(
     closed = with_closed_contacts(mechanism, mechanism.initial, "An equilibrium")
     try:
         found = _in_steps(closed.mechanism, t, moving=False)
-        require_closed(closed, found.state)
+        found = replace(found, multipliers=closing_forces(closed, found.state, found.multipliers))
         require_outside(mechanism, found.state.q)
     except EquilibriumError as error:
         raise EquilibriumError(f"{error}{weak_contacts(mechanism, mechanism.initial)}") from error
@@ -333,13 +335,14 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
     functions = mechanism.function_values(t)
     nv, nj = len(flat.weight), mechanism.joint_rows
     none, multipliers = np.zeros(nv), np.zeros(nj)
-    _require_forces(e, functions, q, _in_bodies(flat, q, world), multipliers)
+    _require_answers(e, e.residual(functions, q, _in_bodies(flat, q, world), none, multipliers)[0])
     size = changed = np.inf
     difference, settled = DIFFERENCE, True
     for iteration in range(1, ITERATIONS + 1):
         w = _in_bodies(flat, q, world)
         stationary = stationary_states(e, functions, q, w, multipliers)
         K, G, N = _stiffness(e, functions, q, w, multipliers, difference)
+        _require_answers(e, K)
         K = K + stationary.stiffness
         rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)
         out = e.residual(functions, q, w, none, multipliers)[0] + stationary.offset
@@ -375,7 +378,7 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
                 break
             step, e.states[:] = 0.5 * step, states
         else:
-            _require_forces(e, functions, moved, w, multipliers)
+            _require_answers(e, e.residual(functions, moved, w, none, multipliers)[0])
         q = moved
         e.keep_angles(functions)
         if size < max(TOLERANCE, reachable) and changed < SETTLED and settled:
@@ -393,16 +396,6 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
         f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by "
         f"{min(size, LARGEST):.2g} of its length. {hint}"
     )
-
-
-def _require_forces(e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray) -> None:
-    """Raise the error of a law that fails at a state."""
-    e.forget_failures()
-    if np.isfinite(e.residual(functions, q, w, np.zeros_like(w), multipliers)[0]).all():
-        return
-    for law in e.mechanism.calls:
-        if law.failure is not None:
-            raise law.failure
 
 
 def _carried_along(mechanism: Mechanism, state: State) -> State:
@@ -490,6 +483,31 @@ def _stiffness(
     e.residual(functions, q, w, np.zeros_like(w), multipliers)
     G = as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray()
     return (t.K + t.D @ carrying(e.flat, w)).toarray(), G, allowed_motions(G, e.flat.weight)
+
+
+def _require_answers(e: Equations, found: np.ndarray) -> None:
+    """Raise `EquilibriumError` when forces or stiffnesses at a place of the search are no numbers, with the failure of
+    the law that gave none."""
+    if np.isfinite(found).all():
+        return
+    failures = [law.failure for law in e.mechanism.calls if law.failure is not None]
+    cause = failures[0] if failures else "Forces there are no numbers."
+    raise EquilibriumError(
+        f"The search for an equilibrium of {e.mechanism.name!r} leaves the places at which its laws have values. "
+        f"{cause} Start nearer to an equilibrium, or add a spring that holds what nothing restrains."
+        f"{_creeping(e.mechanism)}"
+    ) from (failures[0] if failures else None)
+
+
+def _creeping(mechanism: Mechanism) -> str:
+    """A sentence on the friction of continuous contacts, which holds nothing at rest; empty without any."""
+    creep = [force.name for force in mechanism.frame_forces if rubs(force)]
+    if not creep:
+        return ""
+    return (
+        f" The friction of {few(creep)} creeps and holds nothing at rest; that of exact contacts, without law=, of "
+        "boxes and meshes on planes does."
+    )
 
 
 def _motions_by_stiffness(e: Equations, K: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -677,7 +695,8 @@ def _softest(
     if len(free) and not moving:
         raise EquilibriumError(
             f"{e.mechanism.name!r} has {len(free)} motion(s) that nothing restrains{_moved_most(e, x[:, free])}, so "
-            "its equilibrium is not unique. Drive or lock them, or add a spring."
+            "its equilibrium is not unique. Drive or lock them, or add a spring; linearise(system), or flexmb modes "
+            f"--start, takes the state as drawn.{_creeping(e.mechanism)}"
         )
     k = int(stiffness.argmin())
     return float(stiffness[k]), float(error[k]), round_

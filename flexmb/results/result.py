@@ -356,11 +356,13 @@ class Result:
         return power_of(self, self.multipliers, element)
 
     def contact(self, name: str) -> ContactMotion:
-        """Gap, force, slip and wear power of a contact over time.
+        """Gap, force, slip and wear power of a contact over time, and its impacts.
 
         Raises `MechanismError` when there is none of this name, `LawError` when a law fails.
         """
-        return contact_motion(self, name)
+        found = contact_motion(self, name)
+        struck = [(record.t, record.lost) for record in self.happened if record.event == name]
+        return replace(found, impacts=np.array(struck)) if struck else found
 
     def surface_contact(self, name: str) -> SurfaceContactMotion:
         """Pressure, gap, force and slip of every node of a flexible surface in contact, over time.

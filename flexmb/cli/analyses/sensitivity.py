@@ -2,9 +2,11 @@
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from flexmb.cli.measured import Measures, OverTime, added, numbers_of, over_time, values_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,19 +35,15 @@ def command(
     by: Annotated[
         list[str], typer.Option(help="A key whose value is a number, such as bodies.crank.mass. Repeat for several.")
     ],
-    measure: Annotated[
-        list[str] | None, typer.Option(help="Measure to plot, as named in the table. Repeat for several.")
-    ] = None,
+    measure: Measures = None,
+    over: OverTime = "largest",
     of: Annotated[
         str | None,
         typer.Option(
-            help="Differentiate one number only, such as 'force in bearing' or the measure 'coordinate:hinge', by the "
-            "adjoint method: about three runs in all, for any number of keys. Needs a fixed step."
+            help="Differentiate one number only, such as 'force in bearing' or position:rod.end:x, by its value --over "
+            "time, by the adjoint method: about three runs in all, for any number of keys. Needs a fixed step."
         ),
     ] = None,
-    over: Annotated[
-        str, typer.Option(help="Of --of over time: largest, smallest, final, mean or 'mean square'.")
-    ] = "largest",
     direct: Annotated[
         bool,
         typer.Option(
@@ -64,18 +62,23 @@ def command(
     from flexmb.files.models.model_file import load_model
     from flexmb.plots.study_plots import plot_gradient
     from flexmb.simulation.simulate import simulate
-    from flexmb.study import direct_gradient, gradient, peaks
+    from flexmb.study import direct_gradient, gradient
+    from flexmb.study.peaks import peaks_of_states
 
     loaded = load_model(model)  # reports errors of the file before any run
     data = tomllib.loads(model.read_text(encoding="utf-8-sig"))
     path, at = real_path(model), {key: number_at(data, key) for key in by}
+    texts, selected = added(measure or ()), over_time(over)
 
     def system(**changes: Any) -> "System":
         return load_model(path, changes).system
 
     def outcome(**changes: Any) -> dict[str, float]:
         changed = load_model(path, changes)
-        return peaks(simulate(changed.system, changed.duration, **changed.options))
+        return numbers_of(simulate(changed.system, changed.duration, **changed.options), texts, selected)
+
+    def of_states(result: "Result") -> dict[str, float]:
+        return peaks_of_states(result) | values_of(result, texts, selected)
 
     with bars() as say:
 
@@ -83,9 +86,11 @@ def command(
             say("runs", done)
 
         if of is not None:
-            found, measure = _adjoint(system, at, loaded, of, over, show), [of]
+            found, measure = _adjoint(system, at, loaded, of, selected, show), [of]
         elif direct:
-            found = direct_gradient(system, at, loaded.duration, progress=show, **_plain_steps(loaded))
+            found = direct_gradient(
+                system, at, loaded.duration, measure=of_states, progress=show, **_plain_steps(loaded)
+            )
         else:
             found = gradient(outcome, at, workers=workers, progress=show)
     say_text(found)
@@ -95,9 +100,9 @@ def command(
 
 
 def _adjoint(
-    system: "Model", at: dict[str, float], loaded: "ModelFile", of: str, over: str, show: "Progress"
+    system: "Model", at: dict[str, float], loaded: "ModelFile", of: str, over: "Over", show: "Progress"
 ) -> "Gradient":
-    """The gradient of one series of `peaks`, or of a measure, over time."""
+    """The gradient of the value that `over` selects of one series of `peaks`, or of a measure."""
     from fem.errors import unknown_name
     from flexmb.errors import StudyError
     from flexmb.results.measure import measure
@@ -105,7 +110,7 @@ def _adjoint(
 
     def series_of(mechanism: "Mechanism") -> "Series":
         known = peak_series(mechanism)
-        if of not in known and ":" in of:
+        if ":" in of and of not in known:
             return measure(of)
         if of not in known:
             raise StudyError(unknown_name("series", of, known))
@@ -119,7 +124,7 @@ def _adjoint(
         return series_of(result.mechanism)(result)
 
     return adjoint_gradient(
-        system, at, loaded.duration, wanted, over=cast("Over", over), name=of, progress=show, **_plain_steps(loaded)
+        system, at, loaded.duration, wanted, name=of, over=over, progress=show, **_plain_steps(loaded)
     )
 
 

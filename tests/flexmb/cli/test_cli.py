@@ -18,6 +18,7 @@ import meshes
 import validation
 from fem.material import Material
 from flexmb.cli.main import _DEBUG, app, main
+from flexmb.cli.screen import say_text
 from flexmb.errors import FileError, MechanismError
 from flexmb.files import load_body, load_result
 from validation import Row
@@ -430,3 +431,14 @@ def test_the_version_is_that_of_the_package():
     assert "the time step" in told[1]
     citation = (Path(__file__).parents[3] / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {stated}\n" in citation
+
+
+def test_names_between_colons_are_printed_as_they_are(capsys, monkeypatch):
+    """Consoles make pictures of some: `position:brick:x` became a brick between two words."""
+    say_text("position:brick:x")
+    monkeypatch.setattr("sys.argv", ["flexmb", "view", "position:key:x.h5"])
+    with pytest.raises(SystemExit):
+        main()
+    told = capsys.readouterr()
+    assert "position:brick:x" in told.out
+    assert "position:key:x.h5" in told.err

@@ -68,7 +68,7 @@ def test_a_shaft_runs_steadily_in_its_film():
 
 
 def test_a_film_that_nothing_turns_carries_no_shaft():
-    with pytest.raises(flexmb.LawError, match=r"'oil'.*touches the housing"):
+    with pytest.raises(flexmb.EquilibriumError, match=r"'oil'.*touches the housing"):
         equilibrium(journal(0.0))
 
 

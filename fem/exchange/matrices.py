@@ -132,9 +132,9 @@ def read_matrices(path: str | Path) -> ImportedMatrices:
             raise MatrixError(f"{path}: {name} has shape {value.shape}; M has {size} rows.")
     if C is not None and B is None and D is None and C.shape == (size, size):
         raise MatrixError(
-            f"{path}: C of shape {C.shape}, without B and D, looks like a damping matrix; here C is the map of outputs, "
-            "and the damping would be lost. Name a damping matrix D; give a map of outputs together with B, or leave it "
-            "out."
+            f"{path}: C of shape {C.shape}, without B and D, looks like a damping matrix; here C is the map of "
+            "outputs, and the damping would be lost. Name a damping matrix D; give a map of outputs together with B, "
+            "or leave it out."
         )
     return ImportedMatrices(M, K, nodes, path.with_suffix("").name, dofs, D, B, C, points)
 

@@ -63,6 +63,6 @@ def test_the_frame_of_a_tyre_is_about_its_axle(direction, camber):
     marker = next(m for m in mechanism.markers if m.name == "tyre.b")
     R = rotation_from_quaternion(mechanism.initial.q[3:7]) @ marker.axes
     assert R[:, 1] == pytest.approx(np.array(direction) / np.linalg.norm(direction), abs=1e-12)
-    assert R.T @ R == pytest.approx(np.eye(3), abs=1e-12)
+    assert pytest.approx(np.eye(3), abs=1e-12) == R.T @ R
     assert np.linalg.det(R) == pytest.approx(1.0)
     assert R[0, 0] > 0

@@ -340,6 +340,16 @@ def test_numbers_of_masses_and_springs_are_given_once(text, words, tmp_path):
     assert re.search(r"line \d+", str(error.value))
 
 
+def test_values_of_masses_without_elements_are_named(tmp_path):
+    """A misspelt set, whose mass would be lost, and a second value of the same elements."""
+    mass = "*ELEMENT, TYPE=MASS, ELSET=A\n9, 1\n*MASS, ELSET=A\n5.\n*MASS, ELSET=LUMP\n7.\n*MASS, ELSET=A\n6.\n"
+    mesh = read(tmp_path, CUBE + mass + "*SOLID SECTION, ELSET=E, MATERIAL=M\n" + STEEL)
+    assert [m.mass for m in mesh.masses] == [5.0]
+    named = [text for text in refusals(mesh) if "no elements without extent that still lack a value" in text]
+    assert len(named) == 2
+    assert "'LUMP'" in named[0]
+
+
 def test_the_node_of_a_beam_that_turns_its_section_is_not_obeyed_by_name(tmp_path):
     """A third node of B31 gives the first axis of the section in Abaqus; CalculiX knows none, nor do its steps here."""
     turned = BEAM.replace("1, 1, 2\n", "1, 1, 2, 3\n").replace("2, 1., 0., 0.\n", "2, 1., 0., 0.\n3, 0., 1., 1.\n")

@@ -35,6 +35,8 @@ def lumped_elements(c: Constraints) -> LumpedElements:
         elset = str(member(s.options.get("ELSET", "")))
         mine = {k: left[k] for k in sorted(c.numbers.of_elements(elset)) if k in left}
         try:
+            if not mine:
+                raise MeshError(f"the set {elset!r} has no elements without extent that still lack a value")
             for k, lump in mine.items():
                 if any(n not in c.numbers.node_of for n in lump.nodes):
                     raise MeshError(f"element {k} is at nodes that the deck does not define")

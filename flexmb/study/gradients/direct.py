@@ -68,7 +68,7 @@ def direct_gradient(
     def ask(step: float, progress: Progress) -> tuple[Recording, dict[str, float], dict[str, np.ndarray], bool]:
         whole = 1.0 + 2.5 * len(values)
         base = mechanism_of(model, values)
-        refuse_without_derivatives(base)
+        refuse_without_derivatives(base, "The direct method")
         recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(x / whole))
         outcome, doubted = dict(measure(recording.result)), False
         derivatives = {name: np.zeros(len(values)) for name in outcome}

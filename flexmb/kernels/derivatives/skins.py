@@ -64,8 +64,6 @@ from flexmb.kernels.steps.touching import respond_at
 
 OPEN, STICKS, SLIDES = range(3)
 """Modes of points in a step."""
-BOUNDARY = 1e-9
-"""Distance of a force of friction from its bound, relative to it, within which the point slides."""
 TURNED = 1e-5
 """Step of differences of a normal, relative to the smallest dimension of its shape, and of the directions across it."""
 
@@ -105,10 +103,7 @@ def load_states(flat, states, workspace):
 @njit(cache=True)
 def surfaces_rub(flat):
     """Whether any surface has friction."""
-    for s in range(len(flat.skin_body)):
-        if flat.skin_friction[s] > 0.0:
-            return True
-    return False
+    return flat.skin_friction.any()
 
 
 @njit(cache=True)
@@ -123,7 +118,10 @@ def begin_slip(flat, q, states, kinematics, workspace):
 @njit(cache=True)
 def find_modes(flat, q, kinematics, workspace, skins):
     """Set the slips in the step and the modes of the points, and list those that carry a force; returns how many. The
-    points must have been placed at `q` (nq,)."""
+    points must have been placed at `q` (nq,).
+
+    Of the slip and of what the friction lacks of its bound one is round-off: that which is smaller as a displacement.
+    """
     count = 0
     for k in range(len(flat.node_skin)):
         if not is_loaded(flat, workspace.states, k):
@@ -139,7 +137,9 @@ def find_modes(flat, q, kinematics, workspace, skins):
         store(skins.slip[k], 0, slip)
         across = _across(workspace, k, slip)
         held = math.hypot(workspace.states[at + 1], workspace.states[at + 2])
-        if math.hypot(across[0], across[1]) > 0.0 and held >= (1.0 - BOUNDARY) * mu * workspace.states[at]:
+        e = load3(workspace.skin_axes[k, 1], 0)
+        yielding = dot(e, residual_response(flat, k, k, e))
+        if math.hypot(across[0], across[1]) > yielding * (mu * workspace.states[at] - held):
             skins.mode[k] = SLIDES
     return count
 
@@ -271,9 +271,7 @@ def _normal(flat, workspace, s, place):
     """The normal of the shape of surface `s` at a `place` in its axes."""
     p = flat.skin_shape[s]
     store(workspace.near_d, 0, place)
-    shape_points(
-        int(p[0]), p[1], p[2], p[3], SPHERE, 0.0, 0.0, 0.0, workspace.near_d, workspace.near_S, workspace.near
-    )
+    shape_points(int(p[0]), p[1], p[2], p[3], SPHERE, 0.0, 0.0, 0.0, workspace.near_d, workspace.near_S, workspace.near)
     return load3(workspace.near[0], 3)
 
 
@@ -318,9 +316,7 @@ def _add_wrench(flat, q, kinematics, s, linear, angular, skins, out):
     store(out, first + 3, add(load3(out, first + 3), angular))
     if flat.marker_body[a] != GROUND:
         force, arm = rotate(R, scale(-1.0, linear)), sub(load3(q, flat.q_start[b]), vector(kinematics.position, a))
-        add_wrench(
-            flat, a, force, add(rotate(R, scale(-1.0, angular)), cross(arm, force)), kinematics, skins.body, out
-        )
+        add_wrench(flat, a, force, add(rotate(R, scale(-1.0, angular)), cross(arm, force)), kinematics, skins.body, out)
 
 
 @njit(cache=True)

@@ -88,7 +88,11 @@ def by_laws(flat: CompiledModel) -> CompiledModel:
     none = {
         name: np.zeros_like(getattr(flat, name)) for name in ("row_stiffness", "row_damping", "row_law", "row_store")
     }
-    none |= {"row_function": np.full_like(flat.row_function, -1), "line_kind": flat.line_kind[:0], "skin_body": flat.skin_body[:0]}
+    none |= {
+        "row_function": np.full_like(flat.row_function, -1),
+        "line_kind": flat.line_kind[:0],
+        "skin_body": flat.skin_body[:0],
+    }
     return pointed(CompiledModel(**{**fields_of(flat), **none}))
 
 

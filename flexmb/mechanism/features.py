@@ -133,8 +133,8 @@ FEATURES: dict[Feature, _Kind] = {
     "surface contacts": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts],
         "contacts of flexible surfaces, whose forces are found within a time step",
-        "simulate with generalised-alpha, HHT or energy-momentum does, and flexmb.study.gradient takes differences; "
-        "for this analysis build the mechanism without them.",
+        "simulate with generalised-alpha, HHT or energy-momentum does, and flexmb.study.adjoint_gradient and gradient "
+        "differentiate; for this analysis build the mechanism without them.",
     ),
     "rubbing surfaces": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts if contact.friction],

@@ -62,8 +62,13 @@ def adjoint_gradient(
     takes four runs for each parameter, and differentiates all measures at once. Parameters that move joints or drivers
     are sensitive to the rounding of positions: the error in reactions is about 1e-13 length masses / step^2.
 
+    Surfaces of reduced bodies may touch rigid shapes, also in impacts. Their points carry a force, stick or slide in
+    the same steps at the given values and beside them; where they change, at a kink, the derivative is that of one
+    side.
+
     Warns with `SensitivityWarning` when the derivatives are not reliable. Raises `StudyError` when the model, the
-    parameters or the series do not fit, or when the adjoint pass does not converge.
+    parameters or the series do not fit, or when the adjoint pass does not converge; `MechanismError` when the mechanism
+    has parts without derivatives.
 
     Source: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems formulated on a Lie group" (2012);
     Dias, Pereira, "Sensitivity analysis of rigid-flexible multibody systems" (1997); here the equations are discretised

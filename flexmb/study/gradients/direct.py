@@ -57,7 +57,8 @@ def direct_gradient(
     - `relative_step`, `progress`: as for `adjoint_gradient`.
 
     Warns with `SensitivityWarning` when the derivatives are not reliable. Raises `StudyError` when the model or the
-    parameters do not fit, or when the change of the motion does not converge.
+    parameters do not fit, or when the change of the motion does not converge; `MechanismError` when the mechanism has
+    parts without derivatives, such as surfaces of reduced bodies that touch.
 
     Source of the approach: Bruls, Eberhard, "Sensitivity analysis for dynamic mechanical systems with finite rotations"
     (2008), section 3: derivatives of the discrete equations.

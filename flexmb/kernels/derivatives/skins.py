@@ -117,31 +117,38 @@ def begin_slip(flat, q, states, kinematics, workspace):
 
 @njit(cache=True)
 def find_modes(flat, q, kinematics, workspace, skins):
-    """Set the slips in the step and the modes of the points, and list those that carry a force; returns how many. The
+    """Set the slips in the step and the modes of the points, and list those that are closed; returns how many. The
     points must have been placed at `q` (nq,).
 
-    Of the slip and of what the friction lacks of its bound one is round-off: that which is smaller as a displacement.
+    Of a gap and its force, and of a slip and what the friction lacks of its bound, one is round-off: that which is
+    smaller as a displacement.
     """
     count = 0
     for k in range(len(flat.node_skin)):
-        if not is_loaded(flat, workspace.states, k):
+        mu, at = flat.skin_friction[flat.node_skin[k]], flat.skin_state + 3 * k
+        loaded = is_loaded(flat, workspace.states, k)
+        if not (loaded and _yielding(flat, workspace, k, 0) * workspace.states[at] > workspace.skin_gap[k]):
             skins.mode[k], skins.nu[k] = OPEN, 0.0
             continue
+        skins.mode[k] = STICKS
         skins.listed[count] = k
         count += 1
-        skins.mode[k] = STICKS
-        mu, at = flat.skin_friction[flat.node_skin[k]], flat.skin_state + 3 * k
         if not mu > 0.0:
             continue
         slip = skin_slip(flat, q, kinematics, workspace, k)
         store(skins.slip[k], 0, slip)
         across = _across(workspace, k, slip)
-        held = math.hypot(workspace.states[at + 1], workspace.states[at + 2])
-        e = load3(workspace.skin_axes[k, 1], 0)
-        yielding = dot(e, residual_response(flat, k, k, e))
-        if math.hypot(across[0], across[1]) > yielding * (mu * workspace.states[at] - held):
+        lacks = mu * workspace.states[at] - math.hypot(workspace.states[at + 1], workspace.states[at + 2])
+        if math.hypot(across[0], across[1]) > _yielding(flat, workspace, k, 1) * lacks:
             skins.mode[k] = SLIDES
     return count
+
+
+@njit(cache=True)
+def _yielding(flat, workspace, k, c):
+    """The residual displacement of point `k` by a unit force, both along its direction `c`."""
+    e = load3(workspace.skin_axes[k, c], 0)
+    return dot(e, residual_response(flat, k, k, e))
 
 
 @njit(cache=True, inline="always")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.growth import cost
+from benchmarks.growth import cost, costs
 from benchmarks.row import Row
 
 COMMAND = "python -m benchmarks contact-rigid"
@@ -97,7 +97,10 @@ def run() -> list[Row]:
     alone, whole = (cost(spheres(pairs), steps=4000, step=1e-3)[0] for pairs in (False, True))
     pair = (whole - alone) / (BALLS * (BALLS - 1) / 2)
     unit = "us CPU a step"
-    bricks, marbles = ([cost(make(x), steps=20000, step=1e-4)[0] for x in (True, False)] for make in (brick, marble))
+    bricks, marbles = (
+        [spent for spent, _ in costs([make(True), make(False)], steps=20000, step=1e-4, rounds=5)]
+        for make in (brick, marble)
+    )
     return [
         Row("contact-rigid: a box resting on a plane / goal", resting, BOX_US, 1.0, unit, COMMAND),
         Row("contact-rigid: 27 spheres rolling on a plane / goal", alone, SPHERES_US, 1.0, unit, COMMAND),

@@ -6,7 +6,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from benchmarks.growth import cost
+from benchmarks.growth import costs
 from benchmarks.row import Row
 
 COMMAND = "python -m benchmarks force-elements"
@@ -18,14 +18,14 @@ SCALAR = 0.3
 
 def run() -> list[Row]:
     """CPU time a step of an element and its body, exponents of chains, and seconds of compilation."""
-    per_body, slopes = {}, {}
-    for kind in ("bushing", "law", "differences"):
-        times = [cost(tied(count, kind), steps=100, step=1e-3)[0] for count in BODIES]
-        per_body[kind] = times[0] / BODIES[0]
-        slopes[kind] = float(np.polyfit(np.log(BODIES), np.log(times), 1)[0])
-    rubbing = [cost(rotor(kind), steps=4000, step=1e-4)[0] for kind in ("friction", "sticking", "damper")]
+    kinds = "bushing", "law", "differences"
+    chains = [[spent for spent, _ in costs([tied(n, kind) for kind in kinds], steps=100, step=1e-3)] for n in BODIES]
+    per_body = dict(zip(kinds, np.array(chains[0]) / BODIES[0], strict=True))
+    slopes = dict(zip(kinds, np.polyfit(np.log(BODIES), np.log(chains), 1)[0], strict=True))
+    rubbing = [spent for spent, _ in costs([rotor(x) for x in ("friction", "sticking", "damper")], 4000, 1e-4, 3)]
+    hung = "none", "spring", "formula", "function"
     along = {
-        kind: cost(sprung(kind), steps=400, step=1e-3)[0] / 64 for kind in ("none", "spring", "formula", "function")
+        kind: spent / 64 for kind, (spent, _) in zip(hung, costs([sprung(x) for x in hung], 400, 1e-3), strict=True)
     }
     return [
         Row("force-elements: friction of a bearing and its rotor / a damper and its rotor", rubbing[0], rubbing[2], 3.0, "us CPU a step", COMMAND),

@@ -6,6 +6,7 @@ a cost `a + b m + c m^2` whose quadratic part runs at the machine's speed, measu
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,27 @@ STEPS, STEP = 400, 1e-4
 
 def cost(mechanism: object, steps: int = STEPS, step: float = STEP, **options: str) -> tuple[float, float]:
     """CPU microseconds a step, and Newton iterations a step; the best of three."""
+    return costs([mechanism], steps, step, rounds=3, **options)[0]
+
+
+def costs(
+    mechanisms: Sequence[object], steps: int = STEPS, step: float = STEP, rounds: int = 9, **options: str
+) -> list[tuple[float, float]]:
+    """CPU microseconds a step and Newton iterations a step of each mechanism: the best of runs that alternate, so that
+    other work on the machine slows all of them."""
     import flexmb
 
-    flexmb.simulate(mechanism, 2 * step, step=step, **options)
+    for mechanism in mechanisms:
+        flexmb.simulate(mechanism, 2 * step, step=step, **options)
     runs = [
-        flexmb.simulate(mechanism, steps * step, step=step, output_step=steps * step, **options).statistics
-        for _ in range(3)
+        [
+            flexmb.simulate(mechanism, steps * step, step=step, output_step=steps * step, **options).statistics
+            for mechanism in mechanisms
+        ]
+        for _ in range(rounds)
     ]
-    best = min(runs, key=lambda s: s.cpu_seconds)
-    return 1e6 * best.cpu_seconds / best.steps, best.iterations / best.steps
+    best = [min(own, key=lambda s: s.cpu_seconds) for own in zip(*runs, strict=True)]
+    return [(1e6 * s.cpu_seconds / s.steps, s.iterations / s.steps) for s in best]
 
 
 def bodies() -> list[Row]:

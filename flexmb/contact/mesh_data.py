@@ -12,7 +12,7 @@ from fem.errors import MeshError
 from flexmb.kernels.contact import mesh as layout
 from flexmb.kernels.contact.shapes import MOST_CORNERS
 
-LEAF = 4
+LEAF = 1
 """Triangles in a leaf of the tree, at least; fewer than twice as many."""
 FLAT = 1e-4
 """Angle (rad) of two faces of a hull below which they are one."""

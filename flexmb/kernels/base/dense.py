@@ -33,14 +33,34 @@ def cholesky(S):
 
 
 @njit(cache=True)
-def invert_lower(L):
-    """Overwrite a factor `L` (6, 6) of `cholesky`, with its inverted diagonal, by its inverse, with its own."""
-    for c in range(6):
-        for r in range(c + 1, 6):
-            total = 0.0
-            for k in range(c, r):
-                total -= L[r, k] * L[k, c]
-            L[r, c] = total * L[r, r]
+def invert6(C):
+    """Overwrite a symmetric 6x6 matrix by its inverse; returns False, with the matrix in part changed, if it is not
+    positive definite.
+
+    The sweeps of Gauss and Jordan without pivoting: each pivot is a ratio of leading minors. The row of a pivot is held
+    in variables, so that the compiler can treat the numbers of another row together.
+    """
+    for k in range(6):
+        if not C[k, k] > 0.0:
+            return False
+        inverse = 1.0 / C[k, k]
+        C[k, k] = 1.0
+        for j in range(6):
+            C[k, j] *= inverse
+        p0, p1, p2, p3, p4, p5 = C[k, 0], C[k, 1], C[k, 2], C[k, 3], C[k, 4], C[k, 5]
+        for i in range(6):
+            if i == k:
+                continue
+            factor = C[i, k]
+            C[i, k] = 0.0
+            r0, r1, r2, r3, r4, r5 = C[i, 0], C[i, 1], C[i, 2], C[i, 3], C[i, 4], C[i, 5]
+            C[i, 0] = r0 - factor * p0
+            C[i, 1] = r1 - factor * p1
+            C[i, 2] = r2 - factor * p2
+            C[i, 3] = r3 - factor * p3
+            C[i, 4] = r4 - factor * p4
+            C[i, 5] = r5 - factor * p5
+    return True
 
 
 @njit(cache=True)

@@ -45,11 +45,38 @@ read_only: Any = _read_only
 """`read_only(array)` is the array as an argument that a law must not change, in compiled code."""
 
 
+@intrinsic
+def _from(typingctx: Any, pointer: Any, index: Any) -> Any:
+    """The pointer to the number at `index` of those at a pointer."""
+
+    def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.gep(arguments[0], [arguments[1]])
+
+    return pointer(pointer, numba.types.int64), make
+
+
+@numba.njit(inline="always")
+def _relative(seen: Any) -> Any:
+    """The relative motion in the numbers (18) at a pointer, which a law must not change."""
+    d, S = numba.carray(seen, 3), numba.carray(_from(seen, 3), (3, 3))
+    v, omega = numba.carray(_from(seen, 12), 3), numba.carray(_from(seen, 15), 3)
+    return Relative(read_only(d), read_only(S), read_only(v), read_only(omega))
+
+
+@numba.njit(fastmath={"reassoc"})
+def _sum(numbers: Any) -> Any:
+    """The sum of numbers, in any order: it is finite only if all of them are."""
+    total = 0.0
+    for k in range(len(numbers)):
+        total += numbers[k]
+    return total
+
+
 def compiled_law(function: Any) -> Any:
     """The function of a law for compiled code, which raises `IndexError` beyond the bounds of its arrays."""
     python, options = getattr(function, "py_func", function), dict(getattr(function, "targetoptions", {}))
     options.pop("nopython", None)
-    return numba.njit(**{**options, "boundscheck": True})(python)
+    return numba.njit(**{**options, "boundscheck": True, "forceinline": True})(python)
 
 
 def _given_types() -> tuple[Any, Any, Any]:
@@ -115,14 +142,11 @@ def frame_call(function: Any, ns: int, count: int, ni: int = 0) -> Callable[...,
         z, p = read_only(numba.carray(states, ns)), read_only(numba.carray(parameters, count))
         for k in range(7 + ns):
             answer[k] = 0.0
-        relative = Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])
         try:
-            answer[6] = evaluated(t, relative, motion[18:], z, p, answer[:6], answer[7:])
+            answer[6] = evaluated(t, _relative(seen), motion[18:], z, p, answer[:6], answer[7:])
         except Exception:
             answer[0] = np.nan
-        total = 0.0
-        for k in range(7 + ns):
-            total += answer[k]
+        total = _sum(answer)
         if silent:
             answer[6] = np.nan
         if not np.isfinite(total):
@@ -144,12 +168,11 @@ def tangent_call(function: Any, count: int) -> Callable[..., None]:
         z, p = read_only(numba.carray(states, 0)), read_only(numba.carray(parameters, count))
         for k in range(72):
             answer[k] = 0.0
-        relative = Relative(motion[:3], motion[3:12].reshape(3, 3), motion[12:15], motion[15:18])
         try:
-            function(t, relative, z, p, answer[:36].reshape(6, 6), answer[36:].reshape(6, 6))
+            function(t, _relative(seen), z, p, numba.carray(out, (6, 6)), numba.carray(_from(out, 36), (6, 6)))
         except Exception:
             answer[0] = np.nan
-        if not np.isfinite(answer.sum()):
+        if not np.isfinite(_sum(answer)):
             answer[0] = np.nan
             _record(record, t, motion, z, p)
 
@@ -174,10 +197,7 @@ def control_call(function: Any) -> Callable[..., None]:
             function(t, y, z, p, answer[:nu], answer[nu:])
         except Exception:
             answer[0] = np.nan
-        total = 0.0
-        for k in range(nu + nz):
-            total += answer[k]
-        if not np.isfinite(total):
+        if not np.isfinite(_sum(answer)):
             answer[0] = np.nan
             _record(record, t, y, z, p[:0])
 

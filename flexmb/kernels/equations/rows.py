@@ -322,8 +322,17 @@ def rows_of(flat, functions, angles, kinematics, workspace, first, end, lane):
 @njit(cache=True)
 def _rows_between(flat, functions, angles, kinematics, values, G, first, end):
     position, axes = kinematics.position, kinematics.axes
-    for r in range(first, end):
+    r, e, elements = first, 0, len(flat.element_row)
+    while e < elements and flat.element_row[e] < first:
+        e += 1
+    while r < end:
         a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
+        if e < elements and r == flat.element_row[e]:
+            e += 1
+            if r + 6 <= end:
+                _frame_rows(flat, kinematics, a, b, values[r : r + 6], G[r : r + 6])
+                r += 6
+                continue
         given = joint_given(flat, r, functions) if r < flat.joint_rows else 0.0
         if r >= flat.joint_rows and flat.row_kind[r] == SLIP:
             given = flat.row_offset[r]  # the radius
@@ -356,6 +365,50 @@ def _rows_between(flat, functions, angles, kinematics, values, G, first, end):
             value, nv, nw = term_geometry(flat, x, kinematics, angles)
             values[r] += value
             to_bodies(flat, kinematics, flat.term_markers[k, 0], flat.term_markers[k, 1], nv, nw, G[k])
+        r += 1
+
+
+@njit(cache=True)
+def _frame_rows(flat, kinematics, a, b, values, G):
+    """The `values` (6,) and Jacobians `G` (6, 2, 6+mmax) of the rows of an element between markers `a` and `b`: three
+    of `TRANSLATION` and three of `SPIN`, which share their directions, the axes of `a`."""
+    A = matrix(kinematics.axes, a)
+    between = sub(vector(kinematics.position, b), vector(kinematics.position, a))
+    store(values, 0, rotate_inv(A, between))
+    store(values, 3, NOTHING)
+    if flat.marker_body[b] != GROUND:
+        _frame_rows_on(flat, kinematics, b, A, 1.0, NOTHING, G, 1)
+    if flat.marker_body[a] != GROUND:
+        _frame_rows_on(flat, kinematics, a, A, -1.0, between, G, 0)
+
+
+@njit(cache=True)
+def _frame_rows_on(flat, kinematics, k, A, sign, arm, G, side):
+    """The part of `_frame_rows` of the body of marker `k`, on which the forces along the axes `A` act with a `sign`, at
+    a distance `arm` from the marker."""
+    b = flat.marker_body[k]
+    attitude, rows, m = matrix(kinematics.attitude, b), kinematics.rows[k], flat.modes[b]
+    arm = rotate_inv(attitude, arm)
+    reach = add(vector(kinematics.body_point, k), arm)
+    for i in range(3):
+        f = scale(sign, rotate_inv(attitude, (A[i], A[3 + i], A[6 + i])))
+        along, about = G[i, side], G[3 + i, side]
+        store(along, 0, f)
+        store(along, 3, cross(reach, f))
+        store(about, 0, NOTHING)
+        store(about, 3, f)
+        if flat.marker_moves[k]:
+            tangent = matrix(kinematics.tangent, k)
+            t, u = rotate_inv(tangent, cross(arm, f)), rotate_inv(tangent, f)
+            for j in range(m):
+                along[6 + j] = (
+                    rows[0, j] * f[0] + rows[1, j] * f[1] + rows[2, j] * f[2]
+                    + rows[3, j] * t[0] + rows[4, j] * t[1] + rows[5, j] * t[2]
+                )  # fmt: skip
+                about[6 + j] = rows[3, j] * u[0] + rows[4, j] * u[1] + rows[5, j] * u[2]
+        else:
+            for j in range(m):
+                along[6 + j] = about[6 + j] = 0.0
 
 
 @njit(cache=True, inline="always")

@@ -18,7 +18,7 @@ both with its other approximations.
 
 from numba import njit
 
-from flexmb.kernels.base.dense import FAST, cholesky, copy, inner, invert_lower
+from flexmb.kernels.base.dense import FAST, copy, inner, invert6
 
 COUPLED = -2.0
 """Compliance that marks the rows of frame forces."""
@@ -49,36 +49,37 @@ def add_compliances(flat, workspace):
     Returns False, with `workspace.L` in part changed, unless all of them are symmetric and positive.
     """
     start, S, L, six, C = flat.envelope_start, workspace.S, workspace.L, workspace.six[0], workspace.sixes
+    little = NEGLIGIBLE * NEGLIGIBLE
     for e in range(len(flat.element_row)):
         K, p = workspace.tangents[e], flat.row_place[flat.element_row[e]]
-        coupled = 0.0
         for i in range(6):
             six[i] = S[start[p + i + 1] - 1]
-            if not six[i] > 0.0:
-                return False
+        sound, diagonal = six[0] > 0.0, True
+        for i in range(1, 6):
+            sound &= six[i] > 0.0
             for j in range(i):
-                half, mean, size = 0.5 * (K[i, j] - K[j, i]), 0.5 * (K[i, j] + K[j, i]), six[i] * six[j]
-                if not half * half * size <= NEGLIGIBLE * NEGLIGIBLE:
-                    return False
-                coupled = max(coupled, mean * mean * size)
-                C[i, j] = mean
-            C[i, i] = K[i, i] + YIELDING / six[i]
-        if coupled <= NEGLIGIBLE * NEGLIGIBLE:
-            for i in range(6):
-                if not C[i, i] > 0.0:
-                    return False
-                L[start[p + i + 1] - 1] += 1.0 / C[i, i]
-            continue
-        if not cholesky(C):
+                skew, twice, size = K[i, j] - K[j, i], K[i, j] + K[j, i], 0.25 * six[i] * six[j]
+                sound &= skew * skew * size <= little
+                diagonal &= twice * twice * size <= little
+        if not sound:
             return False
-        invert_lower(C)
+        if diagonal:
+            for i in range(6):
+                stiffness = K[i, i] * six[i] + YIELDING
+                if not stiffness > 0.0:
+                    return False
+                L[start[p + i + 1] - 1] += six[i] / stiffness
+            continue
+        for i in range(6):
+            for j in range(i):
+                C[i, j] = C[j, i] = 0.5 * (K[i, j] + K[j, i])
+            C[i, i] = K[i, i] + YIELDING / six[i]
+        if not invert6(C):
+            return False
         for i in range(6):
             own = start[p + i + 1] - 1 - i
             for j in range(i + 1):
-                total = 0.0
-                for k in range(i, 6):
-                    total += C[k, i] * C[k, j]
-                L[own + j] += total
+                L[own + j] += C[i, j]
     return True
 
 

@@ -100,7 +100,7 @@ class SlowSolverWarning(FlexmbWarning):
 def unknown_name(kind: str, name: object, existing: Iterable[str]) -> str:
     """The message for a name that does not exist: the name, the closest match, and all names that exist."""
     names = sorted(map(str, existing))
-    close = get_close_matches(str(name), names, n=1)
+    close = get_close_matches(str(name), names, n=1) or [other for other in names if name and str(name) in other][:1]
     hint = f" Did you mean {close[0]!r}?" if close else ""
     there = ", ".join(map(repr, names)) if names else "none"
     return f"There is no {kind} named {name!r}.{hint} Existing: {there}."

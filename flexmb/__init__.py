@@ -1,4 +1,15 @@
-"""flexmb: flexible bodies inside moving mechanisms, with the energy balance as witness."""
+"""flexmb: flexible bodies inside moving mechanisms, with the energy balance as witness.
+
+- `System`: a mechanism of bodies, joints, forces, controllers and loads; `simulate` moves it; `Result` tells of it.
+- `rigid_body`, `flexible_body`, `uniform_rod`: bodies; with `fem` and `reduction`, parts and their reduced shapes.
+- `flexmb.forces`: springs with a gap, cables, bearings, tyres, hydraulics; `expression`, `table`, `law`: yours.
+- `flexmb.controllers`: PID, linear systems, curves; `control_law`: yours.
+- `flexmb.contact`: shapes that touch; `flexmb.time_functions`: motions and factors over time.
+- `flexmb.linear`: equilibrium, vibrations, steady running, responses; `flexmb.study`: gradients and variants.
+- `flexmb.files`: models, bodies and results; `flexmb.plots`: pictures and curves.
+
+Words of the field, such as bump stop, rope, tyre or restart, are in docs/glossary.md.
+"""
 
 import flexmb.neighbours
 

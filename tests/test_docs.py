@@ -214,6 +214,19 @@ CITING = [
 ]
 
 
+def test_names_of_the_glossary_exist():
+    """`System.belt`, `flexmb.forces.drag`, `Result.drive_effort`, ..., and its words are in order."""
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    names = re.findall(r"`((?:flexmb|System|Result)\.[\w.]+)", text)
+    assert len(names) > 40
+    for name in names:
+        value = flexmb
+        for part in name.removeprefix("flexmb.").split("."):
+            value = getattr(value, part)
+    words = re.findall(r"^\| (.*?) \|", text, flags=re.MULTILINE)[1:]
+    assert words == sorted(words, key=str.lower)
+
+
 @pytest.mark.parametrize(
     "path",
     [p for p in CITING if "theory" in (text := p.read_text(encoding="utf-8")) or "docs/" in text],
@@ -325,6 +338,7 @@ def test_the_ball_of_the_manual_bounces():
     assert names["slid"].happened[0].t == pytest.approx(np.sqrt(2 * 0.25 / 9.81), rel=1e-9)
     assert names["slid"].ledger.imbalance < 1e-4
     assert "begin inside each other, 0.01 deep" in names["message_of_overlap"]
+    assert names["pressed"] == pytest.approx(np.pi / 4 * 0.008**2 * 7850 * 9.81, rel=1e-2)
 
 
 def test_the_surfaces_of_the_manual_have_exact_statics():

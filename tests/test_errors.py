@@ -68,3 +68,9 @@ def test_one_kind_of_warning_is_switched_off_alone():
         warnings.warn("is silent", flexmb.IllConditionedWarning, stacklevel=1)
         with pytest.raises(flexmb.UnitWarning):
             warnings.warn("is heard", flexmb.UnitWarning, stacklevel=1)
+
+
+def test_a_name_is_found_by_a_part_of_it():
+    message = fem.errors.unknown_name("law", "tyre", ["drag", "linear-tyre"])
+    assert "Did you mean 'linear-tyre'?" in message
+    assert "Did you mean" not in fem.errors.unknown_name("law", "", ["drag"])

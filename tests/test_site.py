@@ -18,6 +18,8 @@ ROOMS = (
     "flexmb.linear",
     "flexmb.study",
     "flexmb.files",
+    "flexmb.forces",
+    "flexmb.controllers",
     "flexmb.time_functions",
     "fem.structured_meshes",
 )

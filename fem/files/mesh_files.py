@@ -40,6 +40,9 @@ _MARK = " set "
 _ONE_FILE = (".msh", ".inp", ".vtu", ".vtk", ".med", ".mesh", ".bdf", ".nas", ".fem", ".stl")
 """Formats in one file, which is there whole or not at all."""
 _FIELDS_IN = (".vtu", ".vtk", ".xdmf")
+SAME_PLACE = 1e-6
+"""Distance of a node of a written file from its place, relative to the largest coordinate: files may have seven
+digits."""
 
 Reader = Callable[[Path], RawMesh]
 Writer = Callable[[Mesh, Path], None]
@@ -356,9 +359,11 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
 
     In .msh (as physical groups) and in .vtu, .vtk and .xdmf (as fields 0/1, visible in ParaView) all sets are stored,
     and `read_mesh` restores them; .inp stores node and cell sets. In other formats the sets are lost, with a
-    `MeshWarning`.
+    `MeshWarning`, which also names constraints, point masses, springs and formulations of cells. Nodes are numbered
+    anew. Files of formats that meshio writes are read again and compared.
 
-    Raises `MeshError` when the format cannot store the mesh, or the file cannot be written.
+    Raises `MeshError` when the format cannot store the mesh, the file does not return its cells, or it cannot be
+    written.
     """
     path = Path(path)
     ending = path.suffix.lower()
@@ -386,6 +391,14 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
             MeshWarning,
             stacklevel=2,
         )
+    formulated = [kind for kind in mesh.kinds if file_cell(kind) != kind]
+    if formulated:
+        warnings.warn(
+            f"{path.name}: mesh files keep shapes of cells only: {', '.join(formulated)} are "
+            f"{', '.join(dict.fromkeys(map(file_cell, formulated)))} there. Keep the deck.",
+            MeshWarning,
+            stacklevel=2,
+        )
     if names and not keeps_sets:
         warnings.warn(
             f"{path.name}: {ending} files keep no sets; lost: {', '.join(map(repr, names))}. Use .msh or .vtu.",
@@ -399,6 +412,30 @@ def _write_by_meshio(mesh: Mesh, path: Path) -> None:
     import meshio
 
     meshio.write(path, _to_meshio(mesh, path.suffix.lower()))
+    _require_written(mesh, path)
+
+
+def _require_written(mesh: Mesh, path: Path) -> None:
+    """Raise `MeshError` where a file does not return the cells: some formats leave out those that they do not know, or
+    nodes in the middle of edges, without a word."""
+    ending, size = path.suffix, np.abs(mesh.points).max()
+    try:
+        raw = read_raw(path)
+    except MeshError:
+        raise MeshError(
+            f"Mesh {mesh.name!r} ({', '.join(mesh.kinds)}): {ending} files of it cannot be read again. .msh and .vtu "
+            "files hold every kind of cell."
+        ) from None
+    for kind in dict.fromkeys(map(file_cell, mesh.kinds)):
+        mine = [mesh.points[b.connectivity] for b in mesh.cells if file_cell(b.kind) == kind]
+        kept = [raw.points[rows] for name, rows in raw.blocks if name == kind]
+        x, y = (np.concatenate([*found, np.zeros((0, *mine[0].shape[1:]))]) for found in (mine, kept))
+        if len(x) != len(y) or not np.allclose(x, y, rtol=0, atol=SAME_PLACE * size):
+            raise MeshError(
+                f"Mesh {mesh.name!r}: {ending} files do not return its {len(x)} {kind} cells as they are, but "
+                f"{', '.join(f'{len(rows)} {name}' for name, rows in raw.blocks) or 'no cells'}, or other places of "
+                "nodes. .msh and .vtu files hold every kind of cell."
+            )
 
 
 def _to_meshio(mesh: Mesh, ending: str) -> "meshio.Mesh":

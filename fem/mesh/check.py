@@ -1,9 +1,9 @@
 """Checks of a mesh, with a report, and repairs."""
 
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 import scipy
@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from fem.elements import ELEMENTS, LINE, LINES, SHELLS, Element, element
 from fem.errors import MeshError, MeshWarning
 from fem.mesh.cell_quality import integrable, scaled_jacobian
-from fem.mesh.constraints import MeanLink, RigidLink
+from fem.mesh.constraints import Equation, MeanLink, RigidLink
 from fem.mesh.directors import opposite_cells
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.shown import shown
@@ -233,13 +233,7 @@ def _mid_sides(mesh: Mesh, block: CellBlock, first: int) -> list[Finding]:
 
 def _duplicates(mesh: Mesh) -> list[Finding]:
     findings = []
-    linked: dict[int, set[int]] = defaultdict(set)  # references of the rigid links of a node, with which it moves
-    for link in mesh.constraints:
-        if isinstance(link, RigidLink):
-            for node in link.members.tolist():
-                linked[node].add(link.reference)
-    pairs = scipy.spatial.cKDTree(mesh.points).query_pairs(COINCIDENT * mesh.size, output_type="ndarray")
-    pairs = pairs[[not (linked[a] & linked[b]) for a, b in pairs.tolist()]] if len(pairs) else pairs
+    pairs = _coincident(mesh, COINCIDENT * mesh.size)
     if len(pairs):
         some = ", ".join(f"{mesh.node_label(int(a))} and {mesh.node_label(int(b))}" for a, b in pairs[:3])
         text = (
@@ -251,6 +245,31 @@ def _duplicates(mesh: Mesh) -> list[Finding]:
     if len(twice):
         findings.append(Finding(WARNING, _doubled(twice)))
     return findings
+
+
+def _coincident(mesh: Mesh, tolerance: float) -> Int[np.ndarray, "k 2"]:
+    """Pairs of nodes that are no farther apart, and that no spring and no constraint connects."""
+    pairs = scipy.spatial.cKDTree(mesh.points).query_pairs(tolerance, output_type="ndarray")
+    linked: dict[int, set[int]] = defaultdict(set)  # of a node: references of its rigid links, and other connections
+    for link in mesh.constraints:
+        if isinstance(link, RigidLink):
+            for node in link.members.tolist():
+                linked[node].add(link.reference)
+    for k, (_, nodes) in enumerate(_connected(mesh), start=len(mesh.points)):
+        for node in nodes.tolist():
+            linked[node].add(k)
+    return pairs[[not (linked[a] & linked[b]) for a, b in pairs.tolist()]] if len(pairs) else pairs
+
+
+def _connected(mesh: Mesh) -> Iterator[tuple[str, Int[np.ndarray, " k"]]]:
+    """The ends of each spring and damper, and each node of an equation or mean link with the one that follows it; with
+    its source."""
+    for spring in mesh.springs:
+        yield spring.source, spring.members
+    for link in mesh.constraints:
+        if not isinstance(link, RigidLink):
+            first = link.reference if isinstance(link, MeanLink) else int(link.nodes[0])
+            yield from ((link.source, np.array([first, node])) for node in link.members.tolist() if node != first)
 
 
 def doubled_cells(mesh: Mesh) -> Int[np.ndarray, " k"]:
@@ -280,7 +299,7 @@ def _doubled(cells: np.ndarray) -> str:
 
 
 def hinged_nodes(mesh: Mesh) -> Int[np.ndarray, " k"]:
-    """Nodes of solids at which shells and beams end: their rotations are not held there.
+    """Nodes of solids, or tied to them, at which shells and beams end: their rotations are not held there.
 
     Shells that lie on a face of a solid, beams along its edges, and rigid links carry rotations on.
     """
@@ -288,6 +307,7 @@ def hinged_nodes(mesh: Mesh) -> Int[np.ndarray, " k"]:
     for block in mesh.cells:
         if block.kind in ELEMENTS:
             of_solids[block.connectivity] = True
+    of_solids[_tied(mesh, of_solids)] = True
     ending, carried = np.zeros((2, len(mesh.points)), dtype=bool)
     for block in mesh.cells:
         if block.kind in SHELLS or block.kind == LINE:
@@ -301,14 +321,25 @@ def hinged_nodes(mesh: Mesh) -> Int[np.ndarray, " k"]:
     return np.flatnonzero(ending & ~carried)
 
 
+def _tied(mesh: Mesh, of_solids: np.ndarray) -> list[int]:
+    """Nodes whose displacements follow those of solids by three equations, as ties make them."""
+    first: Counter[int] = Counter()
+    for tie in mesh.constraints:
+        if isinstance(tie, Equation) and tie.components.max() < 3:
+            others = tie.nodes[tie.nodes != tie.nodes[0]]
+            first[int(tie.nodes[0])] += bool(len(others) and of_solids[others].all())
+    return [node for node, count in first.items() if count >= 3]
+
+
 def _hinges(mesh: Mesh) -> list[Finding]:
     nodes = hinged_nodes(mesh)
     return [Finding(WARNING, _hinged(mesh, nodes))] if len(nodes) else []
 
 
 def _hinged(mesh: Mesh, nodes: np.ndarray) -> str:
+    first = mesh.node_label(int(nodes[0]))
     return (
-        f"shells or beams end at {len(nodes)} nodes of solids (first: {mesh.node_label(int(nodes[0]))}), which have no "
+        f"shells or beams end at {len(nodes)} nodes of solids, or tied to them (first: {first}), which have no "
         "rotations: they are hinged there. Continue them over the solid, or clamp them by a fem.RigidLink."
     )
 
@@ -318,6 +349,24 @@ def warn_of_doubled_cells(mesh: Mesh) -> None:
     twice = doubled_cells(mesh)
     if len(twice):
         warnings.warn(MeshWarning(f"Mesh {mesh.name!r}: {_doubled(twice)}"), stacklevel=3)
+
+
+def warn_of_turned_shells(mesh: Mesh, cells: np.ndarray, name: str) -> None:
+    """Issue a `MeshWarning` where neighbours among the shell `cells`, of one material `name` whose sides differ, have
+    opposite normals: what one has on its top, the other has on its bottom."""
+    chosen, starts = np.isin(np.arange(mesh.cell_count), cells), np.cumsum([0, *map(len, mesh.cells)])
+    blocks = [b.connectivity[chosen[k : k + len(b)]] for b, k in zip(mesh.cells, starts, strict=False)]
+    edges, turned = opposite_cells([block for block in blocks if len(block)])
+    if len(edges):
+        warnings.warn(
+            MeshWarning(
+                f"Mesh {mesh.name!r}: neighbouring shell cells of {name!r} have opposite normals at {len(edges)} edges "
+                f"(first: nodes {mesh.node_label(int(edges[0, 0]))}, {mesh.node_label(int(edges[0, 1]))}), and its "
+                f"offset or its layers change sides there. fem.fix_orientation(mesh) turns {len(turned)} cells like "
+                "most of their neighbours."
+            ),
+            stacklevel=4,
+        )
 
 
 def warn_of_hinges(mesh: Mesh, clamped: Int[np.ndarray, " k"]) -> None:
@@ -410,22 +459,17 @@ def _unused(mesh: Mesh) -> list[Finding]:
 
 def merge_nodes(mesh: Mesh, tolerance: float | None = None) -> Mesh:
     """The mesh with coincident nodes merged; `tolerance` is a distance (default: 1e-9 of the box). The two ends of a
-    spring or damper remain apart.
+    spring or damper remain apart, and so do nodes that constraints connect: two parts may turn or slide there.
 
-    Raises `MeshError` where such ends would be merged by way of a third node.
+    Raises `MeshError` where such nodes would be merged by way of a third node.
     """
-    pairs = scipy.spatial.cKDTree(mesh.points).query_pairs(
-        COINCIDENT * mesh.size if tolerance is None else tolerance, output_type="ndarray"
-    )
-    ends = {pair for s in mesh.springs for pair in combinations(s.members.tolist(), 2)}
-    if ends:
-        pairs = np.array([p for p in np.sort(pairs, axis=1).tolist() if tuple(p) not in ends], dtype=int).reshape(-1, 2)
+    pairs = _coincident(mesh, COINCIDENT * mesh.size if tolerance is None else tolerance)
     n = len(mesh.points)
     _, label = connected_components(
         sp.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
     )
     _, keep, number = np.unique(label, return_index=True, return_inverse=True)
-    welded = [s.source for s in mesh.springs if len(np.unique(number[s.members])) < len(s.members)]
+    welded = [source for source, nodes in _connected(mesh) if len(np.unique(number[nodes])) < len(nodes)]
     if welded:
         raise MeshError(
             f"Mesh {mesh.name!r}: merging would weld the ends of {welded[0]}, which coincide with a third node. Give a "

@@ -95,5 +95,6 @@ def main() -> None:
         from rich.console import Console
         from rich.markup import escape
 
-        Console(stderr=True, highlight=False).print(f"[bold red]{type(error).__name__}[/]: {escape(str(error))}")
+        console = Console(stderr=True, highlight=False, emoji=False)
+        console.print(f"[bold red]{type(error).__name__}[/]: {escape(str(error))}")
         sys.exit(2)

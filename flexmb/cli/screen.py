@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)  # tables fit into files and pipes
+console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 160)  # for files and pipes
 
 
 @contextmanager

@@ -83,7 +83,8 @@ class NormalLaw:
 
 @dataclass(frozen=True)
 class TurningFriction:
-    """Friction of rolling and spinning: moments against the angular velocity across and along the normal.
+    """Friction of rolling (rolling resistance) and of spinning (torsional or drilling friction): moments against the
+    angular velocity across and along the normal.
 
     - `rolling`, `spinning`: their size per normal force, a length. That of rolling is the distance of the force from
       the middle of the contact, that of spinning of the order of the coefficient of friction times the radius of the
@@ -174,10 +175,12 @@ def power_law(
     factor: str = "gonthier",
     each_impact: bool = False,
 ) -> NormalLaw:
-    """The force `K d^n (1 + c d'/v)`.
+    """The force `K d^n (1 + c d'/v)`, of the laws of Hertz (without damping), Hunt and Crossley, Lankarani and
+    Nikravesh, and Flores.
 
     - `stiffness` K, `exponent` n >= 1.
-    - `restitution` e, above 0 and up to 1, with its `factor`: a name in `FACTORS`.
+    - `restitution` e, the coefficient of restitution, above 0 and up to 1, with the `factor` of damping: "gonthier",
+      which reaches it exactly, "hunt-crossley", "lankarani-nikravesh" or "flores".
     - `speed` v: the speed of approach at which the restitution holds; slower impacts lose less. With `each_impact`, the
       speed of each impact, where it is above `speed`: a state of the element, taken at the beginning of the step in
       which the bodies touch, so that the error of the restitution is of the first order in the step.
@@ -201,6 +204,31 @@ def power_law(
     if each_impact and c > 0.0:
         return NormalLaw("power law", stiffness, exponent, c, each_impact=True, speed=v)
     return NormalLaw("power law", stiffness, exponent, c / v)
+
+
+def hertz(
+    young: float,
+    poisson: float,
+    radius: float,
+    other: float = math.inf,
+    *,
+    other_young: float = math.inf,
+    other_poisson: float = 0.0,
+    restitution: float = 1.0,
+    speed: float | None = None,
+    factor: str = "gonthier",
+    each_impact: bool = False,
+) -> NormalLaw:
+    """Hertz's law of a sphere of `radius` on a plane, on a sphere of radius `other`, or in a socket of radius -`other`:
+    `power_law` with the `hertz_stiffness` of the materials.
+
+    - `young`, `poisson`: of the sphere; `other_young`, `other_poisson`: of the other body, rigid by default.
+    - `restitution`, `speed`, `factor`, `each_impact`: as of `power_law`.
+
+    Raises `LawError` as `power_law`, `effective_modulus` and `hertz_stiffness`.
+    """
+    stiffness = hertz_stiffness(effective_modulus(young, poisson, other_young, other_poisson), radius, other)
+    return power_law(stiffness, restitution=restitution, speed=speed, factor=factor, each_impact=each_impact)
 
 
 def elastic_foundation(

@@ -3,7 +3,7 @@ place.
 
 A point that touches is a joint: it keeps its distance from the plane and, if it sticks, its place there. The joints
 hold exactly what the contact holds as long as its forces push and stay within their cones; whether they do follows from
-the cone problem of all points (`require_closed`), since the multipliers of redundant points are not unique.
+the cone problem of all points (`closing_forces`), since the multipliers of redundant points are not unique.
 
 In a motion (`with_points_in_motion`), balls, capsules and the rims of cylinders roll where they stick, and points that
 slide have dry friction: the force against the slip is the coefficient times the multiplier of the distance.
@@ -23,15 +23,13 @@ from flexmb.equations.projection import as_sparse
 from flexmb.errors import EquilibriumError, MechanismError, UnilateralError
 from flexmb.kernels.base.data import GROUND, HEIGHT, SLIP, TRANSLATION
 from flexmb.mechanism.contacts.element import points_of
-from flexmb.mechanism.contacts.exact import OPEN, SLIDES, STICKS, ExactContact, contact_states, point_states
+from flexmb.mechanism.contacts.exact import CLOSED, OPEN, SLIDES, STICKS, ExactContact, contact_states, point_states
 from flexmb.mechanism.locking import with_joints
 from flexmb.mechanism.mechanism import ALL, JointFriction, Marker, Mechanism, Row
 from flexmb.mechanism.state import State
 
 ENDS = 2
 """Points of a cylinder that are the lowest of a rim; it stands on the others."""
-CLOSED = "closed contact"
-"""The kind of the joints."""
 TOUCHES = 1e-6
 """Gap, relative to the length of the mechanism, below which a point touches where no simulation says so."""
 LEVEL = 1e-9
@@ -41,6 +39,9 @@ RING = 60
 the radius at least."""
 MOVES = 1e-6
 """Acceleration of a point that does not remain closed, relative to those without its forces."""
+
+WITHIN = 1e-9
+"""Force by which a point may pull or leave its cone for round-off, relative to the largest of all points."""
 
 
 class Closed(NamedTuple):
@@ -309,12 +310,15 @@ def _points_of_shape(shape: ContactShape) -> Iterator[_Point]:
                 yield _Point(np.array([0, 0, half]), radius, disc=True)
 
 
-def require_closed(closed: Closed, state: State) -> None:
-    """Raises `EquilibriumError` unless the points of a mechanism at rest remain closed with forces that push and stay
-    within the cones of their friction."""
+def closing_forces(closed: Closed, state: State, multipliers: np.ndarray) -> np.ndarray:
+    """The multipliers (nj,) of a mechanism at rest with which the points that are closed push and stay within the cones
+    of their friction: the given ones (nj,), of least norm, if they do; otherwise those of least norm that do.
+
+    Raises `EquilibriumError` when there are none.
+    """
     mechanism, names = closed.mechanism, list(closed.friction)
     if not names:
-        return
+        return multipliers
     e, functions = (
         Equations(mechanism, state.q, state.angles, state.element_states),
         mechanism.function_values(state.t),
@@ -333,14 +337,32 @@ def require_closed(closed: Closed, state: State) -> None:
         "take the equilibrium of that state."
     )
     try:
-        found = solve_contacts(0.5 * (W + W.T), free, laws).velocities
+        solved = solve_contacts(0.5 * (W + W.T), free, laws)
     except UnilateralError as error:
         raise EquilibriumError(message.format(error)) from error
+    found = solved.velocities
     worst = int(np.abs(found).argmax())
     if np.abs(found[worst]) > MOVES * np.abs(free).max():
         owner = next(name for name in names if rows[worst] in mechanism.joint(name).rows)
         opens = rows[worst] == mechanism.joint(owner).rows[0]
         raise EquilibriumError(message.format(f"the point {owner!r} {'opens' if opens else 'slides'}"))
+    if _admissible(-multipliers[rows], laws):
+        return multipliers
+    all_rows = as_sparse(e.flat, e.workspace.G)[: mechanism.joint_rows].toarray()
+    pushed = e.on_joints(-unbalanced + G.T @ solved.impulses, wanted, rows)[1]
+    pushed[rows] = -solved.impulses
+    return pushed - np.linalg.lstsq(all_rows.T, unbalanced + all_rows.T @ pushed, rcond=1e-10)[0]
+
+
+def _admissible(forces: np.ndarray, laws: Sequence[Coulomb | Bounded]) -> bool:
+    """Whether the `forces` (n,) of points push and stay within the cones of their friction."""
+    first, small = 0, WITHIN * float(np.abs(forces).max())
+    for law in laws:
+        normal, across = forces[first], np.linalg.norm(forces[first + 1 : first + law.rows])
+        if normal < -small or across > getattr(law, "friction", 0.0) * max(normal, 0.0) + small:
+            return False
+        first += law.rows
+    return True
 
 
 def require_outside(mechanism: Mechanism, q: np.ndarray) -> None:

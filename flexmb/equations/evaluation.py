@@ -47,6 +47,8 @@ from flexmb.kernels.calls import (
 from flexmb.kernels.equations.rows import OPPOSED
 from flexmb.kernels.steps.solve import INACTIVE
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.contacts.element import rubs
+from flexmb.mechanism.features import few
 from flexmb.mechanism.mechanism import Mechanism
 
 OPEN = 1e-12
@@ -499,7 +501,17 @@ class Equations:
             f"body is {self.fastest_body(w)!r}. "
             "Likely causes: the step is too large for the motion (give a smaller step=, or none for variable steps), a "
             "driver jumps, "
-            "or the mechanism passes a singular position in which its joints lock."
+            f"or the mechanism passes a singular position in which its joints lock.{self._rubbing()}"
+        )
+
+    def _rubbing(self) -> str:
+        """A sentence on the slip speed of continuous contacts with friction; empty without any."""
+        names = [force.name for force in self.mechanism.frame_forces if rubs(force)]
+        if not names:
+            return ""
+        return (
+            f" Friction of the contact {few(names)} needs, in fixed steps h, a slip_speed of 4 mu N h / m with the "
+            "largest normal force N and the mass m: give a larger one."
         )
 
     def _follow_states(

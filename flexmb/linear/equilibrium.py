@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from fem.shown import shown
 from flexmb.differences import ROUNDING
 from flexmb.equations.closed_contacts import (
-    require_closed,
+    closing_forces,
     require_outside,
     weak_contacts,
     with_closed_contacts,
@@ -31,6 +31,7 @@ from flexmb.kernels.calls import displace
 from flexmb.linear.touching import CHANGES, OPEN, OVERLAP, SLIPS, STICKS, Motions, Touching, require_shallow
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.contacts.element import rubs
 from flexmb.mechanism.features import SMOOTH, Feature, few, refuse
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
@@ -47,6 +48,12 @@ LARGEST = 0.2
 TOLERANCE = 1e-11
 LOAD_STEPS = (1, 4, 16)
 """Numbers of steps in which gravity, loads and speeds are applied; they are tried one after the other."""
+HALVINGS = 12
+"""Largest number of lengths that are tried for a step at whose end a law fails."""
+CROSSED = 0.1
+"""Ratio of the stiffness across motions to that along them, beyond which all of it determines a step."""
+CIRCULATES = 1e-3
+"""Ratio of the stiffness across two motions to the mean of theirs, beyond which its forces have no potential."""
 SLOW, COARSE, FINER, FINEST = 0.1, 10.0, 0.125, 1e-10
 """The differences of the tangent are too coarse for a law where an iteration moves by less than `COARSE` of them, and
 by more than `SLOW` of the one before; they are then multiplied by `FINER`, down to `FINEST`."""
@@ -76,6 +83,8 @@ class Equilibrium:
     - `error`: a bound of the error of `softest`.
     - `iterations`: those of Newton's method.
     - `slipping`: the number of points of flexible surfaces at the bounds of their friction, which may slip on.
+    - `circulating`: whether forces at rest have no potential (a stiffness that is not symmetric), as those of a film of
+      oil or of a controller.
     """
 
     mechanism: Mechanism
@@ -85,12 +94,13 @@ class Equilibrium:
     error: float
     iterations: int
     slipping: int
+    circulating: bool
 
     @property
     def stable(self) -> bool:
         """Whether the potential energy has a minimum at the equilibrium, beyond the error of `softest`, and no points
-        slip."""
-        return not self.slipping and self.softest > self.error
+        slip and no forces circulate."""
+        return self.verdict == "stable"
 
     @property
     def verdict(self) -> str:
@@ -98,11 +108,13 @@ class Equilibrium:
 
         It is undecided if the stiffness of the softest motion is within its error, as for a rotor at a critical speed,
         and not judged if points of flexible surfaces slip: these slip on in one direction and stick in the others, so
-        that no stiffness decides about small motions, but a simulation from the equilibrium with a small push.
+        that no stiffness decides about small motions, but a simulation from the equilibrium with a small push. It is
+        not judged either if forces circulate: a shaft may whirl in a film that is stiff in all directions, and
+        `linearise(equilibrium).modes()` decides.
         """
-        if self.slipping:
+        if self.slipping or self.circulating:
             return "not judged"
-        if self.stable:
+        if self.softest > self.error:
             return "stable"
         return "unstable" if self.softest < -self.error else "undecided"
 
@@ -139,8 +151,11 @@ class Equilibrium:
     def __str__(self) -> str:
         found = "moves steadily" if self.state.w.any() else "rests"
         softest = f"softest motion {self.softest:.4g} per time squared"
+        softest = "nothing can move" if np.isinf(self.softest) else softest
         if self.slipping:
             softest = f"{self.slipping} points of flexible surfaces slip; {softest} if they stick"
+        elif self.circulating:
+            softest = f"forces without a potential act, so that linearise(...).modes() decides; {softest}"
         held = f"\nheld at t = {self.state.t:.6g}: {'; '.join(self.held)}" if self.held else ""
         return f"{self.mechanism.name!r} {found}, {self.verdict}: {softest}; {self.iterations} iterations{held}"
 
@@ -187,7 +202,7 @@ def equilibrium(
     closed = with_closed_contacts(mechanism, mechanism.initial, "An equilibrium")
     try:
         found = _in_steps(closed.mechanism, t, moving=False)
-        require_closed(closed, found.state)
+        found = replace(found, multipliers=closing_forces(closed, found.state, found.multipliers))
         require_outside(mechanism, found.state.q)
     except EquilibriumError as error:
         raise EquilibriumError(f"{error}{weak_contacts(mechanism, mechanism.initial)}") from error
@@ -320,13 +335,14 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
     functions = mechanism.function_values(t)
     nv, nj = len(flat.weight), mechanism.joint_rows
     none, multipliers = np.zeros(nv), np.zeros(nj)
-    e.residual(functions, q, none, none, multipliers)
+    _require_answers(e, e.residual(functions, q, _in_bodies(flat, q, world), none, multipliers)[0])
     size = changed = np.inf
     difference, settled = DIFFERENCE, True
     for iteration in range(1, ITERATIONS + 1):
         w = _in_bodies(flat, q, world)
         stationary = stationary_states(e, functions, q, w, multipliers)
         K, G, N = _stiffness(e, functions, q, w, multipliers, difference)
+        _require_answers(e, K)
         K = K + stationary.stiffness
         rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)
         out = e.residual(functions, q, w, none, multipliers)[0] + stationary.offset
@@ -354,20 +370,25 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
         if balancing.shape[1]:
             found = np.linalg.lstsq(balancing, -(out + K @ step), rcond=1e-10)[0]
             multipliers = multipliers + found[:nj]
-        changed = stationary.advance(e, step, found[nj:])
-        moved = np.empty_like(q)
-        displace(flat, q, step, moved)
+        moved, states = np.empty_like(q), e.states.copy()
+        for _ in range(HALVINGS):
+            changed = stationary.advance(e, step, found[nj:])
+            displace(flat, q, step, moved)
+            if np.isfinite(e.residual(functions, moved, w, none, multipliers)[0]).all():
+                break
+            step, e.states[:] = 0.5 * step, states
+        else:
+            _require_answers(e, e.residual(functions, moved, w, none, multipliers)[0])
         q = moved
-        e.residual(functions, q, w, none, multipliers)
         e.keep_angles(functions)
         if size < max(TOLERANCE, reachable) and changed < SETTLED and settled:
             w = _in_bodies(flat, q, world)
             require_stationary(e, functions, q, w, multipliers)
             states = e.states.copy() if touching is None else np.concatenate([e.states, touching.forces.ravel()])
             state = State(t, q, w, angles_near(mechanism, q, e.angles), element_states=states)
-            softest, error = _softest(e, functions, state, multipliers, bool(world.any()), touching)
+            softest, error, round_ = _softest(e, functions, state, multipliers, bool(world.any()), touching)
             slipping = 0 if touching is None else touching.slipping
-            return Equilibrium(mechanism, state, multipliers, softest, error, iteration, slipping)
+            return Equilibrium(mechanism, state, multipliers, softest, error, iteration, slipping, round_)
     require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
     e.compare_tangents(t)
     hint = "Start nearer to one, or add a spring that restrains it." if touching is None else touching.hint
@@ -462,6 +483,31 @@ def _stiffness(
     e.residual(functions, q, w, np.zeros_like(w), multipliers)
     G = as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray()
     return (t.K + t.D @ carrying(e.flat, w)).toarray(), G, allowed_motions(G, e.flat.weight)
+
+
+def _require_answers(e: Equations, found: np.ndarray) -> None:
+    """Raise `EquilibriumError` when forces or stiffnesses at a place of the search are no numbers, with the failure of
+    the law that gave none."""
+    if np.isfinite(found).all():
+        return
+    failures = [law.failure for law in e.mechanism.calls if law.failure is not None]
+    cause = failures[0] if failures else "Forces there are no numbers."
+    raise EquilibriumError(
+        f"The search for an equilibrium of {e.mechanism.name!r} leaves the places at which its laws have values. "
+        f"{cause} Start nearer to an equilibrium, or add a spring that holds what nothing restrains."
+        f"{_creeping(e.mechanism)}"
+    ) from (failures[0] if failures else None)
+
+
+def _creeping(mechanism: Mechanism) -> str:
+    """A sentence on the friction of continuous contacts, which holds nothing at rest; empty without any."""
+    creep = [force.name for force in mechanism.frame_forces if rubs(force)]
+    if not creep:
+        return ""
+    return (
+        f" The friction of {few(creep)} creeps and holds nothing at rest; that of exact contacts, without law=, of "
+        "boxes and meshes on planes does."
+    )
 
 
 def _motions_by_stiffness(e: Equations, K: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -597,6 +643,10 @@ def _newton_step(
     raised = np.maximum(np.abs(stiffness), np.maximum(error, np.finfo(float).tiny))
     raised *= 1.0 if downhill else np.where(stiffness < 0, -1.0, 1.0)
     part = np.where(flat & (np.abs(along) <= noise), 0.0, along / raised)
+    held = np.ix_(~flat, ~flat)
+    across = (x.T @ K @ x - np.diag(stiffness))[held]  # the rest of it is not symmetric, as that of films
+    if np.abs(across).max(initial=0.0) > CROSSED * np.abs(stiffness).max():
+        part[~flat] = np.linalg.lstsq(np.diag(stiffness)[held] + across, along[~flat])[0]
     open_ = np.where(flat, 0.0, noise / np.abs(raised))
     return np.asarray(x @ part), float(((size @ open_) * weight).max(initial=0.0))
 
@@ -608,8 +658,8 @@ def _softest(
     multipliers: np.ndarray,
     moving: bool,
     touching: Touching | None,
-) -> tuple[float, float]:
-    """The lowest stiffness per unit of mass and a bound of its error.
+) -> tuple[float, float, bool]:
+    """The lowest stiffness per unit of mass, a bound of its error, and whether forces at rest circulate.
 
     Raises `EquilibriumError` for unrestrained motions of mechanisms at rest; at a critical speed, moving bodies have
     one. The error of its own stiffness decides whether a motion is restrained, not the stiffness of others: gravity
@@ -624,24 +674,32 @@ def _softest(
     stationary = stationary_states(e, functions, q, w, multipliers)
     N = N @ stationary.held(N, none)[0]
     if not N.shape[1]:
-        return np.inf, 0.0
+        return np.inf, 0.0, False
     K = t.K + t.D @ carried
     added, added_error = stationary.stiffness, stationary.stiffness_error
     if touching is not None:
         closed = touching.closed(q)
         added, added_error = added + closed.stiffness, added_error + closed.stiffness_error
-    x, stiffness = _motions_by_stiffness(e, K.toarray() + added, N)
+    whole = K.toarray() + added
+    x, stiffness = _motions_by_stiffness(e, whole, N)
     size = np.abs(x)
     wrong = errors.K + errors.D @ abs(carried) + ROUNDING * abs(K)
+    across = np.abs(x.T @ whole @ x - np.diag(stiffness)) - size.T @ (wrong @ size + added_error @ size)
+    round_ = (
+        not moving
+        and touching is None
+        and bool((across > CIRCULATES * np.sqrt(np.abs(np.outer(stiffness, stiffness)))).any())
+    )
     error = np.einsum("ik,ik->k", size, wrong @ size + added_error @ size)
     free = np.flatnonzero(np.abs(stiffness) <= error)
     if len(free) and not moving:
         raise EquilibriumError(
             f"{e.mechanism.name!r} has {len(free)} motion(s) that nothing restrains{_moved_most(e, x[:, free])}, so "
-            "its equilibrium is not unique. Drive or lock them, or add a spring."
+            "its equilibrium is not unique. Drive or lock them, or add a spring; linearise(system), or flexmb modes "
+            f"--start, takes the state as drawn.{_creeping(e.mechanism)}"
         )
     k = int(stiffness.argmin())
-    return float(stiffness[k]), float(error[k])
+    return float(stiffness[k]), float(error[k]), round_
 
 
 def _moved_most(e: Equations, x: np.ndarray) -> str:

@@ -17,22 +17,24 @@ from flexmb.equations.initial_conditions import accelerations, consistent_state
 from flexmb.equations.state_tangent import state_tangent
 from flexmb.equations.stationary import state_names
 from flexmb.equations.tangent import DEPENDENT
-from flexmb.errors import EquilibriumError
+from flexmb.errors import EquilibriumError, FlexmbError
 from flexmb.linear.independent import Independent
 from flexmb.linear.joint_motions import joint_names
 from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.features import SMOOTH, refuse
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.mechanism import Mechanism, require_state
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result, result_of_states
 
 ITERATIONS = 30
-SHIFT = 2e-3
-"""Difference step of fourth order, relative to the length of the mechanism, an angle of one, the scale of a state, or
-the speed."""
+SHIFTS = (2e-3, 2e-4, 2e-5, 2e-6)
+"""Difference steps of fourth order, relative to the length of the mechanism, an angle of one, the scale of a state, or
+the speed; the first one at which no law fails is taken."""
+HALVINGS = 12
+"""Largest number of lengths that are tried for a step at whose end a law fails."""
 SETTLED, BALANCED = 1e-8, 1e-10
 """Largest last step, and largest relative accelerations and rates, of a steady motion."""
 LARGEST = 0.2
@@ -79,33 +81,45 @@ class SteadyRunning:
         return f"{self.mechanism.name!r} runs steadily; {self.iterations} iterations"
 
 
-def steady_running(system: System | Mechanism) -> SteadyRunning:
-    """The steady motion with constant joint rates that is nearest to the initial state.
+def steady_running(system: System | Mechanism, state: State | None = None) -> SteadyRunning:
+    """The steady motion with constant joint rates that is nearest to `state`, by default the initial state.
 
     Examples are a vehicle or a bicycle in straight running and in a corner, and a rolling disc on its circle. Speeds
     and angles that are to have given values are best driven. `linearise` accepts the result; `steady_motion` is for
-    bodies of constant velocity. Cost: some hundred evaluations of the accelerations.
+    bodies of constant velocity. A motion that settles can be followed first: `steady_running(car, result.state(-1))`.
+    Cost: some hundred evaluations of the accelerations.
 
-    Raises `EquilibriumError` when there is no such motion near the initial state, or when it does not remain steady, as
+    Raises `EquilibriumError` when there is no such motion near the state, or when it does not remain steady, as
     with drivers that accelerate or a mechanism that changes its shape.
     """
     mechanism = system.build() if isinstance(system, System) else system
     refuse(mechanism, "Steady running", includes=SMOOTH)
-    state = consistent_state(mechanism).state
-    state = replace(state, element_states=mechanism.initial_states)
-    worst = ""
+    start = mechanism
+    if state is not None:
+        require_state(mechanism, state)
+        start = replace(mechanism, initial=state, start_rows=())
+    state = replace(consistent_state(start).state, element_states=start.initial_states)
+    worst, began = "", _Search(mechanism, state).speed
     for iteration in range(1, ITERATIONS + 1):
         search = _Search(mechanism, state)
+        if not search.allowed:
+            raise search.failure
         change, size, worst = search.newton()
         if size < SETTLED and search.largest < BALANCED:
             nearer = _Search(mechanism, search.moved(change))
             search = nearer if nearer.largest < search.largest else search
+            if began > 0 and search.speed < SETTLED * began:
+                raise EquilibriumError(
+                    f"{mechanism.name!r} has no steady running near its initial state but rest, since nothing keeps up "
+                    "its speed. Drive what is to be given, such as the speed of a joint, or an axle by its torque."
+                )
             search.require_lasting()
             return SteadyRunning(mechanism, search.state, search.wdot, search.multipliers, iteration)
-        state = search.moved(change * min(1.0, LARGEST / max(size, LARGEST)))
+        state = search.moved_within(change * min(1.0, LARGEST / max(size, LARGEST)))
     raise EquilibriumError(
         f"{mechanism.name!r} found no steady running in {ITERATIONS} iterations near its initial state; {worst} "
-        "changes most. Start nearer to it, with speeds and angles that fit together, or drive those that are known."
+        "changes most. Start nearer to it, with speeds and angles that fit together or from a motion that settles, "
+        "steady_running(system, result.state(-1)), or drive those that are known."
     )
 
 
@@ -130,6 +144,22 @@ class _Search:
     @property
     def multipliers(self) -> np.ndarray:
         return self._accelerations[1]
+
+    @property
+    def speed(self) -> float:
+        """The largest velocity, relative to the length of the mechanism, or angular velocity."""
+        return float((np.abs(self.state.w) * compiled(self.mechanism).weight).max(initial=0.0))
+
+    @property
+    def allowed(self) -> bool:
+        """Whether no law fails at the state."""
+        return bool(np.isfinite(self.wdot).all())
+
+    @property
+    def failure(self) -> FlexmbError:
+        """The error to raise where a law fails at the state, or near it."""
+        found = [law.failure for law in self.mechanism.calls if law.failure is not None]
+        return found[0] if found else EquilibriumError(f"The accelerations of {self.mechanism.name!r} are not finite.")
 
     @cached_property
     def _rate(self) -> float:
@@ -196,6 +226,14 @@ class _Search:
         states = s.element_states + change[nf + nu :] * self._scale
         return State(s.t, q, w, angles_near(m, q, s.angles), s.topology, states)
 
+    def moved_within(self, change: np.ndarray) -> State:
+        """The state after a change, or after the largest half, quarter, and so on of it at which no law fails."""
+        for halvings in range(HALVINGS):
+            state = self.moved(0.5**halvings * change)
+            if _Search(self.mechanism, state).allowed:
+                break
+        return state
+
     def newton(self) -> tuple[np.ndarray, float, str]:
         """The change of least size that makes the motion steady to first order, its size, and what changes most."""
         first, fast = self._motions
@@ -216,14 +254,19 @@ class _Search:
         return change, float(np.abs(change).max(initial=0.0)), self._name(int(np.abs(wrong).argmax()))
 
     def _slope(self, k: int, count: int) -> np.ndarray:
-        """The derivative of the residual with respect to change number `k`."""
-        unit, total = np.zeros(count), np.zeros_like(self._residual)
-        unit[k] = SHIFT
-        for offset, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):
-            state = self.moved(offset * unit)
-            functions = self.mechanism.function_values(state.t)
-            total += weight * self._unsteady(state, accelerations(self.mechanism, state, functions)[0])
-        return total / (12 * SHIFT)
+        """The derivative of the residual with respect to change number `k`.
+
+        The differences are as small as the range of all laws asks for. Raises `LawError` where one fails beside the
+        state.
+        """
+        for shift in SHIFTS:
+            unit = np.zeros(count)
+            unit[k] = shift
+            near = [_Search(self.mechanism, self.moved(offset * unit)) for offset in (1, -1, 2, -2)]
+            if all(search.allowed for search in near):
+                ends = np.array([self._unsteady(search.state, search.wdot) for search in near])
+                return np.asarray(np.array([8.0, -8.0, -1.0, 1.0]) @ ends / (12 * shift))
+        raise self.failure
 
     def _steady_directions(self, J: np.ndarray) -> np.ndarray:
         """Orthonormal displacements (nf, n), in units of their scales, that have no effect: first those that are likely
@@ -247,11 +290,10 @@ class _Search:
 
     def require_lasting(self) -> None:
         """Raise `EquilibriumError` unless the motion is still steady a little later."""
-        m, s, flat = self.mechanism, self.state, compiled(self.mechanism)
-        speed = float((np.abs(s.w) * flat.weight).max(initial=0.0))
-        if speed == 0:
+        m, s = self.mechanism, self.state
+        if self.speed == 0:
             return
-        dt = LATER / speed
+        dt = LATER / self.speed
         ends = []
         for t in (dt, -dt):
             e = Equations(m, s.q, s.angles, s.element_states)

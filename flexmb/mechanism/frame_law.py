@@ -2,6 +2,7 @@
 
 import ctypes
 import inspect
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -25,6 +26,7 @@ from flexmb.mechanism.laws.binding import (
     law_named,
     numbers_of,
     require_different,
+    signature_of,
     state_names,
 )
 from flexmb.mechanism.laws.tangents import require_tangent, seems_right
@@ -40,7 +42,7 @@ def _names(function: Any) -> tuple[str, ...]:
     return tuple(inspect.signature(getattr(function, "py_func", function)).parameters)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrameLaw:
     """A force law between two frames; made by the decorator `flexmb.law`.
 
@@ -61,7 +63,10 @@ class FrameLaw:
     inputs (ni,) to measures, functions of time or numbers. Those in `constants` have this value where nothing is
     connected to them.
 
-    Call the law with values of its `parameters`, by name, to bind them: `law(stiffness=1e6)`.
+    With `axle`, y of frame `b` is the axle of a wheel; see `System.force`.
+
+    Call the law with values of its `parameters`, by name, to bind them: `law(stiffness=1e6)`. `help(law)` tells what
+    its function does, its parameters, inputs and states.
     """
 
     function: Any
@@ -77,6 +82,28 @@ class FrameLaw:
     tangent: Any = None
     inputs: tuple[str, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
+    axle: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", self._text())
+        object.__setattr__(self, "__signature__", signature_of(self.parameters, self.defaults))
+
+    def _text(self) -> str:
+        """What the function does, with the names of its parameters, inputs and states."""
+        names = []
+        for name in self.parameters:
+            range_ = "positive" if name in self.positive else "zero or positive" if name in self.non_negative else ""
+            value = f"{self.defaults[name]:g}" if name in self.defaults else ""
+            known = ", ".join(filter(None, (range_, value and f"default {value}")))
+            names.append(f"`{name}` ({known})" if known else f"`{name}`")
+        lists = {
+            "Parameters": names,
+            "Inputs, which `System.force(..., inputs={...})` connects": [f"`{name}`" for name in self.inputs],
+            "States, whose values at the start `initial={...}` gives": [f"`{name}`" for name in self.states],
+        }
+        told = [f"{title}: {', '.join(x)}." for title, x in lists.items() if x]
+        about = inspect.getdoc(getattr(self.function, "py_func", self.function)) or str(self)
+        return "\n\n".join([about, *(textwrap.fill(line, 116, break_on_hyphens=False) for line in told)])
 
     def __call__(self, *, initial: Sequence[float] | Mapping[str, float] | None = None, **values: float) -> "BoundLaw":
         """The law with values of its parameters, and initial values of its states (default: zeros).
@@ -88,8 +115,8 @@ class FrameLaw:
         for name, number in numbers.items():
             if (name in self.positive and not number > 0) or (name in self.non_negative and number < 0):
                 expected = "positive" if name in self.positive else "zero or positive"
-                what = f"{name} of the law {self.name!r}"
-                raise LawError(f"{what[0].upper()}{what[1:]} must be {expected}; found {values.get(name, number)!r}.")
+                what = f"The parameter {name!r} of the law {self.name!r}"
+                raise LawError(f"{what} must be {expected}; found {values.get(name, number)!r}.")
         begin = initial_of(self.name, self.states, initial)
         return BoundLaw(self, tuple(numbers.values()), begin)
 
@@ -138,6 +165,9 @@ class FrameLaw:
             return law_named, home
         return FrameLaw, tuple(getattr(self, f.name) for f in fields(self))
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
     def __str__(self) -> str:
         named = ", ".join(self.parameters[:MOST_NAMES]) or "no parameters"
         if (more := len(self.parameters) - MOST_NAMES) > 0:
@@ -168,6 +198,7 @@ def law(
     floors: Mapping[str, str] | None = None,
     below: str = "",
     tangent: Any = None,
+    axle: bool = False,
     name: str | None = None,
 ) -> Any:
     """Decorator that makes a force law between two frames of a function; see `FrameLaw`.
@@ -195,6 +226,8 @@ def law(
       to `v` and `omega` to `damping` (6, 6), all in axes of `a`. The iterations of implicit methods and the direct and
       adjoint derivatives then use it in place of differences, which evaluate the law six times. It is compared with
       differences where a mechanism first uses it. Not for laws with states or inputs.
+    - `axle`: the y axis of frame `b` is the axle of a wheel, so that it must be an axis about which the body of `b`
+      turns, if joints give it any.
 
     The function is compiled with numba; if that is impossible, it is called in Python, which takes some microseconds.
 
@@ -229,7 +262,7 @@ def law(
         signs = tuple(positive), tuple(non_negative)
         return FrameLaw(
             function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below, tangent, read,
-            given(inputs),
+            given(inputs), axle,
         )  # fmt: skip
 
     return keep if function is None else keep(function)
@@ -293,11 +326,18 @@ class FrameLawCall(LawCall):
         if not np.isfinite(answer).all() and np.isfinite(motion).all() and np.isfinite(z).all():
             self._failure = LawError(
                 f"The law of {self.name!r} returned {answer.tolist()} (force, moment, energy, states) at "
-                f"{self._where(t, motion, z)}."
+                f"{self._where(t, motion, z)}. Not finite: {', '.join(self._wrong(answer))}."
             )
             answer[:] = np.nan
         if energy is None:
             answer[6] = np.nan
+
+    def _wrong(self, answer: np.ndarray) -> list[str]:
+        """The names of the entries of an answer that are not finite."""
+        parts = [f"{kind} {axis}" for kind in ("force", "moment") for axis in "xyz"]
+        what = "" if self.law.updates else "the rate of "
+        names = [*parts, "the energy", *(f"{what}{state!r}" for state in self.law.states)]
+        return [name for name, value in zip(names, answer, strict=True) if not np.isfinite(value)]
 
     def answer(self, t: float, seen: np.ndarray, states: np.ndarray, parameters: np.ndarray, out: np.ndarray) -> None:
         """As `evaluate`, but a function of `numba.njit` by its compiled call, as in a simulation: numba would compile

@@ -1,6 +1,6 @@
 """`Mechanism`: the immutable model that `System.build` returns, and its parts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -354,14 +354,19 @@ class Mechanism:
         raise ControllerError(unknown_name("controller", name, [c.name for c in self.controllers]))
 
     def states_of(self, name: str) -> slice:
-        """The places of the states of a controller in `State.element_states`. Raises `ControllerError` when there is
-        none of this name."""
-        begin = sum(len(force.initial) for force in self.frame_forces)
-        for controller in self.controllers:
-            if controller.name == name:
-                return slice(begin, begin + len(controller.initial))
-            begin += len(controller.initial)
+        """The places of the states of a force element between frames, or of a controller, in `State.element_states`.
+        Raises `ControllerError` when there is none of this name."""
+        begin = 0
+        for own, initial in self._with_states():
+            if own == name:
+                return slice(begin, begin + len(initial))
+            begin += len(initial)
         raise ControllerError(unknown_name("controller", name, [c.name for c in self.controllers]))
+
+    def _with_states(self) -> Iterator[tuple[str, tuple[float, ...]]]:
+        """Names and initial states of force elements between frames and of controllers."""
+        yield from ((own.name, own.initial) for own in self.frame_forces)
+        yield from ((own.name, own.initial) for own in self.controllers)
 
     def contact_state(self, name: str) -> int:
         """The first of the states of an exact contact, or of one of a flexible surface, in `State.element_states`.

@@ -14,6 +14,7 @@ from flexmb.analyses.compare import Comparison
 from flexmb.errors import PictureError
 from flexmb.plots.axes import BLUE, COLOURS, GREEN, GREY, INK, ORANGE, Plot, colours, finished, name_curves
 from flexmb.results.elements.contact import ContactMotion
+from flexmb.results.elements.contact_group import ContactGroupMotion
 from flexmb.results.elements.energy import EnergyByElement
 from flexmb.results.joint_motion import joint_dofs
 from flexmb.results.result import Result
@@ -22,6 +23,9 @@ from flexmb.units import shown_units
 
 DASHES = ("-", "--", ":", "-.")
 """Styles of lines of the same colour."""
+CONTACT_PARTS = (("gap",), ("normal force", "friction force"), ("slip",))
+GROUP_PARTS = (("touching pairs",), ("largest depth",), ("sum of forces",))
+"""The columns that share a pair of axes in the plots of a contact and of a group of contacts."""
 MOST = 8
 """Largest number of joint coordinates in a plot for which the caller names no measures."""
 
@@ -311,18 +315,20 @@ def plot_controller(
 
 
 def plot_contact(
-    contact: ContactMotion,
+    contact: ContactMotion | ContactGroupMotion,
     path: str | Path | None = None,
     *,
     unit: str | Sequence[str] | None = None,
     units: str | None = None,
 ) -> Plot:
-    """Plot gap, forces and slip of a contact over time, one pair of axes each; the figure and its axes.
+    """Plot gap, forces and slip of a contact over time, one pair of axes each, with the times of its impacts; of a
+    group the number of touching pairs, the largest depth and the sum of forces. Returns the figure and its axes.
 
     `path`, `unit`, `units` as of `plot_measures`, for time, length, force and velocity. Raises `PictureError` when the
     file cannot be written, and `UnitError` for other units.
     """
-    table, parts = contact.columns(), (("gap",), ("normal force", "friction force"), ("slip",))
+    table, group = contact.columns(), isinstance(contact, ContactGroupMotion)
+    parts = GROUP_PARTS if group else CONTACT_PARTS
     show = shown_units(units, unit, "time", *(table[names[0]].dimension for names in parts))
     figure, axes = _panels(len(parts))
     t = show["time"].factor * contact.t
@@ -331,9 +337,14 @@ def plot_contact(
         for name, colour in zip(names, COLOURS, strict=False):
             label = name if len(names) > 1 else None
             axis.plot(t, shown.factor * table[name].values, lw=1.4, color=colour, label=label)
-        axis.set_ylabel(shown.label(names[0].rpartition(" ")[2]))
-    axes[0].axhline(0.0, color=GREY, lw=0.8)
-    return _over_time(figure, axes, f"contact {contact.name!r}", show["time"].label("time"), path)
+        axis.set_ylabel(shown.label(names[0] if group else names[0].rpartition(" ")[2]))
+    if isinstance(contact, ContactMotion):
+        axes[0].axhline(0.0, color=GREY, lw=0.8)
+        if len(contact.impacts):
+            struck = show["time"].factor * contact.impacts[:, 0]
+            axes[0].plot(struck, np.zeros(len(struck)), ls="", marker="^", ms=5, color=ORANGE, label="impacts")
+    title = f"contact{'s' if group else ''} {contact.name!r}"
+    return _over_time(figure, axes, title, show["time"].label("time"), path)
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:

@@ -11,7 +11,7 @@ import pyvista as pv
 from flexmb.drawn.joined import joined
 from flexmb.drawn.links import link_points, links_of
 from flexmb.drawn.surface import Surface, ground_shape, surfaces_of, world_points
-from flexmb.files.results.gltf_file import COLOURS, GROUND_COLOUR
+from flexmb.files.results.gltf_file import COLOURS, ground_colour
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Marker, Mechanism
@@ -126,7 +126,7 @@ class MovingScene:
         self.actors = [self._add(k, stressed=False) for k, _ in self._all()]
         ground = ground_shape(mechanism)
         if ground is not None:
-            plotter.add_mesh(drawn(*ground), color=GROUND_COLOUR, name="ground")
+            plotter.add_mesh(drawn(*ground), color=ground_colour(mechanism), name="ground")
         self.links = links_of(mechanism)
         self.wires = [wire(points) for points in link_points(mechanism, self.links, sample[0])]
         for link, mesh in zip(self.links, self.wires, strict=True):

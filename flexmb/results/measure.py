@@ -7,8 +7,10 @@ import numpy as np
 
 from fem.errors import unknown_name
 from flexmb.errors import MeasureError
+from flexmb.kernels.base.data import ANGLE
 from flexmb.results.attitude import is_sequence
 from flexmb.results.elements.motion import acting
+from flexmb.results.reactions import coordinate_in
 from flexmb.results.table import Column
 
 Measure = Callable[[Any], np.ndarray]
@@ -98,17 +100,18 @@ CONTACTS = {
 }
 """Parts of `ContactMotion`, and what they measure."""
 CONTROLLERS = ("command", "input", "state")
-"""Parts of controllers."""
+"""Parts of controllers; force elements between frames have states, too."""
 FORM = (
     "KIND:NAME:AXIS with AXIS x, y, z or size, and KIND position, velocity, acceleration (NAME a marker such as "
     "rod.end, a body, BODY@x,y,z or BODY@node NUMBER), rotation or angular-acceleration (a marker or body), deflection "
     "(a marker), force or moment (a joint, a force element or a load), mass-centre, momentum, angular-momentum (a "
     "body, or * for the whole mechanism; BODY@MARKER or BODY@x,y,z: about that point instead of the mass centre); "
     "KIND:JOINT or KIND:JOINT:DOF with KIND coordinate, rate or joint-acceleration; KIND:ELEMENT or KIND:ELEMENT:DOF "
-    "with KIND effort, stretch or stretch-rate (a force element); KIND:CONTACT with KIND gap, normal-force, "
-    "friction-force, slip or wear-power; power:NAME (a force element, a load or a driven "
-    "joint); elastic:BODY:NUMBER or elastic-rate:BODY:NUMBER (an elastic coordinate, from 1); command:CONTROLLER:NAME, "
-    "input:CONTROLLER:NAME or state:CONTROLLER:NAME; or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, "
+    "with KIND effort, stretch or stretch-rate (a force element), effort also of a driven JOINT and as "
+    "effort:RELATION:JOINT; KIND:CONTACT with KIND gap, normal-force, friction-force, slip or wear-power; power:NAME "
+    "(a force element, a load or a driven joint); elastic:BODY:NUMBER or elastic-rate:BODY:NUMBER (an elastic "
+    "coordinate, from 1); command:CONTROLLER:NAME, input:CONTROLLER:NAME or state:CONTROLLER:NAME, also "
+    "state:ELEMENT:NAME (a force between frames); or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, "
     "z), rotation-vector (x, y, z) or a sequence such as ZYX (1, 2, 3)"
 )
 
@@ -191,10 +194,26 @@ def _element(kind: str, element: str, dof: str) -> Callable[[Any], Column]:
     method, dimensions = kind.replace("-", "_"), ELEMENTS[kind]
 
     def values(result: Any) -> Column:
+        joints = {joint.name: joint for joint in result.mechanism.joints}
+        if kind == "effort" and element in joints:
+            return _of_joint(result, joints[element], dof)
         found = getattr(result, method)(element, dof or None)
         return Column(found, dimensions[(dof or result.element_dofs(element)[0]).partition(" ")[0]])
 
     return values
+
+
+def _of_joint(result: Any, joint: Any, dof: str) -> Column:
+    """The effort of a relation on one of its coordinates, or of the driver of a joint."""
+    rows = result.mechanism.rows
+    if rows[joint.rows[0]].terms:
+        whole = coordinate_in(result.mechanism, joint.name, dof)[0]
+        found, turning = result.relation_effort(joint.name, whole), whole.endswith(":rotation")
+    else:
+        found = result.drive_effort(joint.name, dof or None)
+        turning = next(rows[r].kind for r in joint.rows if rows[r].function >= 0) == ANGLE
+        turning = dof == "rotation" if dof else turning
+    return Column(found, "moment" if turning else "force")
 
 
 def _elastic(result: Any, text: str, kind: str) -> Column:

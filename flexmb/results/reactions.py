@@ -17,6 +17,12 @@ def relation_effort(
 ) -> Float[np.ndarray, "nt"]:
     """The effort (nt,) of a relation on a `coordinate`, "JOINT", "JOINT:rotation" or "JOINT:translation"; see
     `Result.relation_effort`."""
+    factor = coordinate_in(mechanism, relation, coordinate)[1]
+    return -factor * np.asarray(multipliers[:, mechanism.joint(relation).rows[0]])
+
+
+def coordinate_in(mechanism: Mechanism, relation: str, coordinate: str) -> tuple[str, float]:
+    """The whole name of a coordinate in a relation, and its factor. Raises `MechanismError` when there is none."""
     record = mechanism.joint(relation)
     row = mechanism.rows[record.rows[0]]
     if not row.terms:
@@ -32,7 +38,7 @@ def relation_effort(
     named = [key for key in factors if coordinate in (key, key.rpartition(":")[0])]
     if len(named) != 1:
         raise MechanismError(unknown_name(f"coordinate of relation {relation!r}", coordinate, factors))
-    return -factors[named[0]] * np.asarray(multipliers[:, record.rows[0]])
+    return named[0], factors[named[0]]
 
 
 def joint_reaction(

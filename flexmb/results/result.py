@@ -356,11 +356,13 @@ class Result:
         return power_of(self, self.multipliers, element)
 
     def contact(self, name: str) -> ContactMotion:
-        """Gap, force, slip and wear power of a contact over time.
+        """Gap, force, slip and wear power of a contact over time, and its impacts.
 
         Raises `MechanismError` when there is none of this name, `LawError` when a law fails.
         """
-        return contact_motion(self, name)
+        found = contact_motion(self, name)
+        struck = [(record.t, record.lost) for record in self.happened if record.event == name]
+        return replace(found, impacts=np.array(struck)) if struck else found
 
     def surface_contact(self, name: str) -> SurfaceContactMotion:
         """Pressure, gap, force and slip of every node of a flexible surface in contact, over time.
@@ -394,9 +396,10 @@ class Result:
         return controller_history(self, name)
 
     def controller_signal(self, kind: str, controller: str, name: str) -> Column:
-        """The "command", "input" or "state" called `name` of a controller, with what it measures.
+        """The "command", "input" or "state" called `name` of a controller, or a "state" of a force element such as a
+        pressure, with what it measures.
 
-        Raises `MeasureError` when the controller does not have it.
+        Raises `MeasureError` when the controller or element does not have it.
         """
         return signal_column(self, kind, controller, name)
 
@@ -435,8 +438,8 @@ class Result:
 
         - `measures`: texts as of `flexmb.results.measure.measure`, such as "acceleration:rod.small:x"; the default is
           everything of the whole mechanism: positions of frames and interfaces, deflections, elastic coordinates,
-          joint coordinates and rates, reactions, stretches, efforts and powers of force elements, signals of
-          controllers, and energies.
+          joint coordinates and rates, reactions, stretches, efforts, powers and states of force elements,
+          signals of controllers, and energies.
 
         Raises `MeasureError` for a text that is no measure.
         """
@@ -476,6 +479,10 @@ class Result:
                     self.effort(element, dof), "moment" if turning else "force"
                 )
             found[f"{element} power"] = Column(self.power(element), "power")
+        if np.asarray(self.element_states).size:
+            for force in self.mechanism.frame_forces:
+                for name in force.call.law.states:
+                    found[f"{force.name} state {name}"] = self.controller_signal("state", force.name, name)
         for controller in self.mechanism.controllers:
             own = self.controller(controller.name).columns()
             found |= {f"{controller.name} {name}": column for name, column in own.items() if name != "t"}

@@ -121,8 +121,8 @@ def warn_of_truncated_stress(result: Result, body: str, largest: float | None = 
     The missing stresses are the static ones of the acceleration of the body, as that of a rigid one, less gravity. They
     are compared with the largest stress of the motion, given as `largest` or found at the times with the largest strain
     energy. Forces at interfaces are exact in bases that hold their static response, and what other bases lack of them
-    is not seen, nor what a subspace of the coordinates leaves out. Stresses of vibrations faster than the basis holds
-    are not static, and overestimated.
+    is not seen, nor what a subspace of the coordinates leaves out, nor stresses of wind, of flow in pipes and of
+    contacts. Stresses of vibrations faster than the basis holds are not static, and overestimated.
 
     Raises `StressError` when the body has no stresses.
     """

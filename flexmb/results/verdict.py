@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,17 @@ from jaxtyping import Float
 
 from fem.shown import shown
 from flexmb.bodies.validity import out_of_range
-from flexmb.errors import EnergyBalanceWarning, JointDriftWarning, SmallDeformationWarning, UnresolvedWarning
+from flexmb.errors import (
+    EnergyBalanceWarning,
+    JointDriftWarning,
+    MechanismError,
+    SmallDeformationWarning,
+    UnresolvedWarning,
+)
 from flexmb.kernels.base.data import FORCES, make_marker_kinematics
-from flexmb.kernels.calls import largest_violations
+from flexmb.kernels.calls import largest_violations, place_markers
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.contacts.element import points_of
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.ledger import Ledger, strain_verdict
 
@@ -121,17 +129,39 @@ def judge(
     return Verdict(imbalance, ledger.strain_ratio, drift, tuple(findings))
 
 
-def round_off_energy(mechanism: Mechanism, multipliers: Float[np.ndarray, "nt nj"]) -> float:
-    """The energy below which a balance is round-off: of weights, loads and reactions along the mechanism's length, and
-    of springs that round-off stretches."""
+def round_off_energy(
+    mechanism: Mechanism, q: Float[np.ndarray, "nt nq"], multipliers: Float[np.ndarray, "nt nj"]
+) -> float:
+    """The energy below which a balance is round-off: of weights, loads and reactions along the mechanism's length, of
+    springs that round-off stretches, and of weights and loads along the depth at which shapes of exact contacts begin
+    inside each other, which the first step closes."""
     moments = ~np.isin(compiled(mechanism).row_kind[: mechanism.joint_rows], LENGTHS)
     work = np.abs(multipliers).max(axis=0, initial=0.0) * np.where(moments, 1.0, mechanism.length)
     weight = sum(b.invariants.mass for b in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
     wrenches = [np.asarray(load.wrench) for load in mechanism.loads]
-    loads = sum(float(np.linalg.norm(x[:3])) * mechanism.length + float(np.linalg.norm(x[3:])) for x in wrenches)
+    pushes = sum(float(np.linalg.norm(x[:3])) for x in wrenches)
+    loads = pushes * mechanism.length + sum(float(np.linalg.norm(x[3:])) for x in wrenches)
     springs = mechanism.rows[mechanism.joint_rows :]
     stretched = sum(row.stiffness * (mechanism.length if row.kind in LENGTHS else 1.0) ** 2 for row in springs)
-    return ROUND_OFF * (float(work.max(initial=0.0)) + weight * mechanism.length + loads) + ROUND_OFF**2 * stretched
+    closing = (weight + pushes) * _drawn_depth(mechanism, q[0])
+    rounded = ROUND_OFF * (float(work.max(initial=0.0)) + weight * mechanism.length + loads)
+    return rounded + ROUND_OFF**2 * stretched + closing
+
+
+def _drawn_depth(mechanism: Mechanism, q: Float[np.ndarray, "nq"]) -> float:
+    """The largest depth at which shapes of exact contacts are inside each other."""
+    if not mechanism.contacts:
+        return 0.0
+    flat = compiled(mechanism)
+    kinematics = make_marker_kinematics(flat)
+    place_markers(flat, np.ascontiguousarray(q), kinematics)
+    x, S, depth = kinematics.position, kinematics.axes, 0.0
+    for contact in mechanism.contacts:
+        a, b = contact.markers
+        with suppress(MechanismError):  # centres that coincide are not inside each other
+            points = points_of(contact.numbers, S[a].T @ (x[b] - x[a]), S[a].T @ S[b])
+            depth = max(depth, float(points[:, 6].max(initial=0.0)))
+    return depth
 
 
 def balance_verdict(ratio: float) -> str:

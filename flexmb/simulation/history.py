@@ -89,7 +89,7 @@ class History:
             )
         filled = (table[: self._filled] for table in self._tables)
         t, q, w, wdot, multipliers, work, energies, angles, lost, states = filled
-        ledger = ledger_of(t[:, 0], energies, work, lost[:, 0], round_off_energy(self._mechanism, multipliers))
+        ledger = ledger_of(t[:, 0], energies, work, lost[:, 0], round_off_energy(self._mechanism, q, multipliers))
         return Result(
             self._mechanism,
             t[:, 0],

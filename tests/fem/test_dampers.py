@@ -125,3 +125,21 @@ def test_ends_of_springs_that_coincide_remain_apart():
     third = fem.Mesh(np.vstack([points, points[1:2]]), lines, springs=(spring,))
     with pytest.raises(MeshError, match="weld the ends of CBUSH 7"):
         fem.merge_nodes(third)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        fem.Equation([1, 2], [2, 2], [1.0, -1.0], source="a slider"),
+        fem.MeanLink([2, 3], 1, source="a mean"),
+        fem.RigidLink([1], 2, components=(0, 1, 2), source="a pin"),
+    ],
+)
+def test_nodes_that_a_constraint_connects_remain_apart(link):
+    """A slider between coincident nodes is none that `check_mesh` asks to merge, and merging does not weld it."""
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [1, 0, 0], [2, 0, 0], [2, 0, 0], [3, 0, 0]])
+    mesh = fem.Mesh(points, (fem.CellBlock("line", np.array([[0, 1], [2, 3], [4, 5]])),), constraints=(link,))
+    assert any("1 pairs of nodes coincide (3 and 4)" in f.text for f in fem.check_mesh(mesh).findings)
+    merged = fem.merge_nodes(mesh)
+    assert merged.cells[0].connectivity.tolist() == [[0, 1], [2, 3], [3, 4]]
+    assert sorted(merged.constraints[0].members.tolist())[:2] == [1, 2]

@@ -360,3 +360,48 @@ def test_nodes_of_two_transforms_are_noted(tmp_path):
     np.testing.assert_allclose(u(101, 2), u(103, 1), atol=1e-14)  # the second axis is z now
     assert any("4 nodes have other axes by an earlier *TRANSFORM (first: 101)" in text for text in mesh.warnings)
     assert not any("earlier" in text for text in read(tmp_path, first + first + equation).warnings)
+
+
+@pytest.mark.parametrize(("adjust", "frequency"), [("", 219.2380), (", ADJUST=NO", 222.9443)])
+def test_ties_that_adjust_nothing_leave_their_nodes(adjust, frequency, tmp_path):
+    """Two cubes, 0.02 apart; frequencies of CalculiX 2.20. In a body such a tie is not obeyed: it resists rotations."""
+    text = "*NODE\n" + "".join(
+        f"{1 + k + 8 * b}, {x}, {y}, {z + 1.02 * b}\n"
+        for b in (0, 1)
+        for k, (x, y, z) in enumerate(
+            [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+        )
+    )
+    text += "*ELEMENT, TYPE=C3D8, ELSET=E\n1, 1, 2, 3, 4, 5, 6, 7, 8\n2, 9, 10, 11, 12, 13, 14, 15, 16\n"
+    text += "*SOLID SECTION, ELSET=E, MATERIAL=M\n*MATERIAL, NAME=M\n*ELASTIC\n2.1e11, .3\n*DENSITY\n7850.\n"
+    text += f"*SURFACE, NAME=LOW\n1, S2\n*SURFACE, NAME=HIGH\n2, S1\n*TIE, NAME=T, POSITION TOLERANCE=.1{adjust}\nHIGH, LOW\n"
+    path = deck(tmp_path, text + "*BOUNDARY\n1, 1, 3\n2, 1, 3\n3, 1, 3\n4, 1, 3\n*STEP\n*FREQUENCY\n2\n*END STEP\n")
+    mesh, (step,) = fem.read_steps(path)
+    found = fem.solve_step(fem.Model(mesh), step).frequencies[0]
+    assert found == pytest.approx(frequency, rel=3e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        unread = {u.keyword: u.text for u in fem.read_mesh(path).unread}
+    assert ("ADJUST=NO, and nodes of 'HIGH' are up to 0.02 away" in unread.get("TIE", "")) == bool(adjust)
+
+
+def test_ties_find_large_faces_beside_many_small_ones(tmp_path):
+    """A node in the middle of a face of 4 by 1, of which the centres of thirty faces of 0.1 are nearer: it counted as too
+    far away, with a note (third frequency of such a plate 1 % low; CalculiX ties it)."""
+    xs, ys = np.array([0.0, *(4 + 0.1 * np.arange(11))]), np.linspace(0, 1, 4)
+    points = [(x, y, z) for z in (0.0, 0.5) for y in ys for x in xs]
+    text = "*NODE\n" + "".join(f"{k}, {x!r}, {y!r}, {z}\n" for k, (x, y, z) in enumerate(np.array(points).tolist(), 1))
+    text += "*ELEMENT, TYPE=C3D8, ELSET=LOW\n"
+    for k, (j, i) in enumerate(((j, i) for j in range(3) for i in range(11)), 1):
+        corners = [12 * j + i + 1 + step for step in (0, 1, 13, 12, 48, 49, 61, 60)]
+        text += f"{k}, {', '.join(map(str, corners))}\n"
+    cube = [(3.5 + a, 0.25 + b / 2, 0.5 + c / 2) for c in (0, 1) for a, b in ((0, 0), (0.2, 0), (0.2, 1), (0, 1))]
+    text += "*NODE\n" + "".join(f"{201 + k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(cube))
+    text += "*ELEMENT, TYPE=C3D8, ELSET=UP\n100, 201, 202, 203, 204, 205, 206, 207, 208\n"
+    text += "*SURFACE, NAME=MASTER\nLOW, S2\n*SURFACE, NAME=SLAVE\nUP, S1\n*TIE, NAME=T\nSLAVE, MASTER\n"
+    path = deck(tmp_path, text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        mesh = fem.read_mesh(path)
+    assert len(mesh.constraints) == 4 * 3
+    assert not any("not tied" in text for text in mesh.warnings)

@@ -317,3 +317,33 @@ def test_general_sections_of_beams_have_constants_of_their_own(section, tmp_path
 def test_general_sections_that_are_not_read_say_why(section, reason, tmp_path):
     found = refusals(read(tmp_path, ROD + f"*BEAM GENERAL SECTION, ELSET=E, SECTION={section}\n"))
     assert any(reason in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "MASS, ELSET=B\n9, 2\n*MASS, ELSET=B\n7.\n",
+            "element 9 is given twice, as MASS of nodes 1 and as MASS of nodes 2",
+        ),
+        ("SPRINGA, ELSET=B\n9, 1, 7\n*SPRING, ELSET=B\n\n1e6\n", "as MASS of nodes 1 and as SPRINGA of nodes 1, 7"),
+        ("C3D8, ELSET=B\n9, 1, 2, 3, 4, 5, 6, 7, 8\n", "element 9 is given twice"),
+    ],
+)
+def test_numbers_of_masses_and_springs_are_given_once(text, words, tmp_path):
+    """The second one took the place of the first, whose mass was lost; CalculiX refuses such decks as well."""
+    mass = "*ELEMENT, TYPE=MASS, ELSET=A\n9, 1\n*MASS, ELSET=A\n5.\n"
+    mesh = read(tmp_path, CUBE + mass + mass.split("*MASS")[0] + "*SOLID SECTION, ELSET=E, MATERIAL=M\n" + STEEL)
+    assert [m.mass for m in mesh.masses] == [5.0]
+    with pytest.raises(MeshError, match=words) as error:
+        read(tmp_path, CUBE + mass + "*ELEMENT, TYPE=" + text)
+    assert re.search(r"line \d+", str(error.value))
+
+
+def test_the_node_of_a_beam_that_turns_its_section_is_not_obeyed_by_name(tmp_path):
+    """A third node of B31 gives the first axis of the section in Abaqus; CalculiX knows none, nor do its steps here."""
+    turned = BEAM.replace("1, 1, 2\n", "1, 1, 2, 3\n").replace("2, 1., 0., 0.\n", "2, 1., 0., 0.\n3, 0., 1., 1.\n")
+    (unread,) = read(tmp_path, turned + STEEL).unread
+    assert unread.keyword == "ELEMENT TYPE=B31"
+    assert "line 6 has a node after the 2 of the element" in unread.text
+    assert not read(tmp_path, turned + STEEL, expand=True).unread

@@ -182,6 +182,18 @@ def test_directions_of_beams_turn_with_each_instance(tmp_path):
     require_same(*solid)
 
 
+def test_sections_with_constants_of_their_own_turn(tmp_path):
+    """E and G of *BEAM GENERAL SECTION have no axes; the section was refused in a turned instance."""
+    general = "*BEAM GENERAL SECTION, ELSET={}, SECTION=GENERAL, DENSITY=7850.\n.005, 4e-6, 1e-6, 1e-6, 3e-6\n{}\n2.1e11, 8e10\n"
+    cells = "*ELEMENT, TYPE=B31, ELSET={}\n{}, {}, {}\n{}, {}, {}\n"
+    turned = moved(np.array([[0.0, 1.0, 1.0]]), RIGHT) - moved(np.zeros((1, 3)), RIGHT)
+    part = nodes(LINES) + cells.format("E", 1, 1, 2, 2, 2, 3) + general.format("E", "0., 1., 1.")
+    other = nodes(LINES, 100) + cells.format("E", 101, 101, 102, 102, 102, 103) + general.format("E", "0., 1., 1.")
+    other += nodes(moved(LINES, RIGHT), 200) + cells.format("F", 201, 201, 202, 202, 202, 203)
+    other += general.format("F", ", ".join(map(repr, turned[0].tolist())))
+    require_same(read(tmp_path, assembly(part, "")), read(tmp_path, other))
+
+
 SHELL = "*NODE\n1, 0., 0., 0.\n2, 1., 0., 0.\n3, 1., 1., 0.\n4, 0., 1., 0.\n*ELEMENT, TYPE=S4, ELSET=E\n1, 1, 2, 3, 4\n"
 LAYERS = (
     "*ORIENTATION, NAME=O\n1., 0., 0., 0., 1., 0.\n*SHELL SECTION, ELSET=E, COMPOSITE, ORIENTATION=O\n.01, , M, 0.\n"
@@ -235,6 +247,7 @@ def test_what_names_nothing_in_several_instances_is_named(tmp_path):
     )
     refused(tmp_path, assembly(good, "").replace("PART=beam", "PART=bean", 1), "part named 'bean'. Existing: 'BEAM'")
     refused(tmp_path, assembly(good, "").replace('"Right 1"', '"LEFT"'), "a name of its own")
+    refused(tmp_path, assembly(good, "").replace('"Right 1", PART=beam', '"Right 1"'), "'Right 1' needs a part")
     refused(tmp_path, assembly(good, "").replace("2.0, 1.0, 2.0, 35", "2.0, 0.0, 0.0, 35"), "both points of the axis")
     refused(tmp_path, assembly(good, "", extra="*NODE\n1, 0., 0., 0.\n"), "outside of them")
     refused(tmp_path, assembly(good, "", after=STEEL + "*NODE\n1, 0., 0., 0.\n"), "outside of them")

@@ -68,6 +68,29 @@ def test_other_formats_return_cells_and_say_what_they_lose(ending, tmp_path):
             fem.write_mesh(mesh, tmp_path / f"sets.{ending}")
 
 
+@pytest.mark.parametrize("ending", ["bdf", "mesh", "su2", "f3grid", "dat", "post", "off"])
+def test_a_file_that_would_lose_cells_is_not_written_in_silence(ending, tmp_path):
+    """meshio leaves out what a format does not know: of hexahedra and tet10, half of the mass was missing in .bdf,
+    .mesh, .su2 and .dat, and .f3grid files had tet4."""
+    one, other = block("hexahedron", (1.0, 1.0, 1.0), (2, 1, 1)), block("tetra10", (1.0, 1.0, 1.0), (1, 1, 1))
+    cells = (*one.cells, CellBlock("tetra10", other.cells[0].connectivity + len(one.points)))
+    mesh = Mesh(np.vstack([one.points, other.points + np.eye(3)[0]]), cells)
+    with pytest.raises(
+        MeshError, match=rf"\.{ending} files .*(tetra10|hexahedron) cells as they are.*every kind of cell"
+    ):
+        fem.write_mesh(mesh, tmp_path / f"part.{ending}")
+    with pytest.raises(MeshError, match=r"\.stl files of it cannot be read again"):
+        fem.write_mesh(mesh, tmp_path / "part.stl")
+    assert not (tmp_path / "part.stl").exists()
+
+
+def test_formulations_of_cells_that_files_do_not_keep_are_named(tmp_path):
+    mesh = block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1))
+    reduced = Mesh(mesh.points, (CellBlock("hexahedron-reduced", mesh.cells[0].connectivity),))
+    with pytest.warns(MeshWarning, match="hexahedron-reduced are hexahedron there"):
+        fem.write_mesh(reduced, tmp_path / "part.msh")
+
+
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("version", ["2.2", "4.1"])
 @pytest.mark.parametrize("binary", [0, 1])

@@ -340,6 +340,23 @@ def test_shells_that_end_at_solids_are_hinged_with_a_warning(clamped):
         assert "shells or beams end at 2 nodes of solids" in told[0]
 
 
+@pytest.mark.parametrize("over", [False, True])
+def test_shells_tied_to_solids_are_hinged_with_a_warning(over):
+    """Ties hold no rotations: a plate with its edge on a face turns about it; one whose cells lie on it does not."""
+    solid = fem.structured_meshes.block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1))
+    plate = fem.structured_meshes.sheet("quad", (2.0, 1.0), (2, 1))
+    points = np.vstack([solid.points, plate.points + ([0.0, 0.0, 1.0] if over else [1.0, 0.0, 1.0])])
+    first = len(solid.points)
+    pairs = [
+        (first + k, j) for k, x in enumerate(points[first:]) for j, y in enumerate(solid.points) if np.allclose(x, y)
+    ]
+    ties = [fem.Equation([a, b], [k, k], [1.0, -1.0], "TIE, line 7") for a, b in pairs for k in range(3)]
+    cells = (*solid.cells, fem.CellBlock("quad", plate.cells[0].connectivity + first))
+    assert ("hinged" in str(fem.check_mesh(fem.Mesh(points, cells, constraints=tuple(ties))))) != over
+    less = [tie for tie in ties if tie.components[0] < 2]
+    assert "hinged" not in str(fem.check_mesh(fem.Mesh(points, cells, constraints=tuple(less))))
+
+
 def test_turned_cells_are_found_beside_branches():
     """A side of three shells has no common normal, and hides no other side."""
     x = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0], [0, 0, 1], [0, 1, 1], [-1, 0, 0], [-1, 1, 0.0]])  # fmt: skip
@@ -359,3 +376,34 @@ def test_cuts_through_shells_beside_their_nodes_are_named():
         fem.split(fem.Model(mesh, fem.Shell(fem.Material.steel(), 0.01, offset=5e-4)), 2)
     with pytest.warns(MeshWarning, match=r"cut between pieces 1 and 2 of 2 goes through shells .* offset 0.005"):
         fem.split(fem.Model(mesh, fem.Shell(fem.Material.steel(), 0.01, offset=5e-3)), 2)
+
+
+def test_shells_whose_sides_differ_are_named_where_their_normals_are_opposite():
+    """The same turned cell is harmless in a shell that is alike from both sides, and another part in one that is not:
+    its offset changes the frequencies."""
+    flat = sheet("quad", (4.0, 1.0), (4, 1))
+    cells = flat.cells[0].connectivity.copy()
+    cells[1] = cells[1, ::-1]
+    turned = replace(flat, cells=(fem.CellBlock("quad", cells),))
+    aluminium = fem.Material.aluminium()
+    wood = fem.Material.orthotropic((1e10, 1e9, 1e9), (0.3, 0.3, 0.03), (1e9, 1e9, 1e9), 500.0)
+    plain = [
+        fem.Shell(STEEL, 0.1),
+        fem.Shell.layup([fem.Ply(STEEL, 0.1, 45)], x_axis=(1, 0, 0)),
+        fem.Shell.layup([fem.Ply(wood, 0.1, 45), fem.Ply(wood, 0.1, -45)], x_axis=(1, 0, 0)),
+    ]
+    sided = [
+        fem.Shell(STEEL, 0.1, offset=0.05),
+        fem.Shell.layup([fem.Ply(STEEL, 0.1), fem.Ply(aluminium, 0.1)], x_axis=(1, 0, 0)),
+        fem.Shell.layup([fem.Ply(wood, 0.1, 45)], x_axis=(1, 0, 0)),
+    ]
+    for shell in (*plain, *sided):
+        assert shell.has_sides == (shell in sided)
+        for mesh in (flat, turned, fem.fix_orientation(turned)):
+            part = fem.Model(mesh, shell)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                reduction.modal(part, modes=2)
+                fem.solve_static(part, np.zeros(part.ndof), [[0, 1, 2]])
+            found = [w for w in told if "opposite normals at 2 edges" in str(w.message)]
+            assert len(found) == (2 if mesh is turned and shell in sided else 0)

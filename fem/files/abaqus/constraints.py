@@ -25,6 +25,8 @@ from fem.mesh.unread import Stated
 
 AXIAL = 1e-10
 """Squares of distances from an axis below this part of the largest count as none."""
+APART = 1e-3
+"""Distance of tied surfaces, relative to the mean size of the master's faces, up to which ADJUST=NO changes nothing."""
 NAMED_SUPPORTS = {
     "ENCASTRE": (0, 1, 2, 3, 4, 5),
     "PINNED": (0, 1, 2),
@@ -576,7 +578,8 @@ def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
 
 
 def _tied(c: Constraints, s: Statement, slave: str, master: str) -> Iterator[Constraint]:
-    """The slave's nodes within the tolerance follow the master's faces, onto which they are moved."""
+    """The slave's nodes within the tolerance follow the master's faces, onto which they are moved; with ADJUST=NO they
+    stay where they are, which has no place in bodies beyond `APART`."""
     faces = c.faces(master)
     if faces is None or not len(faces):
         raise MeshError(f"the master {master!r} is no surface of element faces that were read")
@@ -597,12 +600,21 @@ def _tied(c: Constraints, s: Statement, slave: str, master: str) -> Iterator[Con
             f"{s.source.label}: {int((~near).sum())} of {len(nodes)} nodes of {slave!r} are farther than {tolerance:g} "
             f"from {master!r} and are not tied (first: {some})"
         )
-    if distances[near].max() > 1e-9 * size:
+    adjusts = s.options.get("ADJUST", "YES").upper() != "NO"
+    if not (adjusts or c.numbers.deck.as_named):
+        if distances[near].max() > APART * size:
+            raise MeshError(
+                f"ADJUST=NO, and nodes of {slave!r} are up to {distances[near].max():.3g} away from {master!r}: such "
+                "a tie resists rotations of the part; close the gap, or let them be moved by ADJUST=YES"
+            )
+        adjusts = True
+    if adjusts and distances[near].max() > 1e-9 * size:
         c.warnings.append(
             f"{s.source.label}: nodes of {slave!r} were moved onto {master!r}, by at most {distances[near].max():.3g}"
         )
     for k in np.flatnonzero(near):
-        c.points[nodes[k]] = places[k]
+        if adjusts:
+            c.points[nodes[k]] = places[k]
         rows, weights = found[k]
         for component in range(3):
             yield Equation(

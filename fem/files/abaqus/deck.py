@@ -186,7 +186,7 @@ class Deck:
 
     def who(self, number: int) -> str:
         """A node or an element for messages: its number, or INSTANCE.NUMBER where there are several instances."""
-        instance, own = owner(self.instances, number)
+        instance, own = owner(self.instances, number % ASSEMBLY_NODES)
         return str(own) if instance is None else f"{instance.name}.{own}"
 
     def not_obeyed(self, place: Place, line: str, keyword: str, group: str = "") -> Unread:
@@ -232,7 +232,7 @@ def _name_instances(deck: Deck) -> None:
     free."""
     nodes: dict[str, list[str | int]] = {i.name: [] for i in deck.instances}
     elements: dict[str, list[str | int]] = {i.name: [] for i in deck.instances}
-    for members, numbers in ((nodes, deck.nodes), (elements, {**deck.given, **deck.lumped})):
+    for members, numbers in ((nodes, deck.nodes), (elements, deck.given)):
         for k in numbers if deck.instances else ():
             instance = owner(deck.instances, k)[0]
             if instance is not None:
@@ -452,7 +452,9 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
         first = ASSEMBLY_NODES if deck.level == "ASSEMBLY" else 0
         source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
         table = _element_rows(deck, place, given, LUMPED[given] + 1, rows)
-        deck.lumped |= {first + row[0]: Lumped(given, [first + n for n in row[1:]], source) for row in table}
+        for row in ([first + k for k in row] for row in table):
+            if _is_new(deck, place, given, row):
+                deck.lumped[row[0]] = Lumped(given, row[1:], source)
         if options.get("ELSET"):
             deck.sets.elements.setdefault(deck.named(options["ELSET"]), []).extend(first + row[0] for row in table)
         return
@@ -514,16 +516,14 @@ def _is_new(deck: Deck, place: Place, kind: str, row: list[int]) -> bool:
     """Whether an element is not yet in the deck: some programs write those of several sets once for each."""
     known = deck.given.setdefault(row[0], (kind, row))
     if known != (kind, row):
-        raise MeshError(
-            f"{place}: element {deck.who(row[0])} is given twice, as {known[0]} of nodes {known[1][1:]} and as {kind} "
-            f"of nodes {row[1:]}."
-        )
+        one, other = (f"{k} of nodes {', '.join(map(deck.who, r[1:]))}" for k, r in (known, (kind, row)))
+        raise MeshError(f"{place}: element {deck.who(row[0])} is given twice, as {one} and as {other}.")
     return known[1] is row
 
 
 def _element_rows(deck: Deck, place: Place, given: str, width: int, rows: Rows) -> list[list[int]]:
     """Number and nodes of each element, which may go on in further lines; surplus numbers in a line mean nothing, and
-    are noted.
+    are noted, but those of beams in Abaqus, which are not obeyed.
 
     Raises `MeshError` where an element that goes on leaves some: the line before is short."""
     table: list[list[int]] = []
@@ -549,7 +549,14 @@ def _element_rows(deck: Deck, place: Place, given: str, width: int, rows: Rows) 
         raise MeshError(
             f"{place}: *ELEMENT of type {given} needs {width - 1} nodes an element; the last one has {len(values) - 1}."
         )
-    if surplus:
+    if surplus and given in BEAM_TYPES and not (deck.as_named or deck.expand):
+        told = (
+            f"*ELEMENT, TYPE={given} (not obeyed: {surplus[0]} has a node after the {width - 1} of the element, which "
+            "in Abaqus gives the first axis of its section; give that axis in the section, and remove the node)"
+        )
+        source = deck.not_obeyed(place, told, f"ELEMENT TYPE={given}", group="ELEMENT")
+        deck.unread.append(source)
+    elif surplus:
         label = deck.not_obeyed(place, "", "ELEMENT").label
         deck.idle.append(
             f"{label}: elements of type {given} have {width - 1} nodes, and {len(surplus)} lines have more numbers, "

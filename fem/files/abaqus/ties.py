@@ -10,7 +10,9 @@ from fem.elements import Element, element
 TOLERANCE = 0.025
 """Default distance, relative to the mean size of the master's faces, within which nodes are tied (CalculiX)."""
 NEAR = 12
-"""Faces whose centres are nearest to a node, which are tried."""
+"""Faces that may be nearest to a node, which are tried where it is farther away than the mean size of a face."""
+BULGE = 1.25
+"""Radius of a curved face about its centre, relative to that of its nodes, at most."""
 STEPS = 30
 Block = tuple[str, np.ndarray]
 
@@ -25,13 +27,24 @@ def closest_points(
     local = [np.asarray(s.faces[f]) for s, (_, _, f) in zip(shapes, faces, strict=True)]
     centres = np.array([points[n[k]].mean(axis=0) for n, k in zip(of_face, local, strict=True)])
     size = float(np.mean([np.ptp(points[n[k]], axis=0).max() for n, k in zip(of_face, local, strict=True)]))
-    _, near = scipy.spatial.cKDTree(centres).query(points[nodes], k=min(NEAR, len(faces)))
+    radii = BULGE * np.array(
+        [np.linalg.norm(points[n[k]] - x, axis=1).max() for n, k, x in zip(of_face, local, centres, strict=True)]
+    )
+    tree = scipy.spatial.cKDTree(centres)
+    away, first = tree.query(points[nodes])
     found, places, distances = [], [], []
-    for node, candidates in zip(nodes, near.reshape(len(nodes), -1), strict=True):
-        best = min(
-            ((_project(shapes[c], int(faces[c][2]), points[of_face[c]], points[node]), c) for c in candidates),
-            key=lambda item: item[0][1],
-        )
+    for node, reach in zip(nodes, away + radii[first] + radii.max(), strict=True):
+        around = np.array(tree.query_ball_point(points[node], reach))
+        least = np.linalg.norm(centres[around] - points[node], axis=1) - radii[around]  # no face is nearer than this
+        best = None
+        for tried, k in enumerate(np.argsort(least)):
+            if best is not None and (best[0][1] <= least[k] or (tried >= NEAR and best[0][1] > size)):
+                break
+            c = around[k]
+            item = _project(shapes[c], int(faces[c][2]), points[of_face[c]], points[node])
+            if best is None or item[1] < best[0][1]:
+                best = item, c
+        assert best is not None  # the face whose centre is nearest is among them
         (N, distance, place), c = best
         found.append((of_face[c][local[c]], N[local[c]]))
         places.append(place)

@@ -19,13 +19,16 @@ def command(
     from flexmb.files.results.result_file import save_result
     from flexmb.files.storage.tree import require_own
     from flexmb.linear import equilibrium
+    from flexmb.results.elements.contact import contacts_of, held_contacts
 
     target = output or Path(f"{model.stem}.rest.h5")
     require_own(target, "result")
     with yellow_warnings():
         rest = equilibrium(load_model(model).mechanism(), time)
         say_text(rest)
-        result = rest.result
-        for contact in rest.mechanism.surface_contacts:
-            say_text(result.surface_contact(contact.name))
+        result, surfaces = rest.result, [contact.name for contact in rest.mechanism.surface_contacts]
+        for text in held_contacts(result):
+            say_text(text)
+        for name in contacts_of(rest.mechanism):
+            say_text(result.surface_contact(name) if name in surfaces else result.contact(name))
         say_text(f"result: {save_result(result, target)}")

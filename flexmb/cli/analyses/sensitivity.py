@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flexmb.cli.measured import Measures, OverTime, added, numbers_of, over_time, values_of
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from flexmb.results.result import Result
     from flexmb.study import Gradient
     from flexmb.study.gradients.model import Model
-    from flexmb.study.gradients.seeds import Series
+    from flexmb.study.gradients.seeds import Over, Series
     from flexmb.study.parameters import Progress
 
 PLAIN = {
@@ -33,14 +35,13 @@ def command(
     by: Annotated[
         list[str], typer.Option(help="A key whose value is a number, such as bodies.crank.mass. Repeat for several.")
     ],
-    measure: Annotated[
-        list[str] | None, typer.Option(help="Measure to plot, as named in the table. Repeat for several.")
-    ] = None,
+    measure: Measures = None,
+    over: OverTime = "largest",
     of: Annotated[
         str | None,
         typer.Option(
-            help="Differentiate one number only, such as 'force in bearing', by the adjoint method: about three runs "
-            "in all, for any number of keys. Needs a fixed step."
+            help="Differentiate one number only, such as 'force in bearing' or position:rod.end:x, by its value --over "
+            "time, by the adjoint method: about three runs in all, for any number of keys. Needs a fixed step."
         ),
     ] = None,
     direct: Annotated[
@@ -61,18 +62,23 @@ def command(
     from flexmb.files.models.model_file import load_model
     from flexmb.plots.study_plots import plot_gradient
     from flexmb.simulation.simulate import simulate
-    from flexmb.study import direct_gradient, gradient, peaks
+    from flexmb.study import direct_gradient, gradient
+    from flexmb.study.peaks import peaks_of_states
 
     loaded = load_model(model)  # reports errors of the file before any run
     data = tomllib.loads(model.read_text(encoding="utf-8-sig"))
     path, at = real_path(model), {key: number_at(data, key) for key in by}
+    texts, selected = added(measure or ()), over_time(over)
 
     def system(**changes: Any) -> "System":
         return load_model(path, changes).system
 
     def outcome(**changes: Any) -> dict[str, float]:
         changed = load_model(path, changes)
-        return peaks(simulate(changed.system, changed.duration, **changed.options))
+        return numbers_of(simulate(changed.system, changed.duration, **changed.options), texts, selected)
+
+    def of_states(result: "Result") -> dict[str, float]:
+        return peaks_of_states(result) | values_of(result, texts, selected)
 
     with bars() as say:
 
@@ -80,9 +86,11 @@ def command(
             say("runs", done)
 
         if of is not None:
-            found, measure = _adjoint(system, at, loaded, of, show), [of]
+            found, measure = _adjoint(system, at, loaded, of, selected, show), [of]
         elif direct:
-            found = direct_gradient(system, at, loaded.duration, progress=show, **_plain_steps(loaded))
+            found = direct_gradient(
+                system, at, loaded.duration, measure=of_states, progress=show, **_plain_steps(loaded)
+            )
         else:
             found = gradient(outcome, at, workers=workers, progress=show)
     say_text(found)
@@ -91,14 +99,19 @@ def command(
     say_text(f"plot: {drawn}")
 
 
-def _adjoint(system: "Model", at: dict[str, float], loaded: "ModelFile", of: str, show: "Progress") -> "Gradient":
-    """The gradient of the largest value of one series of `peaks`."""
+def _adjoint(
+    system: "Model", at: dict[str, float], loaded: "ModelFile", of: str, over: "Over", show: "Progress"
+) -> "Gradient":
+    """The gradient of the value that `over` selects of one series of `peaks`, or of a measure."""
     from fem.errors import unknown_name
     from flexmb.errors import StudyError
+    from flexmb.results.measure import measure
     from flexmb.study import adjoint_gradient, peak_series
 
     def series_of(mechanism: "Mechanism") -> "Series":
         known = peak_series(mechanism)
+        if ":" in of and of not in known:
+            return measure(of)
         if of not in known:
             raise StudyError(unknown_name("series", of, known))
         return known[of]
@@ -110,7 +123,9 @@ def _adjoint(system: "Model", at: dict[str, float], loaded: "ModelFile", of: str
     def wanted(result: "Result") -> "np.ndarray":
         return series_of(result.mechanism)(result)
 
-    return adjoint_gradient(system, at, loaded.duration, wanted, name=of, progress=show, **_plain_steps(loaded))
+    return adjoint_gradient(
+        system, at, loaded.duration, wanted, name=of, over=over, progress=show, **_plain_steps(loaded)
+    )
 
 
 def _plain_steps(loaded: "ModelFile") -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flexmb.cli.measured import Measures, OverTime, added, numbers_of, over_time
 from flexmb.cli.units import Unit
 
 
@@ -23,9 +24,8 @@ def command(
     checkpoint: Annotated[
         Path | None, typer.Option(help="File for the outcomes: an interrupted study, started again, resumes from it.")
     ] = None,
-    measure: Annotated[
-        list[str] | None, typer.Option(help="Measure to plot, as named in the table. Repeat for several.")
-    ] = None,
+    measure: Measures = None,
+    over: OverTime = "largest",
     workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one for each core).")] = None,
     threads: Annotated[bool, typer.Option("--threads", help="Threads of one process in place of processes.")] = False,
     unit: Unit = None,
@@ -37,14 +37,14 @@ def command(
     from flexmb.files.models.model_file import load_model
     from flexmb.plots.study_plots import plot_study
     from flexmb.simulation.simulate import simulate
-    from flexmb.study import full_factorial, parameter_study, peaks
+    from flexmb.study import full_factorial, parameter_study
 
     varied = dict(values_of(text) for text in vary)
-    path = real_path(model)
+    path, texts, selected = real_path(model), added(measure or ()), over_time(over)
 
     def outcome(**changes: Any) -> dict[str, float]:
         loaded = load_model(path, changes)
-        return peaks(simulate(loaded.system, loaded.duration, **loaded.options))
+        return numbers_of(simulate(loaded.system, loaded.duration, **loaded.options), texts, selected)
 
     with bars() as say:
         study = parameter_study(

@@ -9,7 +9,7 @@ from flexmb.cli.units import Unit
 
 
 def command(
-    model: Annotated[Path, typer.Argument(help="Model file (.toml) with [[servos]], see docs/model-files.md.")],
+    model: Annotated[Path, typer.Argument(help="Model file (.toml) with `servos`, see docs/model-files.md.")],
     actuator: Annotated[list[str], typer.Option(help="A motor whose effort is computed. Repeat: as many as servos.")],
     step: Annotated[float, typer.Option(help="Time step of the efforts.")],
     before: Annotated[

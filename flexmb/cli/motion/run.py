@@ -20,13 +20,16 @@ def command(
     max_step: Annotated[
         float | None, typer.Option(help="Largest step, in place of that in the file; the step then adapts.")
     ] = None,
+    start: Annotated[
+        Path | None, typer.Option(help="Result file (.h5) whose last state the motion goes on from (restart).")
+    ] = None,
     unit: Unit = None,
 ) -> None:
     """Simulate a mechanism; write its result and plots of its energies and controllers."""
     import flexmb
     from flexmb.cli.screen import bars, say_text
     from flexmb.files.models.model_file import load_model
-    from flexmb.files.results.result_file import save_result
+    from flexmb.files.results.result_file import load_result, save_result
     from flexmb.files.storage.tree import require_own
     from flexmb.plots.result_plots import plot_controller, plot_energy
 
@@ -38,6 +41,8 @@ def command(
             {} if step is None else {"step": step} | ({"max_step": None} if "max_step" in loaded.options else {})
         )
         options |= {} if max_step is None else {"max_step": max_step, "step": step}
+        if start is not None:
+            options["initial_state"] = load_result(start).state(-1)
         span = loaded.duration if duration is None else duration
         result = flexmb.simulate(loaded.system, span, progress=lambda done: say("simulating", done), **options)
     say_text(result)

@@ -28,7 +28,7 @@ def command(
         typer.Option(help="Largest number of morph targets of a body, for --gltf and --page (default: all)."),
     ] = None,
     live: Annotated[
-        bool, typer.Option("--live", help="Open the result in a browser, until interrupted (needs flexmb[viewer]).")
+        bool, typer.Option("--live", help="Open the result in a browser, until interrupted (needs the extra `viewer`).")
     ] = False,
     port: Annotated[int, typer.Option(help="Port of --live on this machine; 0 takes any that is free.")] = 8080,
     browser: Annotated[bool, typer.Option(help="Open a browser for --live.")] = True,

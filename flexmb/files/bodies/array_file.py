@@ -1,7 +1,7 @@
 """Bodies as named arrays in numpy's `.npz` and MATLAB's `.mat` files.
 
-The names are those of `flexmb.InertiaInvariants` and `flexmb.Body`. Arrays of the interfaces are stacked:
-`interface_names`, `interface_points` (k, 3), `interface_rows` (k, 6, m) and, where the body has them,
+The names are those of `flexmb.bodies.invariants.InertiaInvariants` and `flexmb.Body`. Arrays of the interfaces are
+stacked: `interface_names`, `interface_points` (k, 3), `interface_rows` (k, 6, m) and, where the body has them,
 `interface_second` (k, 6, m, m). These files contain neither the mesh nor its shapes and stresses.
 """
 

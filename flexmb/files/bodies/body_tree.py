@@ -7,6 +7,7 @@ import numpy as np
 
 from fem.errors import FlexmbError
 from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.unread import Unread
 from flexmb.bodies.beam_shapes import BeamShapes
 from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants
@@ -98,12 +99,31 @@ def _mesh_tree(mesh: Mesh) -> Tree:
         "face_sets": dict(mesh.face_sets),
         "node_ids": mesh.node_ids,
         "notes": list(mesh.warnings),
+        "instances": {"names": [name for name, _ in mesh.instances], "first": [first for _, first in mesh.instances]},
+        "unread": [{f.name: getattr(u, f.name) for f in fields(u)} for u in (*mesh.unread, *_lost(mesh))],
     }
+
+
+def _lost(mesh: Mesh) -> tuple[Unread, ...]:
+    """What files of bodies do not keep, so that no other body is made of the mesh without it."""
+    lost = dict.fromkeys(what.source for what in (*mesh.constraints, *mesh.masses, *mesh.springs))
+    told = (
+        f"(files of bodies keep no constraints, point masses and springs; lost: {', '.join(lost)}; read the deck again)"
+    )
+    return (Unread("BODY", f"the file of {mesh.name!r}", 1, told),) if lost else ()
 
 
 def _mesh_from_tree(tree: Tree) -> Mesh:
     blocks = tuple(CellBlock(b["kind"], b["connectivity"].astype(np.int64)) for b in tree["cells"])
     sets = {key: tree[key] for key in ("node_sets", "cell_sets", "face_sets")}
+    instances = tree.get("instances", {"names": [], "first": []})
     return Mesh(
-        tree["points"], blocks, **sets, node_ids=tree["node_ids"], name=tree["name"], warnings=tuple(tree["notes"])
+        tree["points"],
+        blocks,
+        **sets,
+        node_ids=tree["node_ids"],
+        name=tree["name"],
+        warnings=tuple(tree["notes"]),
+        instances=tuple(zip(instances["names"], map(int, instances["first"]), strict=True)),
+        unread=tuple(Unread(**{**u, "line": int(u["line"])}) for u in tree.get("unread", ())),
     )

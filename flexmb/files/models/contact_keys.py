@@ -106,6 +106,23 @@ class PowerLawKeys(_LawKeys):
     each_impact: bool = False
 
 
+class HertzKeys(_LawKeys):
+    """A sphere on a plane, on a sphere or in a socket, by their materials."""
+
+    function = staticmethod(laws.hertz)
+    kind: Literal["hertz"]
+    young: float
+    poisson: float
+    radius: float
+    other: float = float("inf")
+    other_young: float = float("inf")
+    other_poisson: float = 0.0
+    restitution: float = 1.0
+    speed: float | None = None
+    factor: str = "gonthier"
+    each_impact: bool = False
+
+
 class ElasticFoundationKeys(_LawKeys):
     """A sphere on an elastic layer."""
 
@@ -154,7 +171,7 @@ class PermanentIndentationKeys(_LawKeys):
 
 
 ContactLawKeys = Annotated[
-    PowerLawKeys | ElasticFoundationKeys | LineContactKeys | MalcaKeys | PermanentIndentationKeys,
+    PowerLawKeys | HertzKeys | ElasticFoundationKeys | LineContactKeys | MalcaKeys | PermanentIndentationKeys,
     Field(discriminator="kind"),
 ]
 

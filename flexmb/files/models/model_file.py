@@ -311,10 +311,13 @@ def _ends(site: _Site, keys: schema.SpringKeys | schema.DistanceKeys, what: str)
         ends = [site.system.ground.at(keys.at) if end is site.system.ground else end for end in ends]
         if not any(text == "ground" for text in (keys.a, keys.b)):
             raise MechanismError("at = [x, y, z] is a position on the ground, but neither end is on the ground.")
-    if not all(isinstance(end, Attachment) for end in ends):
-        raise MechanismError(
-            f"{what} needs two attachments: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]."
-        )
+    for text, end in zip((keys.a, keys.b), ends, strict=True):
+        if not isinstance(end, Attachment):
+            hint = f" Give {text!r} a point, points = {{ pin = [0, 0, 0] }}, and take '{text}.pin'."
+            raise MechanismError(
+                f"{what} needs two attachments: 'body.interface', 'body.point', or 'ground' with at = [x, y, z]; found "
+                f"{text!r}.{'' if text == 'ground' else hint}"
+            )
     return ends[0], ends[1]  # type: ignore[return-value]
 
 
@@ -362,7 +365,7 @@ def _add_any_force(site: _Site, keys: schema.ForceKeys) -> None:
         return place.at(origin) if isinstance(place, BodyHandle) else place
 
     law, inputs = keys.bound(site.folder), keys.sources(site.folder)
-    site.system.force(keys.name, end(keys.a), end(keys.b), law, axis=keys.axis, inputs=inputs)
+    site.system.force(keys.name, end(keys.a), end(keys.b), law, axis=keys.axis, axle=keys.axle, inputs=inputs)
 
 
 def _touching(site: _Site, keys: SurfaceKeys) -> Sequence[Surface | FlexibleSurface]:

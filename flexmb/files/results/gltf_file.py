@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from flexmb.drawn.contact_shapes import drawn_shapes
 from flexmb.drawn.joined import joined
 from flexmb.drawn.surface import Surface, ground_shape, surfaces_of
 from flexmb.errors import FileError, GltfWarning
 from flexmb.files.results.glb import INDICES, VERTICES, Glb
 from flexmb.files.storage.tree import write_whole
+from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Result
 from flexmb.version import __version__
 
@@ -29,7 +32,8 @@ NOTICED = 0.01
 FARTHEST = np.deg2rad(120.0)
 """Rotation of a body between two frames above which a warning is raised: players turn by the shorter way."""
 COLOURS = ("#4878a8", "#d98032", "#5a9a68", "#b0507f", "#8a6bb1", "#2f9aa0", "#9c7a5b", "#c9b037", "#7f8c99")
-GROUND_COLOUR = "#2b3440"
+GROUND_COLOUR, FLOOR_COLOUR = "#2b3440", "#a9b1ba"
+"""Of axles and rails on the ground, and of shapes of contacts there, on which light and shade show hills and steps."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,7 @@ def write_gltf(
             node["weights"] = np.asarray(tracks["weights"][: len(order)], dtype=float).tolist()
     ground = ground_shape(result.mechanism)
     if ground is not None:
-        content["materials"].append(_material("ground", GROUND_COLOUR))
+        content["materials"].append(_material("ground", ground_colour(result.mechanism)))
         content["nodes"].append({"name": "ground", "mesh": len(content["meshes"])})
         content["meshes"].append(
             _mesh(glb, _ground(ground), metres, np.zeros(0, int), np.zeros(0), len(content["materials"]) - 1)
@@ -218,6 +222,11 @@ def _mesh(
         ]
         mesh["extras"] = {"targetNames": [surface.shape_names[s] for s in order]}
     return mesh
+
+
+def ground_colour(mechanism: Mechanism) -> str:
+    """The colour of the ground in pictures: lighter where bodies touch it."""
+    return FLOOR_COLOUR if drawn_shapes(mechanism).get(GROUND) else GROUND_COLOUR
 
 
 def _ground(shape: tuple[np.ndarray, np.ndarray]) -> Surface:

@@ -97,7 +97,7 @@ def load_result(path: str | Path) -> Result:
         rates = {name: tree[name] for name in ("w", "wdot", "multipliers")}
         ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
         require_sound_motion(mechanism, tree["t"], tree["q"], rates, ledger)
-        ledger = replace(ledger, round_off=round_off_energy(mechanism, tree["multipliers"]))
+        ledger = replace(ledger, round_off=round_off_energy(mechanism, tree["q"], tree["multipliers"]))
         states = tree.get("element_states", np.zeros((0, 0)))
         if states.size:
             require_numbers(states, (len(tree["t"]), len(mechanism.initial_states)), "the states of force elements")

@@ -46,13 +46,16 @@ read_only: Any = _read_only
 
 
 @intrinsic
-def _from(typingctx: Any, pointer: Any, index: Any) -> Any:
+def _pointer_to(typingctx: Any, pointer: Any, index: Any) -> Any:
     """The pointer to the number at `index` of those at a pointer."""
 
     def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.gep(arguments[0], [arguments[1]])
 
     return pointer(pointer, numba.types.int64), make
+
+
+_from: Any = _pointer_to
 
 
 @numba.njit(inline="always")

@@ -1,5 +1,6 @@
 """Contacts of a mechanism under construction."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -43,13 +44,15 @@ class WithContacts(WithElasticRelations):
         Without `law` the contact is exact: the bodies do not overlap, and friction is that of Coulomb.
 
         - `friction`: its coefficient, or (static, dynamic), the first for points that stick.
-        - `restitution`: of impacts, from 0 to 1, by the law `impact`.
+        - `restitution`: the coefficient of restitution of impacts, from 0 to 1, by the law `impact`: "newton",
+          "poisson", "stronge" or "algebraic".
         - `turning_friction`: `TurningFriction(rolling, spinning)`, moments against rolling and spinning of bodies that
           touch, at most these lengths times the normal force; impacts do without.
 
         With `law` it is continuous: the normal force follows from the depth of the overlap and its rate.
 
-        - `law`: `flexmb.contact.power_law(stiffness)` and others.
+        - `law`: `flexmb.contact.power_law(stiffness)`, `hertz`, `elastic_foundation`, `permanent_indentation`,
+          `line_contact` or `malca`.
         - `friction`, `static_friction`: coefficients; a smooth law of the slip, which is at the static one at the
           `slip_speed` (length/time) and creeps below it.
         - `turning_friction`: friction of rolling and spinning, with its `speed`.
@@ -126,16 +129,14 @@ class WithContacts(WithElasticRelations):
         self._warn_of_distant_shapes(name, surfaces)
         given = (friction, static_friction, slip_speed, turning_friction)
         parameters, drawn = group_parameters(name, surfaces, law, given, self._frames)
-        markers, labels = [], []
+        markers, owners = [], []
         for k, (surface, (_, axes)) in enumerate(zip(surfaces, drawn, strict=True)):
             markers.append(self._marker(f"{name}.{k}", surface.place, axes))
             body = surface.place.body
-            where = "the ground" if body == GROUND else repr(self._bodies[body].name)
-            labels.append(f"{surface.shape.title} on {where}")
+            owners.append((surface.shape.title, "the ground" if body == GROUND else repr(self._bodies[body].name)))
         shapes = tuple(surface.shape for surface in surfaces)
-        self._contact_groups.append(
-            ContactGroup(name, tuple(markers), shapes, parameters, GroupCall(name, tuple(labels)))
-        )
+        call = GroupCall(name, _labels(owners))
+        self._contact_groups.append(ContactGroup(name, tuple(markers), shapes, parameters, call))
 
     def _surface_contact(
         self,
@@ -151,11 +152,9 @@ class WithContacts(WithElasticRelations):
 
     def _warn_of_distant_shapes(self, name: str, surfaces: Sequence[Surface | FlexibleSurface]) -> None:
         for surface in surfaces:
-            if isinstance(surface, FlexibleSurface):
-                continue
-            body = getattr(getattr(surface, "place", None), "body", GROUND)
-            if body != GROUND:
-                warn_of_distant_shape(name, surface, self._bodies[body], self._frames[body])
+            place = getattr(surface, "place", None)
+            if isinstance(place, Attachment) and isinstance(surface, Surface) and place.body != GROUND:
+                warn_of_distant_shape(name, surface, self._bodies[place.body], self._frames[place.body])
 
     def _exact_contact(
         self,
@@ -181,3 +180,16 @@ class WithContacts(WithElasticRelations):
         if key not in self._shape_markers:
             self._shape_markers[key] = self._marker(name, place, axes)
         return self._shape_markers[key]
+
+
+def _labels(owners: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The shapes of a group by their title and owner, such as "sphere on 'ball'"; those of the same title on one owner
+    are numbered in their order: "plane 2 on the ground"."""
+    counts = Counter(owners)
+    seen: Counter[tuple[str, str]] = Counter()
+    labels = []
+    for title, owner in owners:
+        seen[title, owner] += 1
+        number = f" {seen[title, owner]}" if counts[title, owner] > 1 else ""
+        labels.append(f"{title}{number} on {owner}")
+    return tuple(labels)

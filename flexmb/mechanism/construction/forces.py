@@ -94,6 +94,12 @@ class WithForces(WithRelations):
 
         Raises `MechanismError` when a constant is negative.
         """
+        if np.shape(stiffness) == (6, 6):
+            raise MechanismError(
+                f"Bushing {name!r} has six stiffnesses, one for each axis; found a matrix. Axes that are coupled "
+                "need a law between frames, for system.force: flexmb.forces.nonlinear_bushing couples displacement and "
+                "tilt, and a law of yours (@flexmb.law) anything."
+            )
         k = [non_negative(s, name) for s in vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
         c = [non_negative(s, name) for s in vector(damping, f"Bushing {name!r}, damping", 6)]
         frame = frame_with_axis(vector(axis, f"Bushing {name!r}, axis"))

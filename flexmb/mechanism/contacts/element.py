@@ -19,7 +19,7 @@ from flexmb.contact.triangle_mesh import TriangleMesh
 from flexmb.errors import MechanismError
 from flexmb.kernels.calls import shape_points
 from flexmb.kernels.contact import laws
-from flexmb.kernels.contact.forces import DEEPEST, SHAPE_A, SHAPE_B
+from flexmb.kernels.contact.forces import DEEPEST, SHAPE_A, SHAPE_B, STATIC
 from flexmb.kernels.contact.shapes import MOST
 from flexmb.mechanism.attachments import not_below_zero, number
 from flexmb.mechanism.frame_law import BoundLaw, FrameLaw, law
@@ -75,6 +75,11 @@ def is_contact(force: FrameForce) -> bool:
 def is_plain_contact(force: FrameForce) -> bool:
     """Whether an element between two frames is a contact without states."""
     return force.call.law is contact
+
+
+def rubs(force: FrameForce) -> bool:
+    """Whether an element between two frames is a contact with friction of slip."""
+    return is_contact(force) and force.parameters[STATIC] > 0.0
 
 
 def bound_contact(
@@ -207,6 +212,10 @@ def require_direction(
 
 def moved_apart(pair: tuple[ContactShape, ContactShape]) -> str:
     """What to do with shapes that begin inside each other."""
+    advice = "Move them apart."
     if any(isinstance(shape, Plane) for shape in pair):
-        return "Move them apart, or turn the axis of the plane, which points away from its body."
-    return "Move them apart."
+        advice = "Move them apart, or turn the axis of the plane, which points away from its body."
+    for shape in pair:
+        if isinstance(shape, TriangleMesh):
+            advice += f" The mesh reaches {shape.reach:.4g} (length) from its place: see its scale=."
+    return advice

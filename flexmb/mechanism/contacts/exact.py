@@ -21,6 +21,8 @@ STATES = 4
 """States of each point of an exact contact: its mode, and its force along the normal and in two directions across."""
 OPEN, SLIDES, STICKS = 0, 1, 2
 """Modes of a point: apart, or touching with or without slip."""
+CLOSED = "closed contact"
+"""The kind of the joints that hold closed points in equilibria, small motions and derivatives."""
 POLYHEDRA = ("capsule", "box", "mesh")
 """Shapes that touch each other with corners, edges and faces."""
 CORNERS = 8

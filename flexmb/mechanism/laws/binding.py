@@ -1,6 +1,7 @@
 """Values of the parameters and initial states of a law, and the name by which a law travels to other processes."""
 
 import importlib
+import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,7 +34,14 @@ def numbers_of(
     given = {**defaults, **values}
     if missing := [name for name in parameters if name not in given]:
         raise LawError(f"The law {law!r} needs values of {', '.join(map(repr, missing))}.")
-    return {name: finite(given[name], f"{name} of the law {law!r}") for name in parameters}
+    return {name: finite(given[name], f"the parameter {name!r} of the law {law!r}") for name in parameters}
+
+
+def signature_of(parameters: Sequence[str], defaults: Mapping[str, float]) -> inspect.Signature:
+    """The signature of the call that binds a law, with its parameters by name."""
+    names = {name: defaults.get(name, inspect.Parameter.empty) for name in parameters} | {"initial": None}
+    named = [(name, value) for name, value in names.items() if name.isidentifier()]
+    return inspect.Signature([inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=v) for k, v in named])
 
 
 def initial_of(

@@ -1,6 +1,7 @@
 """Contacts over a stored motion: gap, force, slip and the power of friction at the stored times."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -8,9 +9,10 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import MechanismError
+from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.calls import point_loads
 from flexmb.mechanism.contacts.element import is_contact, points_of
-from flexmb.mechanism.contacts.exact import ExactContact
+from flexmb.mechanism.contacts.exact import CLOSED, ExactContact
 from flexmb.mechanism.mechanism import FrameForce, Mechanism
 from flexmb.results.elements.exact import exact_contact_of, points_over_time
 from flexmb.results.elements.frame import frame_answers, relative_motion
@@ -38,6 +40,8 @@ class ContactMotion:
     - `slip` (nt,): speed (length/time) with which the second surface slides over the first at `point`; 0 while apart.
     - `wear_power` (nt,): power that friction dissipates at `point` under the whole load, `friction_force * slip`.
     - `shut`: the gap below which the surfaces touch; 0, but positive for exact contacts, whose gaps close to round-off.
+    - `impacts` (n, 2): the times of the impacts of an exact contact and the kinetic energies lost in them. Forces are
+      those between impacts, which have impulses instead.
 
     In an exact contact, and in that of a flexible surface, `point` is that of the largest normal force while it
     transmits any. The second body is then that of the flexible surface; `moment` is about the place of the shape, and
@@ -55,6 +59,7 @@ class ContactMotion:
     normal_force: Float[np.ndarray, "nt"]
     friction_force: Float[np.ndarray, "nt"]
     shut: float = 0.0
+    impacts: Float[np.ndarray, "n 2"] = field(default_factory=lambda: np.zeros((0, 2)))
 
     @property
     def wear_power(self) -> Float[np.ndarray, "nt"]:
@@ -82,7 +87,16 @@ class ContactMotion:
         return (
             f"contact {self.name!r}: closed at {part:.0%} of {len(self.t)} stored times, least gap "
             f"{self.gap.min():.6g}, largest normal force {self.normal_force.max():.6g}, largest slip "
-            f"{self.slip.max():.6g}"
+            f"{self.slip.max():.6g}{self._struck()}"
+        )
+
+    def _struck(self) -> str:
+        """How many impacts there were and what they took, as text."""
+        if not len(self.impacts):
+            return ""
+        count, lost = len(self.impacts), float(self.impacts[:, 1].sum())
+        return (
+            f"; {count} {'impact' if count == 1 else 'impacts'} without force but with impulses, energy lost {lost:.6g}"
         )
 
 
@@ -93,14 +107,19 @@ def contacts_of(mechanism: Mechanism) -> list[str]:
     return [*continuous, *(contact.name for contact in mechanism.contacts), *surfaces]
 
 
+def named_contacts(mechanism: Mechanism) -> list[str]:
+    """The names of the contacts and of the groups of contacts."""
+    return [*contacts_of(mechanism), *(group.name for group in mechanism.contact_groups)]
+
+
 def one_of(mechanism: Mechanism, name: str | None, *, single: bool = False) -> list[str]:
-    """The contact `name`, or all; with `single`, there must be one only.
+    """The contact or group of contacts `name`, or all; with `single`, there must be one only.
 
     Raises `MechanismError` when there is none of this name, or several and none is named.
     """
-    names = contacts_of(mechanism)
+    names = named_contacts(mechanism)
     if (name is not None and name not in names) or not names:
-        raise MechanismError(unknown_name("contact", name or "", names))
+        raise MechanismError(_no_contact(mechanism, name))
     if name is None and single and len(names) > 1:
         raise MechanismError(f"There are several contacts; name one of: {', '.join(map(repr, names))}.")
     return names if name is None else [name]
@@ -116,7 +135,43 @@ def contact_motion(motion: Motion, name: str) -> ContactMotion:
     for force in mechanism.frame_forces:
         if force.name == name and is_contact(force):
             return _of_continuous(motion, force)
-    raise MechanismError(unknown_name("contact", name, contacts_of(mechanism)))
+    raise MechanismError(_no_contact(mechanism, name))
+
+
+def held_points(mechanism: Mechanism) -> dict[str, list[str]]:
+    """The joints `NAME.K` that hold the points of exact contacts in an equilibrium, by the names of the contacts."""
+    held: dict[str, list[str]] = {}
+    for joint in mechanism.joints:
+        if joint.kind == CLOSED:
+            held.setdefault(joint.name.rpartition(".")[0], []).append(joint.name)
+    return held
+
+
+def held_contacts(result: Any) -> list[str]:
+    """The number of points and the force of each exact contact in the `Result` of an equilibrium, as texts."""
+    texts, mechanism = [], result.mechanism
+    for name, joints in held_points(mechanism).items():
+        x, y, z = sum(result.reaction(joint)[-1, :3] for joint in joints)
+        points = f"{len(joints)} {'point' if len(joints) == 1 else 'points'}"
+        body = mechanism.markers[mechanism.joint(joints[0]).markers[1]].body
+        owner = "the ground" if body == GROUND else repr(mechanism.bodies[body].name)
+        texts.append(f"contact {name!r}: held at {points}, force on {owner} ({x:.6g}, {y:.6g}, {z:.6g})")
+    return texts
+
+
+def _no_contact(mechanism: Mechanism, name: str | None) -> str:
+    """The message for a contact that does not exist."""
+    names = named_contacts(mechanism)
+    if name in names:
+        return f"{name!r} is a group of contacts, of which result.contact_group({name!r}) tells the pairs and forces."
+    if name is not None and (held := held_points(mechanism).get(name)):
+        return (
+            f"The points of the contact {name!r} are joints in equilibria and derivatives, of which "
+            f"result.reaction({held[0]!r}) tells the force; existing: {', '.join(map(repr, held))}."
+        )
+    if name is None:
+        return f"{mechanism.name!r} has no contacts; those that an equilibrium holds are joints NAME.K there."
+    return unknown_name("contact", name, names)
 
 
 def _of_exact(motion: Motion, contact: ExactContact) -> ContactMotion:

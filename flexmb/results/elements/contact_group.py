@@ -15,6 +15,7 @@ from flexmb.kernels.contact.shapes import MOST
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.motion import Motion
+from flexmb.results.table import Column
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,17 @@ class ContactGroupMotion:
     stored: Float[np.ndarray, "nt"]
     power: Float[np.ndarray, "nt"]
     pairs: tuple[tuple[TouchingPair, ...], ...] = field(repr=False)
+
+    def columns(self) -> dict[str, Column]:
+        """Time, number of touching pairs, depth, sum of forces, energy and power (nt,) as columns of a table."""
+        return {
+            "t": Column(self.t, "time"),
+            "touching pairs": Column(self.count, "1"),
+            "largest depth": Column(self.depth, "length"),
+            "sum of forces": Column(self.load, "force"),
+            "energy": Column(self.stored, "energy"),
+            "power": Column(self.power, "power"),
+        }
 
     def __str__(self) -> str:
         return (

@@ -140,9 +140,23 @@ def is_held(mechanism: Mechanism, index: int) -> bool:
     return index >= 0 and held[index]
 
 
-def signal_column(result: Any, kind: str, controller: str, name: str) -> Column:
-    """The "command", "input" or "state" of a controller. Raises `MeasureError` when it does not have it."""
-    found = getattr(controller_history(result, controller), f"{kind}s")
+def signal_column(result: Any, kind: str, owner: str, name: str) -> Column:
+    """The "command", "input" or "state" of a controller, or a "state" of a force element. Raises `MeasureError` when
+    it does not have it."""
+    mechanism, title = result.mechanism, "controller"
+    force = next((own for own in mechanism.frame_forces if own.name == owner and kind == "state"), None)
+    if force is None:
+        names = [own.name for own in mechanism.controllers]
+        if kind == "state" and owner not in names:
+            names += [own.name for own in mechanism.frame_forces if own.initial]
+            raise MeasureError(unknown_name("controller or force element with states", owner, names))
+        found = getattr(controller_history(result, owner), f"{kind}s")
+    else:
+        title, place, states = "force element", mechanism.states_of(owner), np.asarray(result.element_states)
+        if force.initial and not states.size:
+            raise MeasureError(f"The motion does not have the states of {owner!r}; simulated motions do.")
+        own = states[:, place] if force.initial else states[:, :0]
+        found = {key: Column(own[:, k], "1") for k, key in enumerate(force.call.law.states)}
     if name not in found:
-        raise MeasureError(unknown_name(f"{kind} of controller {controller!r}", name, found))
+        raise MeasureError(unknown_name(f"{kind} of {title} {owner!r}", name, found))
     return found[name]

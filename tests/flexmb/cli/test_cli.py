@@ -18,7 +18,8 @@ import meshes
 import validation
 from fem.material import Material
 from flexmb.cli.main import _DEBUG, app, main
-from flexmb.errors import FileError
+from flexmb.cli.screen import say_text
+from flexmb.errors import FileError, MechanismError
 from flexmb.files import load_body, load_result
 from validation import Row
 
@@ -66,6 +67,56 @@ def test_help_names_every_verb(flexmb_command):
     for verb in VERBS:
         assert verb in text
         assert "Usage" in flexmb_command(verb, "--help")
+
+
+def test_help_keeps_what_it_quotes(flexmb_command):
+    """Square brackets would be read as markup."""
+    assert "`servos`" in " ".join(flexmb_command("inverse", "--help").split())
+    assert "`viewer`" in flexmb_command("view", "--help")
+    for verb in VERBS:
+        assert "[]" not in flexmb_command(verb, "--help")
+
+
+HINGE = """[simulation]
+duration = 2.0
+step = 1e-3
+[bodies.door]
+kind = "rigid"
+mass = 1.0
+inertia = [1, 1, 0.5]
+[[joints]]
+name = "hinge"
+kind = "revolute"
+a = "ground"
+b = "door"
+at = [0, 0, 0]
+speed = 2.0
+[[forces]]
+name = "leaf"
+a = "ground"
+at = [0, 0, 0]
+b = "door"
+law = "plastic-hinge"
+parameters = { stiffness = 100.0, limit = 2.0 }
+"""
+
+
+def test_a_run_goes_on_from_a_result_with_the_states_of_its_laws(flexmb_command):
+    """And their states, such as a plastic angle, are measures: M^2 / (2 k) + M p = J w^2 / 2."""
+    Path("door.toml").write_text(HINGE)
+    flexmb_command("run", "door.toml", "-o", "whole.h5")
+    flexmb_command("run", "door.toml", "--duration", "0.3", "-o", "first.h5")
+    flexmb_command("run", "door.toml", "--duration", "1.7", "--start", "first.h5", "-o", "second.h5")
+    ends = []
+    for result in ("whole", "second"):
+        measures = ("--measure", "coordinate:hinge", "--measure", "state:leaf:plastic")
+        flexmb_command("view", f"{result}.h5", *measures, "--table", f"{result}.csv")
+        ends.append([float(x) for x in Path(f"{result}.csv").read_text().split()[-1].split(",")])
+    assert ends[0] == pytest.approx(ends[1], rel=1e-9)
+    assert ends[0][2] == pytest.approx((1.0 - 2.0**2 / 200.0) / 2.0, rel=1e-4)
+    Path("other.toml").write_text(HINGE.replace('kind = "revolute"', 'kind = "fixed"').replace("speed = 2.0", ""))
+    with pytest.raises(MechanismError, match="state of another mechanism"):
+        flexmb_command("run", "other.toml", "--start", "first.h5")
 
 
 def test_the_module_is_the_command_line():
@@ -380,3 +431,14 @@ def test_the_version_is_that_of_the_package():
     assert "the time step" in told[1]
     citation = (Path(__file__).parents[3] / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {stated}\n" in citation
+
+
+def test_names_between_colons_are_printed_as_they_are(capsys, monkeypatch):
+    """Consoles make pictures of some: `position:brick:x` became a brick between two words."""
+    say_text("position:brick:x")
+    monkeypatch.setattr("sys.argv", ["flexmb", "view", "position:key:x.h5"])
+    with pytest.raises(SystemExit):
+        main()
+    told = capsys.readouterr()
+    assert "position:brick:x" in told.out
+    assert "position:key:x.h5" in told.err

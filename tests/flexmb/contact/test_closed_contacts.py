@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import flexmb
 from flexmb import solids
-from flexmb.contact import Box, Capsule, Cylinder, Plane, Sphere, mesh
+from flexmb.cli.main import app
+from flexmb.contact import Box, Capsule, Cylinder, Plane, Sphere, mesh, power_law
 from flexmb.errors import EquilibriumError, MechanismError
 from flexmb.linear import equilibrium, linearise
 
@@ -232,3 +234,47 @@ def test_small_motions_of_shapes_drawn_inside_each_other_are_refused(depth):
         MechanismError, match=rf"the plane and the box of 'floor' are {depth} deep .*\(equilibrium\(system"
     ):
         linearise(inside)
+
+
+def ladder():
+    """A ladder of half-width 0.5 and half-height 1.2 on a floor and a wall, with small boxes as feet."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = flexmb.rigid_body("ladder", mass=10.0, inertia=(7.5, 7.5, 0.1))
+    body = system.add(body, position=(0.52, 0, 1.22))
+    for name, axis, x in (("floor", (0, 0, 1), 0.5), ("wall", (1, 0, 0), -0.5)):
+        plane = Plane().on(system.ground.at((0, 0, 0)), axis=axis)
+        system.contact(name, plane, Box(0.04, 0.4, 0.04).on(body.at((x, 0, -2.4 * x))), friction=0.3)
+    return system
+
+
+def test_the_forces_of_redundant_points_push_and_stay_within_their_cones():
+    """Those of least norm of all, without the cones, would pull at the wall and hold the ladder by friction alone."""
+    rest = equilibrium(ladder())
+    result, normals, wrench = rest.result, {"floor": 2, "wall": 0}, np.zeros(6)
+    for joint in rest.mechanism.joints:
+        force, normal = result.reaction(joint.name)[0], normals[joint.name.partition(".")[0]]
+        assert force[normal] > 1.0
+        assert np.linalg.norm(np.delete(force[:3], normal)) <= 0.3 * force[normal] + 1e-9
+        place = rest.mechanism.markers[joint.markers[1]].point
+        wrench += np.concatenate([force[:3], np.cross(place, force[:3])])
+    np.testing.assert_allclose(wrench, (0, 0, 10.0 * G, 0, 0, 0), atol=1e-9)
+
+
+def test_the_forces_of_a_closed_contact_are_printed_and_its_name_says_where_they_are(tmp_path, monkeypatch):
+    rest = equilibrium(ladder()).result
+    with pytest.raises(MechanismError, match=r"points of the contact 'wall' are joints.*reaction\('wall.0'\)"):
+        rest.contact("wall")
+    monkeypatch.chdir(tmp_path)
+    flexmb.files.save_result(rest, "rest.h5")
+    done = CliRunner().invoke(app, ["contact", "rest.h5"])
+    assert done.exit_code == 0, done.output
+    assert "contact 'floor': held at 4 points, force on 'ladder' (" in done.output
+
+
+def test_friction_that_creeps_holds_nothing_at_rest():
+    system = flexmb.System(gravity=(0, 0, -G))
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(1e-3,) * 3), position=(0, 0, 0.05))
+    floor, own = Plane().on(system.ground.at((0, 0, 0))), Sphere(0.05).on(ball.at((0, 0, 0)))
+    system.contact("floor", floor, own, law=power_law(1e6), friction=0.5, slip_speed=1e-3)
+    with pytest.raises(EquilibriumError, match=r"5 motion\(s\) that nothing restrains.*friction of 'floor' creeps"):
+        equilibrium(system)

@@ -142,3 +142,14 @@ def test_round_bodies_whose_centres_meet_are_named():
     for method in ("energy-momentum", "generalised-alpha"):
         with pytest.raises(LawError, match=r"'hit'.*centres"):
             flexmb.simulate(system, 0.05, method=method, step=0.01)
+
+
+@pytest.mark.parametrize("depth", [1e-13, 1e-9, 5e-8])
+def test_a_body_at_rest_that_is_drawn_with_rounded_numbers_balances(depth):
+    """The first step closes what a drawing may overlap; it was all the energy that was exchanged."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    box = system.add(flexmb.rigid_body("box", mass=1.0, inertia=(0.004,) * 3), position=(0, 0, 0.1 - depth))
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Box(0.2, 0.2, 0.2).on(box.at((0, 0, 0))))
+    rests = flexmb.simulate(system, 5e-3, step=1e-3)
+    assert rests.verdict.sound
+    assert rests.ledger.round_off < 2 * 9.81 * (depth + 1e-12)

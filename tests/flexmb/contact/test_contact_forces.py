@@ -20,6 +20,7 @@ from flexmb.contact import (
     TurningFriction,
     effective_modulus,
     elastic_foundation,
+    hertz,
     hertz_stiffness,
     line_contact,
     malca,
@@ -425,6 +426,23 @@ def test_a_model_file_makes_the_same_contact(tmp_path):
     read = model_of(tmp_path, MODEL)
     here = flexmb.simulate(falling(power_law(1.0, restitution=0.5, speed=1.0)), 3.0, step=1e-2)
     np.testing.assert_array_equal(flexmb.simulate(read.system, read.duration, **read.options).q, here.q)
+
+
+def test_a_law_by_materials_has_the_depth_of_hertz(tmp_path):
+    """A steel ball of 0.1 m radius at 1 m/s on aluminium: its largest depth is (5 m v^2 / 4 K)^(2/5)."""
+    steel, aluminium = (2.1e11, 0.3), (7e10, 0.33)
+    own = "young = 2.1e11, poisson = 0.3, radius = 0.1, other_young = 7e10, other_poisson = 0.33"
+    text = MODEL.replace(
+        'kind = "power-law", stiffness = 1.0, restitution = 0.5, speed = 1.0', f'kind = "hertz", {own}'
+    )
+    text = text.replace("duration = 3.0, step = 1e-2", "duration = 3e-4, step = 1e-6").replace("10.0", "0.1")
+    read = model_of(tmp_path, text)
+    modulus = 1 / sum((1 - nu**2) / E for E, nu in (steel, aluminium))
+    depth = (5 / (4 * 4 / 3 * modulus * np.sqrt(0.1))) ** 0.4
+    assert hertz(*steel, 0.1, other_young=7e10, other_poisson=0.33) == power_law(hertz_stiffness(modulus, 0.1))
+    hit = flexmb.simulate(read.system, read.duration, **read.options).contact("floor")
+    assert -hit.gap.min() == pytest.approx(depth, rel=1e-4)
+    assert hit.normal_force.max() == pytest.approx(4 / 3 * modulus * np.sqrt(0.1) * depth**1.5, rel=1e-4)
 
 
 @pytest.mark.parametrize(

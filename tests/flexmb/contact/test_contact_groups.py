@@ -1,5 +1,7 @@
 """Contact among all shapes of a group: against single contacts, momenta, pairs by brute force, files, refusals."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from model_files import model_of
@@ -119,6 +121,23 @@ def test_a_result_file_and_the_command_keep_the_group(together, tmp_path, monkey
     done = CliRunner().invoke(app, ["contact", "all.h5"])
     assert done.exit_code == 0, done.output
     assert "contacts 'all':" in done.output
+    done = CliRunner().invoke(app, ["contact", "all.h5", "--plot", "all.png", "--table", "all.csv"])
+    assert done.exit_code == 0, done.output
+    table = np.genfromtxt("all.csv", delimiter=",", names=True)
+    np.testing.assert_allclose(table["sum_of_forces_force"], together.contact_group("all").load)
+    assert Path("all.png").stat().st_size > 0
+    with pytest.raises(MechanismError, match=r"'all' is a group of contacts, of which result.contact_group\('all'\)"):
+        again.contact("all")
+
+
+def test_planes_of_the_ground_have_numbers():
+    """The floor and the walls of a box would all be the same in the list of pairs."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.01,) * 3), position=(0, 0, 0.0999))
+    planes = [Plane().on(system.ground.at((x, 0, 0)), axis=axis) for x, axis in ((-1, (1, 0, 0)), (0, (0, 0, 1)))]
+    system.contact_group("box", [*planes, Sphere(0.1).on(ball.at((0, 0, 0)))], law=power_law(1e4))
+    pair = flexmb.simulate(system, 1e-3, method="explicit", tolerance=1e-6).contact_group("box").pairs[0][0]
+    assert (pair.a, pair.b) == ("plane 2 on the ground", "sphere on 'ball'")
 
 
 MODEL = """

@@ -379,3 +379,12 @@ def test_a_result_file_without_its_mesh_is_refused(places):
     (whole,) = made.contacts
     with pytest.raises(MechanismError, match="codes 0 and 7 has meshes at the places"):
         require_sound_elements(replace(made, contacts=(replace(whole, meshes=dict.fromkeys(places, shape)),)))
+
+
+def test_a_mesh_whose_scale_was_forgotten_is_asked_for_it():
+    """Half of the diagonal of a cube of 40 mm, read as metres, is 34.64."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    cube = system.add(flexmb.rigid_body("cube", mass=0.5, inertia=(1e-4,) * 3), position=(0, 0, 0.03))
+    solid, floor = mesh(solids.box((40.0, 40.0, 40.0))).on(cube.at((0, 0, 0))), Plane().on(system.ground.at((0, 0, 0)))
+    with pytest.raises(MechanismError, match=r"inside each other.*reaches 34.64 \(length\).*see its scale="):
+        system.contact("floor", floor, solid, law=power_law(1e5))

@@ -8,6 +8,7 @@ import flexmb
 from flexmb.contact import Box, Plane, Sphere, power_law
 from flexmb.files import export_vtk
 from flexmb.mechanism.frame_law import FrameLawCall
+from flexmb.plots.result_plots import plot_contact
 
 LAW = power_law(1e5, restitution=0.5, speed=0.5)
 
@@ -65,3 +66,15 @@ def test_a_body_with_several_shapes_is_written_with_all_of_them(tmp_path):
     points = pyvista.read(tmp_path / "contacts_000001.vtu")
     assert points["contact"].tolist() == [0, 1]
     assert points["normal_force"].sum() == pytest.approx(9.81)
+
+
+def test_the_impacts_of_an_exact_contact_are_told_and_drawn(tmp_path):
+    """Its forces are those between impacts: without them it would seem never to touch."""
+    touch = bounce(None).contact("floor")
+    fall = np.sqrt(2 * 0.02 / 9.81)
+    assert touch.impacts[0] == pytest.approx((fall, 0.75 * 9.81 * 0.02), rel=1e-9)
+    assert "1 impact without force but with impulses, energy lost 0.14715" in str(touch)
+    _, axes = plot_contact(touch, tmp_path / "touch.png")
+    marks = [line for line in axes[0].lines if line.get_label() == "impacts"]
+    np.testing.assert_allclose(marks[0].get_xdata(), touch.impacts[:, 0])
+    assert "impact" not in str(bounce(LAW).contact("floor"))

@@ -110,3 +110,21 @@ def test_a_gap_that_cannot_be_closed_ends_a_run_only_where_it_is_not_small(monke
     monkeypatch.setattr(contact_run, "DRAWN", 1e-7)
     with pytest.raises(ConvergenceError, match="cannot be closed: a gap of 5e-08"):
         small._close(np.array([0]))
+
+
+@pytest.mark.parametrize("law", [None, LAW], ids=["exact", "continuous"])
+def test_a_body_in_the_place_of_one_of_its_points_is_named(law):
+    system = flexmb.System()
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.004,) * 3))
+    with pytest.raises(flexmb.MechanismError, match=r"the plane needs a place, such as body.at.*found BodyHandle"):
+        system.contact("floor", Plane().on(system.ground), Sphere(0.1).on(ball), law=law)
+
+
+def test_a_slip_speed_that_fixed_steps_do_not_resolve_is_named():
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    ball = flexmb.rigid_body("ball", mass=1.0, inertia=(0.004,) * 3)
+    ball = system.add(ball, position=(0, 0, 0.1), velocity=(1.0, 0, -1.5))
+    given = {"law": power_law(1e5, restitution=0.5, speed=1.0), "friction": 0.3, "slip_speed": 0.005}
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(ball.at((0, 0, 0))), **given)
+    with pytest.raises(ConvergenceError, match=r"Friction of the contact 'floor' needs.* slip_speed of 4 mu N h / m"):
+        flexmb.simulate(system, 0.05, step=2e-4)

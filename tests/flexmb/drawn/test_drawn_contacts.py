@@ -8,6 +8,7 @@ from flexmb.bodies import solids
 from flexmb.contact import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere, power_law
 from flexmb.drawn.contact_shapes import WALL, drawn_shapes, triangles_of
 from flexmb.drawn.surface import ground_shape, surfaces_of
+from flexmb.files.results.gltf_file import FLOOR_COLOUR, GROUND_COLOUR, ground_colour
 from flexmb.kernels.base.data import GROUND
 
 THICK = (1 + WALL) ** 2 - 1
@@ -58,3 +59,13 @@ def test_walls_are_left_out():
     system.contact("wall", wall, Sphere(0.5).on(ball.at((0, 0, 0))), law=power_law(1e4))
     assert GROUND not in drawn_shapes(system.build())
     assert ground_shape(system.build()) is None
+
+
+def test_the_ground_that_bodies_touch_is_light_enough_for_its_hills():
+    """In the dark colour of axles and rails, slopes of a terrain could not be told from its plains."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 1))
+    system.spherical("held", system.ground.at((0, 0, 1)), ball.at((0, 0, 0)))
+    assert ground_colour(system.build()) == GROUND_COLOUR
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.5).on(ball.at((0, 0, 0))))
+    assert ground_colour(system.build()) == FLOOR_COLOUR

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from mechanisms import double_pendulum, random_flexible_body
 
+import fem
 import flexmb
+import reduction
 from fem.mesh.mesh import CellBlock, Mesh
 from flexmb.bodies.body import Body
 from flexmb.errors import FileError, MotionError
@@ -361,3 +363,21 @@ def test_paraview_export_says_what_it_cannot_do(result, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="Cannot write the ParaView files"):
         export_vtk(result, tmp_path / "file")
+
+
+def test_the_mesh_of_a_kept_body_knows_its_instances_and_what_it_lost(tmp_path):
+    """`mesh.numbered("B.3")` finds the node again, and no part is made of the mesh without its rigid link."""
+    bar = fem.structured_meshes.block("hexahedron", (1.0, 0.2, 0.3), (4, 1, 1))
+    points = np.vstack([bar.points, [1.1, 0.1, 0.15]])
+    numbers = 200 + np.arange(len(points))
+    link = fem.RigidLink(bar.nodes("x1"), reference=len(bar.points), source="RIGID BODY, line 9 of bar.inp")
+    mesh = fem.Mesh(points, bar.cells, node_ids=numbers, constraints=(link,), instances=(("A", 100), ("B", 200)))
+    part = fem.Model(mesh, fem.Material.steel()).with_interfaces(tip=[len(bar.points)])
+    body = flexmb.flexible_body(part, reduction.craig_bampton(part, 2))
+    for _ in range(2):
+        body = load_body(save_body(body, tmp_path / "bar.h5"))
+        assert body.mesh.instances == mesh.instances
+        assert body.mesh.numbered("B.3").tolist() == [3]
+        again = fem.Model(body.mesh, fem.Material.steel())
+        with pytest.raises(fem.MeshError, match=r"lost: RIGID BODY, line 9 of bar\.inp"):
+            reduction.modal(again, 2)

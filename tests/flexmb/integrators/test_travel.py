@@ -1,5 +1,7 @@
 """A uniform velocity of what flies freely changes nothing: bodies that spin fast, joined bodies, flexible ones, with every integrator."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from mechanisms import random_flexible_body
@@ -120,3 +122,42 @@ def test_pieces_that_fly_are_those_without_a_way_to_the_ground():
     assert flying(compiled(system.build())) == [[0, 1], [2, 3], [5]]
     system.spring_damper("tie", system.ground.at((0, 3, 0)), bodies[3]["end"], stiffness=1.0)
     assert flying(compiled(system.build())) == [[0, 1], [5]]
+
+
+def held(kind):
+    """A body that no joint or force element holds, and on which a force from its own place or velocity acts."""
+    system = flexmb.System(name=kind)
+    body = flexmb.rigid_body("body", mass=1.0, inertia=(0.1, 0.2, 0.3))
+    if kind == "matrix":
+        turns = np.zeros((6, 6))
+        turns[0, 1], turns[1, 0] = 2.0, -2.0  # across the velocity, as on a charge in a magnetic field
+        body = replace(body, velocity_matrix=turns)
+    body = system.add(body, velocity=(3.0, 0.5, 0), angular_velocity=(0, 0, 1.0))
+    second = system.add(flexmb.rigid_body("second", mass=1.0, inertia=(0.1, 0.2, 0.3)), position=(0, 0, 1))
+    sensors = {"x": "position:body:x", "v": "velocity:body:x"}
+    if kind == "wind":
+        system.wind("air", body, [(0, 0, 0), (0, 1.0, 0)], density=1.2, diameter=0.3, velocity=(0, 0, 4.0))
+    elif kind == "controller":
+        law = flexmb.controllers.state_feedback([[5.0, 2.0]], inputs=("x", "v"), commands=("push",))
+        system.controller("hold", law, inputs=sensors, outputs={"push": "force:body:x"})
+    elif kind == "inputs":
+        system.force("pull", body.at((0, 0, 0)), second.at((0, 0, 0)), pulling(c=2.0), inputs=sensors)
+    return system
+
+
+@flexmb.law(inputs=("x", "v"), parameters=("c",))
+def pulling(t, relative, inputs, states, parameters, wrench, rates):
+    wrench[0] = -parameters[0] * inputs[1] - inputs[0]
+
+
+@pytest.mark.parametrize("method", ["radau", "bdf"])
+@pytest.mark.parametrize("kind", ["wind", "controller", "inputs", "matrix"])
+def test_what_feels_the_ground_or_the_air_does_not_travel(kind, method):
+    """Its forces depend on the uniform velocity, although no row connects it."""
+    found, sharp = (
+        flexmb.simulate(held(kind), 0.2, tolerance=1e-9, output_step=0.05, method=m) for m in (method, "explicit")
+    )
+    moved = np.abs(sharp.position("body") - np.outer(sharp.t, (3.0, 0.5, 0))).max()
+    assert moved > 1e-3
+    np.testing.assert_allclose(found.position("body"), sharp.position("body"), atol=1e-4 * moved)
+    np.testing.assert_allclose(found.position("second"), sharp.position("second"), atol=1e-4 * moved)

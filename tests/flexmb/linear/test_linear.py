@@ -220,3 +220,19 @@ def test_an_equilibrium_tells_what_changes_later():
     for rest, gust, reference in ((early, 0.0, 0.1), (late, 3.0, 0.5)):
         height = rest.result.coordinate("rail")[0]
         assert height == pytest.approx((gust + 3.0 - 2 * 9.81 + 50 * reference) / 150, rel=1e-9)
+
+
+def test_a_law_that_fails_on_the_way_to_an_equilibrium_is_named():
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1.0,) * 3))
+    system.prismatic("rail", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), axis=(0, 0, 1))
+
+    def short(t, x, xdot):
+        if abs(x) > 0.01:
+            raise ValueError("beyond the table")
+        return -10.0 * x
+
+    system.motor("spring", "rail", short)
+    with pytest.raises(EquilibriumError, match=r"law of 'spring' failed.*beyond the table") as caught:
+        equilibrium(system)
+    assert isinstance(caught.value.__cause__, flexmb.LawError)

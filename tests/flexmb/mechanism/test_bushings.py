@@ -130,3 +130,10 @@ def test_a_bushing_turned_over_is_refused(integrator):
     free = mounted(stiffness=(200.0, 200, 200, 0, 0, 0), angular_velocity=(12.0, 0, 0))
     result = flexmb.simulate(free, 1.0, method=integrator, output_step=0.5, **step)
     assert np.abs(result.ledger.residual).max() < 1e-6 * result.ledger.kinetic[0]
+
+
+def test_a_matrix_of_stiffnesses_is_told_where_to_go():
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("mount", mass=1.0, inertia=(1, 1, 1)))
+    with pytest.raises(flexmb.MechanismError, match=r"found a matrix.*nonlinear_bushing"):
+        system.bushing("rubber", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), stiffness=np.eye(6))

@@ -227,7 +227,7 @@ def test_ranges_of_parameters_are_declared_by_name():
     limited = {"parameters": ("k", "c"), "positive": ("k",), "non_negative": ("c",)}
     law = flexmb.law(lambda t, relative, states, parameters, wrench, rates: None, **limited)
     law(k=1.0, c=0.0)
-    for wrong, message in (({"k": 0.0, "c": 0.0}, "K of the law .* positive"), ({"k": 1, "c": -1}, "C of the law")):
+    for wrong, message in (({"k": 0.0, "c": 0.0}, "'k' of the law .* positive"), ({"k": 1, "c": -1}, "'c' of the law")):
         with pytest.raises(LawError, match=message):
             law(**wrong)
     with pytest.raises(LawError, match="'m'"):

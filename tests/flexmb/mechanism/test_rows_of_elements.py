@@ -1,5 +1,7 @@
 """The six rows of an element, which share their directions, against the same rows one by one."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,6 @@ import flexmb
 from flexmb.equations.evaluation import Equations
 from flexmb.kernels import calls
 from tests.mechanisms import random_flexible_body
-
 
 TURN = (0.3, -0.5, 0.2)
 
@@ -40,12 +41,12 @@ def test_rows_of_an_element_are_those_of_single_rows(second_order):
     def rows(pieces):
         workspace.G[:] = 0.0
         workspace.values[:] = np.nan
-        for first, end in zip(pieces, pieces[1:], strict=False):
+        for first, end in pairwise(pieces):
             calls.rows_of(flat, functions, equations.expected, kinematics, workspace, first, end, 0)
         return workspace.values.copy(), workspace.G.copy()
 
     count = len(workspace.values)
-    (values, G), (single_values, single_G) = rows([0, count]), rows(list(range(count + 1)))
+    (values, found), (single_values, expected) = rows([0, count]), rows(list(range(count + 1)))
     assert values == pytest.approx(single_values, rel=1e-14, abs=1e-15)
-    assert np.abs(single_G[:, :, 6:]).max() > 0.1
-    assert G == pytest.approx(single_G, rel=1e-13, abs=1e-14)
+    assert np.abs(expected[:, :, 6:]).max() > 0.1
+    assert found == pytest.approx(expected, rel=1e-13, abs=1e-14)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
-from flexmb.errors import StudyError
+from flexmb.errors import MechanismError, StudyError
 from flexmb.plots.study_plots import plot_gradient
 from flexmb.study import gradient
 
@@ -97,3 +97,46 @@ def test_the_verb_takes_the_adjoint_for_one_number_and_the_direct_method_for_all
     rotor.write_text(re.sub(r"\nstep = .*", "", text), encoding="utf-8")
     with pytest.raises(StudyError, match="no step"):
         CliRunner().invoke(app, [*words, "--of", "force in bearing"], catch_exceptions=False)
+
+
+DAMPED = """[simulation]
+duration = 0.3
+step = 1e-3
+[bodies.cart]
+kind = "rigid"
+mass = 1.0
+inertia = [1, 1, 1]
+[[joints]]
+name = "rail"
+kind = "prismatic"
+a = "ground"
+b = "cart"
+at = [0, 0, 0]
+speed = 2.0
+[[joint_springs]]
+name = "spring"
+joint = "rail"
+effort = "-k*x - c*xdot"
+parameters = { k = 100.0, c = 2.0 }
+"""
+
+
+def test_the_verb_takes_the_adjoint_for_a_measure_at_the_end(tmp_path, monkeypatch):
+    """x = 2 exp(-z T) sin(w T) / w with z = c / 2 and w^2 = k - z^2."""
+    monkeypatch.chdir(tmp_path)
+    Path("cart.toml").write_text(DAMPED)
+    words = [word for x in "kc" for word in ("--by", f"joint_springs.spring.parameters.{x}")]
+    words += ["--of", "coordinate:rail", "--over", "final"]
+    done = CliRunner().invoke(app, ["sensitivity", "cart.toml", *words], catch_exceptions=False)
+    found = next(line for line in done.output.splitlines() if line.startswith("coordinate:rail")).split()[1:]
+
+    def place(k, c):
+        w = np.sqrt(k - c**2 / 4)
+        return 2 * np.exp(-0.15 * c) * np.sin(0.3 * w) / w
+
+    slopes = [(place(100 + h, 2 + e) - place(100 - h, 2 - e)) / 2e-4 for h, e in ((1e-4, 0.0), (0.0, 1e-4))]
+    assert [float(x) for x in found] == pytest.approx(slopes, rel=1e-2)
+    with pytest.raises(MechanismError, match="named 'rails'"):
+        CliRunner().invoke(
+            app, ["sensitivity", "cart.toml", *words[:2], "--of", "coordinate:rails"], catch_exceptions=False
+        )

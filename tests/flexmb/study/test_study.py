@@ -250,6 +250,46 @@ def test_the_verb_writes_table_and_plot(tmp_path, monkeypatch):
             CliRunner().invoke(app, ["study", "model.toml", "--vary", wrong], catch_exceptions=False)
 
 
+SLIDING = """
+gravity = [2.0, 0.0, -9.81]
+simulation = { duration = 0.5, step = 1e-2 }
+
+[bodies.box]
+kind = "rigid"
+mass = 1.0
+inertia = [0.004, 0.004, 0.004]
+position = [0.0, 0.0, 0.05]
+
+[[contacts]]
+name = "floor"
+a = { place = "ground", shape = "plane" }
+b = { place = "box", shape = "box", x = 0.1, y = 0.1, z = 0.1 }
+friction = 0.1
+"""
+
+
+def test_the_verbs_add_measures_that_are_named(tmp_path, monkeypatch):
+    """A box that slides: its place after half a second is (2 - mu g) / 8."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "box.toml").write_text(SLIDING)
+    key, told = "contacts.floor.friction", ["--measure", "position:box:x", "--over", "final"]
+    words = ["study", "box.toml", "--vary", f"{key}=0,0.1", *told, "--measure", "friction-force:floor"]
+    done = CliRunner().invoke(app, [*words, "--workers", "1"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "box.study.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for mu, row in zip((0.0, 0.1), rows, strict=True):
+        assert float(row["position:box:x"]) == pytest.approx((2.0 - 9.81 * mu) / 8.0)
+        assert float(row["friction-force:floor"]) == pytest.approx(9.81 * mu)
+    for how in (["--workers", "1", *told], ["--direct", *told], ["--of", "position:box:x", "--over", "final"]):
+        done = CliRunner().invoke(app, ["sensitivity", "box.toml", "--by", key, *how], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        slope = next(line for line in done.output.splitlines() if line.startswith("position:box:x"))
+        assert float(slope.split()[1]) == pytest.approx(-9.81 / 8.0, rel=1e-4)
+    with pytest.raises(StudyError, match="value over time named 'last'"):
+        CliRunner().invoke(app, [*words[:4], "--over", "last"], catch_exceptions=False)
+
+
 def test_a_plot_needs_a_number(tmp_path):
     study = flexmb.parameter_study(lambda kind: {"length": len(kind)}, [{"kind": "a"}, {"kind": "bb"}], workers=1)
     with pytest.raises(StudyError, match="number"):

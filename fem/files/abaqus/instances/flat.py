@@ -170,6 +170,8 @@ class _Assembly:
                 raise MeshError(f"{place}: an instance needs a name of its own that is no number; found {name!r}.")
             if part and part not in self.parts:
                 raise MeshError(f"{place}: {unknown_name('part', options['PART'], self.parts)}")
+            if not part and not any(_keyword(block) == "NODE" for block in own):
+                raise MeshError(f"{place}: the instance {name!r} needs a part, PART=..., or nodes of its own.")
             instance = Instance(name, self.step * (1 + len(self.instances)), placement(place, rows))
             body = [*(self.parts[part] if part else ()), *own]
             instance.names |= {name.upper() for block in body for name in _defined(block)}

@@ -24,6 +24,7 @@ from flexmb.kernels.base.library import called, release_lock
 from flexmb.kernels.contact import cone, features, forces, laws, shapes
 from flexmb.kernels.derivatives import adjoint, rubbing, transposed, variation
 from flexmb.kernels.derivatives import elements as derivatives_of_elements
+from flexmb.kernels.derivatives import skins as derivatives_of_skins
 from flexmb.kernels.equations import (
     contact_groups,
     curves,
@@ -172,6 +173,9 @@ _record(adjoint.Track, d2="q w wdot a multipliers angles states state_rates")
 _record(adjoint.Costates)
 _record(adjoint.BackwardPass, d2="pivot")
 _record(
+    derivatives_of_skins.SkinPass, d2="slip nu next_nu to_force to_place to_arm", d3="to_axes", i1="mode listed row"
+)
+_record(
     transposed.Scratch,
     d2="dJ Mre Mrr Lrr dJ_moved Lrr_moved six pulled settling row_G control_settling",
     d3="G slopes control_slopes",
@@ -297,12 +301,15 @@ advance_recorded = _long_entry(
 backward_pass = _long_entry(
     adjoint.backward_pass,
     "CompiledModel Tree Scheme d d3 Track i1 d2 d2 d2 d2 d2 MarkerKinematics Workspace Scratch MarkerKinematics "
-    "BackwardPass Costates",
+    "BackwardPass Costates SkinPass d2",
 )
 element_forces = _entry(
     derivatives_of_elements.element_forces, "CompiledModel Track d d3 MarkerKinematics Workspace d2 d2 d2"
 )
 friction_forces = _entry(rubbing.friction_forces, "CompiledModel Track d3 MarkerKinematics Workspace d2")
+power_of_skins = _long_entry(
+    derivatives_of_skins.power_of_skins, "CompiledModel Track d2 d2 MarkerKinematics Workspace"
+)
 rigid_slopes = _entry(adjoint.rigid_slopes, "CompiledModel i Track d2 d1")
 difference_of_work = _long_entry(
     adjoint.difference_of_work,

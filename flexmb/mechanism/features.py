@@ -133,8 +133,8 @@ FEATURES: dict[Feature, _Kind] = {
     "surface contacts": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts],
         "contacts of flexible surfaces, whose forces are found within a time step",
-        "simulate with generalised-alpha, HHT or energy-momentum does, and flexmb.study.gradient takes differences; "
-        "for this analysis build the mechanism without them.",
+        "simulate with generalised-alpha, HHT or energy-momentum does, and flexmb.study.adjoint_gradient and gradient "
+        "differentiate; for this analysis build the mechanism without them.",
     ),
     "rubbing surfaces": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts if contact.friction],
@@ -144,12 +144,12 @@ FEATURES: dict[Feature, _Kind] = {
     "local contacts": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts if contact.local],
         "local contacts of flexible surfaces, whose point moves over the faces",
-        "generalised-alpha and HHT do.",
+        "generalised-alpha and HHT do, and flexmb.study.gradient takes differences.",
     ),
     "facing surfaces": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts if contact.mate != NO_MATE],
         "contacts of flexible surfaces with each other and with meshes, whose points move over facets",
-        "generalised-alpha and HHT do.",
+        "generalised-alpha and HHT do, and flexmb.study.gradient takes differences.",
     ),
 }
 MOST_NAMES = 6

@@ -59,6 +59,18 @@ from flexmb.kernels.derivatives.elements import (
     transposed_tangents,
 )
 from flexmb.kernels.derivatives.rubbing import add_pulled_friction, before_transposed
+from flexmb.kernels.derivatives.skins import (
+    begin_slip,
+    correct_points,
+    find_modes,
+    follow_points,
+    invert_points,
+    keep_points,
+    load_states,
+    skins_transposed,
+    slip_transposed,
+    surfaces_rub,
+)
 from flexmb.kernels.derivatives.transposed import add_rates_transposed, transposed
 from flexmb.kernels.equations.displacement import largest
 from flexmb.kernels.equations.residual import balance_body, balance_rows, law_slopes
@@ -139,17 +151,21 @@ class BackwardPass(NamedTuple):
     pivot: np.ndarray  # (nb, 3) derivative with respect to the positions of the pivots
 
 
+def _states(flat: CompiledModel) -> int:
+    """The number of states, the last of which are the forces of flexible surfaces."""
+    return flat.skin_state + 3 * len(flat.node_skin)
+
+
 def make_track(flat: CompiledModel, steps: int) -> Track:
     """A track with space for `steps` steps."""
-    nq, nv, n = int(flat.q_start[-1]), int(flat.v_start[-1]), steps + 1
-    nz = int(flat.control_state[-1])
+    nq, nv, n, nz = int(flat.q_start[-1]), int(flat.v_start[-1]), steps + 1, _states(flat)
     widths = (nq, nv, nv, nv, flat.joint_rows, len(flat.angle_driver), nz, nz)
     return pointed(Track(*(np.zeros((n, width)) for width in widths)))
 
 
 def make_costates(flat: CompiledModel) -> Costates:
     """Costates of zero."""
-    nv, nz = int(flat.v_start[-1]), int(flat.control_state[-1])
+    nv, nz = int(flat.v_start[-1]), _states(flat)
     return pointed(Costates(*(np.zeros(n) for n in (nv, nv, nv, nv, nz, nz))))
 
 
@@ -331,11 +347,13 @@ def backward_pass(
     displaced,
     arrays,
     costates,
+    skins,
+    kept,
 ):
     """Adjoint variables `y` (n, nv) and `mu` (n, nj) of the steps of a track, and the costates of its initial state.
 
     The costates of states of frame forces and of their rates at the ends of the steps are written to `of_states` and
-    `of_rates` (n, nz).
+    `of_rates` (n, nz); the adjoint variables of points of flexible surfaces, and their modes, to `kept` (n, 4 nn).
 
     - `functions` (n, nf, 3): functions of time at the ends of the steps.
     - `seeded` (ns,): increasing positions in the track on which the result depends.
@@ -360,8 +378,9 @@ def backward_pass(
     seed = len(seeded) - 1
     row_rhs[:], most, known, rate = 0.0, 0.0, 0, 0.0
     was_given, coupled, nz, half = False, len(flat.element_row) > 0, len(costates.states), 0.5 * h
-    rubs, kept = len(flat.friction_row) > 0, np.empty(len(row_rhs))
-    enough = SHARPER if flat.velocity_rows > 0 else ENOUGH
+    rubs, guess = len(flat.friction_row) > 0, np.empty(len(row_rhs))
+    pressing, slipping, points, inverse = len(flat.skin_body) > 0, surfaces_rub(flat), 0, np.zeros((0, 0))
+    enough = SHARPER if flat.velocity_rows > 0 or pressing else ENOUGH
     scales_of_states(flat, track.states, half, track.state_rates, scratch.state_scale)
     for step in range(seeded[seed], 0, -1):
         now, here, multipliers = functions[step - 1], y[step - 1], mu[step - 1]
@@ -371,7 +390,13 @@ def backward_pass(
         q, w, wdot, memory = track.q[step], track.w[step], track.wdot[step], track.angles[step]
         if nz > 0:
             predict_states(flat, h, track.states[step - 1], track.state_rates[step - 1], workspace)
+        if slipping:
+            begin_slip(flat, track.q[step - 1], track.states[step - 1], kinematics, workspace)
+        if pressing:
+            load_states(flat, track.states[step], workspace)
         balance_rows(flat, q, w, track.multipliers[step], now, memory, kinematics, workspace, x, energies)
+        if pressing:
+            points = find_modes(flat, q, kinematics, workspace, skins)
         row_compliances(flat, workspace, now, gamma, compliance)
         if coupled:
             transposed_tangents(flat, now, kinematics, workspace, gamma)
@@ -416,6 +441,10 @@ def backward_pass(
             for r in range(nj):
                 efforts[r] = 0.0 if flat.row_kind[r] in VELOCITY_KINDS else multipliers[r]
             add_row_forces(flat, workspace.G, efforts, to_q)
+            if pressing:
+                for i in range(nv):
+                    to_q[i] += skins.earlier[i]
+                skins_transposed(flat, q, here, kinematics, workspace, skins, points, to_q)
             if given:
                 _add_seeds(seeds[seed], to_q, to_w, to_wdot)
             _at_pivots(flat, tree, q, w, wdot, costates, arrays)
@@ -441,11 +470,15 @@ def backward_pass(
                     return step
             if rubs:
                 if iteration == 0:
-                    copy(workspace.previous_multipliers, kept)
+                    copy(workspace.previous_multipliers, guess)
                     respond(flat, workspace, null_rows, beta, compliance)
-                    copy(kept, workspace.previous_multipliers)
+                    copy(guess, workspace.previous_multipliers)
                 before_transposed(flat, workspace, track.multipliers[step], gamma, rhs, row_rhs)
                 solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, change)
+            if points > 0:
+                if iteration == 0:
+                    inverse = invert_points(flat, workspace, null_rows, beta, compliance, skins, points)
+                correct_points(flat, workspace, skins, points, inverse, costates.states, x, change)
             for i in range(nv):
                 here[i] += x[i]
             for r in range(nj):
@@ -463,6 +496,8 @@ def backward_pass(
                 break
         if not done:
             return step
+        if points > 0:
+            follow_points(flat, workspace, skins, points, to_q, before)
         costates.states[:], costates.state_rates[:] = 0.0, 0.0  # corrections add to `scratch.base` without them
         _follow(
             flat,
@@ -499,6 +534,19 @@ def backward_pass(
         carried_back(flat, tree, increment, BEFORE, q_force, costates.q)
         if nz > 0:
             earlier_costates(flat, half, scratch.base, costates.states, costates.state_rates)
+        if pressing:
+            keep_points(flat, skins, kept[step - 1])
+            slip_transposed(
+                flat,
+                q,
+                track.q[step - 1],
+                track.states[step - 1],
+                kinematics,
+                workspace,
+                skins,
+                points,
+                costates.states,
+            )
         known += 1
         if given:
             seed -= 1

@@ -87,7 +87,7 @@ def stencil_force(flat, workspace, k, i, f):
 
 
 @njit(cache=True, inline="always")
-def _from_shape(flat, q, kinematics, s):
+def from_shape(flat, q, kinematics, s):
     """Attitude and origin of the body of surface `s` in the axes of what it touches."""
     b, a = flat.skin_body[s], flat.skin_marker[s]
     A = matrix(kinematics.axes, a)
@@ -172,7 +172,7 @@ def _see(flat, workspace, s, k, R, origin):
 @njit(cache=True)
 def _see_all(flat, q, kinematics, workspace, s):
     """Set gaps and directions of the points of surface `s` from the positions of the nodes."""
-    R, origin = _from_shape(flat, q, kinematics, s)
+    R, origin = from_shape(flat, q, kinematics, s)
     if flat.skin_other[s] != NO_MATE:
         store_matrix(workspace.skin_turn, s, R)
         face(flat, workspace, s, R, origin)
@@ -260,7 +260,7 @@ def place_skins(flat, q, kinematics, workspace, everything):
     states, loaded, energy = workspace.states, False, 0.0
     for s in range(len(flat.skin_body)):
         first, last, presses = flat.skin_node[s], flat.skin_node[s + 1], False
-        R, origin = _from_shape(flat, q, kinematics, s)
+        R, origin = from_shape(flat, q, kinematics, s)
         for k in range(first, last):
             presses = presses or is_loaded(flat, states, k)
         loaded = loaded or presses
@@ -376,7 +376,7 @@ def skin_end(flat, k, side):
 @njit(cache=True)
 def skin_slip(flat, q, kinematics, workspace, k):
     """The displacement of point `k` relative to what it touches since `workspace.skin_before`, in body axes."""
-    R, _ = _from_shape(flat, q, kinematics, flat.node_skin[k])
+    R, _ = from_shape(flat, q, kinematics, flat.node_skin[k])
     moved = (0.0, 0.0, 0.0)
     for i in stencil(flat, workspace, k):
         p = workspace.stencil_node[i]

@@ -10,6 +10,7 @@ from flexmb.kernels.base.announce import announced
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import backward_pass
 from flexmb.kernels.derivatives.adjoint import make_backward_pass, make_costates
+from flexmb.kernels.derivatives.skins import make_skin_pass
 from flexmb.kernels.derivatives.transposed import make_scratch
 from flexmb.mechanism.compile import compiled
 from flexmb.simulation.recorded import Recording, record
@@ -18,7 +19,7 @@ from flexmb.study.gradients.aligned import Aligned
 from flexmb.study.gradients.begun import start_of, starts_apart
 from flexmb.study.gradients.closed import smooth_model
 from flexmb.study.gradients.dependence import Work
-from flexmb.study.gradients.model import Model, mechanism_of, refuse_without_derivatives
+from flexmb.study.gradients.model import SURFACES, Model, mechanism_of, refuse_without_derivatives
 from flexmb.study.gradients.rates import rates_of
 from flexmb.study.gradients.seeds import Over, Scalar, Series, scalar, seeds
 from flexmb.study.gradients.sensitivity import Gradient
@@ -61,8 +62,13 @@ def adjoint_gradient(
     takes four runs for each parameter, and differentiates all measures at once. Parameters that move joints or drivers
     are sensitive to the rounding of positions: the error in reactions is about 1e-13 length masses / step^2.
 
+    Surfaces of reduced bodies may touch rigid shapes, also in impacts. Their points carry a force, stick or slide in
+    the same steps at the given values and beside them; where they change, at a kink, the derivative is that of one
+    side.
+
     Warns with `SensitivityWarning` when the derivatives are not reliable. Raises `StudyError` when the model, the
-    parameters or the series do not fit, or when the adjoint pass does not converge.
+    parameters or the series do not fit, or when the adjoint pass does not converge; `MechanismError` when the mechanism
+    has parts without derivatives.
 
     Source: Bruls, Sonneville, "Sensitivity analysis for flexible multibody systems formulated on a Lie group" (2012);
     Dias, Pereira, "Sensitivity analysis of rigid-flexible multibody systems" (1997); here the equations are discretised
@@ -73,7 +79,7 @@ def adjoint_gradient(
 
     def ask(step: float, progress: Progress) -> tuple[float, np.ndarray, _Swept]:
         base = mechanism_of(model, values)
-        refuse_without_derivatives(base)
+        refuse_without_derivatives(base, "The adjoint method", SURFACES)
         recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(0.4 * x))
         wanted = scalar(series, over, recording.result)
         derivatives, swept = _derivatives(model, values, recording, wanted, relative_step, progress)
@@ -156,7 +162,8 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
     last = int(seeded[-1])
     nz = len(recording.run.motion.states)
     y, mu, of_states, of_rates = (np.zeros((last, n)) for n in (nv, flat.joint_rows, nz, nz))
-    costates, arrays = make_costates(flat), make_backward_pass(flat)
+    costates, arrays, skins = make_costates(flat), make_backward_pass(flat), make_skin_pass(flat)
+    kept = np.zeros((last, 4 * len(flat.node_skin)))
     first = np.zeros(3 * nv + flat.joint_rows + nz)
     if seeded[0] == 0:
         first, seeded, given = given[0], seeded[1:], given[1:]
@@ -181,6 +188,8 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
             displaced,
             arrays,
             costates,
+            skins,
+            kept,
         )
         if failed:
             t = recording.result.t[0] + recording.h * failed
@@ -188,7 +197,8 @@ def _swept(recording: Recording, wanted: Scalar) -> _Swept:
                 f"The adjoint pass of {recording.result.mechanism.name!r} does not converge at t = {t:.6g}: the step "
                 f"{recording.h:.3g} is too long for the motion. Reduce `step`."
             )
-    work = Work(recording, y, mu, arrays.gravity, (of_states, of_rates))
+        first[:nv] += skins.earlier
+    work = Work(recording, y, mu, arrays.gravity, (of_states, of_rates), kept)
     growth = np.abs(y[::-1] * flat.weight).max(axis=1, initial=0.0)
     return _Swept(
         work,

@@ -7,12 +7,12 @@ import numpy as np
 
 from flexmb.kernels.base.data import CompiledModel, make_marker_kinematics, make_workspace
 from flexmb.kernels.base.pointed import fields_of, pointed
-from flexmb.kernels.calls import difference_of_work, element_forces, friction_forces, rigid_slopes
+from flexmb.kernels.calls import difference_of_work, element_forces, friction_forces, power_of_skins, rigid_slopes
 from flexmb.kernels.derivatives.adjoint import Track
 from flexmb.mechanism.compile import compiled, part_of
 from flexmb.simulation.recorded import Recording
 from flexmb.spatial.layout import elastic_places
-from flexmb.study.gradients.rates import BENDING, FRICTION, LINES, Rates
+from flexmb.study.gradients.rates import BENDING, FRICTION, LINES, SKINS, Rates
 
 BODY = ("mass", "s0", "J0", "rest_Mrr", "rest_Mre")
 ROW = ("row_stiffness", "row_damping", "row_offset")
@@ -88,14 +88,18 @@ def by_laws(flat: CompiledModel) -> CompiledModel:
     none = {
         name: np.zeros_like(getattr(flat, name)) for name in ("row_stiffness", "row_damping", "row_law", "row_store")
     }
-    none |= {"row_function": np.full_like(flat.row_function, -1), "line_kind": flat.line_kind[:0]}
+    none |= {
+        "row_function": np.full_like(flat.row_function, -1),
+        "line_kind": flat.line_kind[:0],
+        "skin_body": flat.skin_body[:0],
+    }
     return pointed(CompiledModel(**{**fields_of(flat), **none}))
 
 
 def without_laws(flat: CompiledModel) -> CompiledModel:
-    """The arrays of a mechanism whose frame forces, controllers and dry friction do not act."""
+    """The arrays of a mechanism whose frame forces, controllers, dry friction and surfaces do not act."""
     changed = {"element_row": flat.element_row[:0], "control_law": flat.control_law[:0], "follows": 0}
-    changed |= {name: getattr(flat, name)[:0] for name in ("friction_row", "friction_speed")}
+    changed |= {name: getattr(flat, name)[:0] for name in ("friction_row", "friction_speed", "skin_body")}
     changed["row_command"] = np.full_like(flat.row_command, -1)
     changed["load_command"] = np.full_like(flat.load_command, -1)
     changed["load_wrench"] = np.where(flat.load_command[:, None] >= 0, 0.0, flat.load_wrench)
@@ -106,7 +110,8 @@ class Work:
     """The sum `y . residual + mu . g` over the steps of a recorded motion, and its derivatives.
 
     `y` (n, nv), `mu` (n, nj): adjoint variables; `by_gravity` (3,): the derivative with respect to gravity;
-    `of_states`: the costates (n, nz) of the states of force elements and of their rates.
+    `of_states`: the costates (n, nz) of the states of force elements and of their rates; `of_points` (n, 4 nn): the
+    adjoint variables of the points of flexible surfaces, and their modes.
     """
 
     def __init__(
@@ -116,9 +121,10 @@ class Work:
         mu: np.ndarray,
         by_gravity: np.ndarray,
         of_states: tuple[np.ndarray, np.ndarray],
+        of_points: np.ndarray,
     ) -> None:
         self._recording, self._y, self._mu, self._by_gravity = recording, y, mu, by_gravity
-        self._of_states = of_states
+        self._of_states, self._of_points = of_states, of_points
         self._by_inertia: dict[int, np.ndarray] = {}
         self._mechanism, self._flat = recording.result.mechanism, compiled(recording.result.mechanism)
         rates, coordinates = elastic_places(self._flat)
@@ -149,7 +155,7 @@ class Work:
                 np.ravel(d[name][k]) if name in d else np.zeros(n) for name, n in (("mass", 1), ("s0", 3), ("J0", 9))
             ]
             slope += self._slopes(int(k)) @ np.concatenate(own)
-        slope += self._coupled(rates) + self._laws(rates)
+        slope += self._coupled(rates) + self._laws(rates) + self._skins(rates)
         rows, loads = self._rows(rates), self._loads(rates)
         if len(bodies) or len(rows) or len(loads) or self._lines(rates):
             slope += self._difference(rates, bodies, rows, loads)
@@ -174,6 +180,19 @@ class Work:
         to_states, to_rates = self._of_states
         states = np.vdot(to_states, effects.states) + np.vdot(to_rates, effects.state_rates)
         return float(np.vdot(self._y, effects.forces) + states)
+
+    def _skins(self, rates: Rates) -> float:
+        """The part of the derivative due to flexible surfaces that touch."""
+        flat, d = self._flat, rates.arrays
+        if not (any(name in d for name in SKINS) or _moved_markers(flat, d)[flat.skin_marker].any()):
+            return 0.0
+        mechanism, size = self._recording.result.mechanism, 0.5 * rates.distance
+        powers = []
+        for sign in (-1.0, 1.0):
+            changed, _ = rates.moved(mechanism, self._recording.functions, sign * size)
+            space = make_marker_kinematics(changed), make_workspace(changed)
+            powers.append(power_of_skins(changed, self._recording.track, self._y, self._of_points, *space))
+        return float(powers[1] - powers[0]) / (2 * size)
 
     def _slopes(self, body: int) -> np.ndarray:
         """Derivatives (13,) with respect to the mass, first moments and inertia of a rigid body."""

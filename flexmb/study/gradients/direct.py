@@ -57,7 +57,8 @@ def direct_gradient(
     - `relative_step`, `progress`: as for `adjoint_gradient`.
 
     Warns with `SensitivityWarning` when the derivatives are not reliable. Raises `StudyError` when the model or the
-    parameters do not fit, or when the change of the motion does not converge.
+    parameters do not fit, or when the change of the motion does not converge; `MechanismError` when the mechanism has
+    parts without derivatives, such as surfaces of reduced bodies that touch.
 
     Source of the approach: Bruls, Eberhard, "Sensitivity analysis for dynamic mechanical systems with finite rotations"
     (2008), section 3: derivatives of the discrete equations.
@@ -68,7 +69,7 @@ def direct_gradient(
     def ask(step: float, progress: Progress) -> tuple[Recording, dict[str, float], dict[str, np.ndarray], bool]:
         whole = 1.0 + 2.5 * len(values)
         base = mechanism_of(model, values)
-        refuse_without_derivatives(base)
+        refuse_without_derivatives(base, "The direct method")
         recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(x / whole))
         outcome, doubted = dict(measure(recording.result)), False
         derivatives = {name: np.zeros(len(values)) for name in outcome}

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from flexmb.errors import StudyError
+from flexmb.errors import MechanismError, StudyError
+from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.features import SMOOTH, Feature, refuse
 from flexmb.mechanism.mechanism import Mechanism
@@ -14,6 +15,8 @@ from flexmb.mechanism.system import System
 Model = Callable[..., System | Mechanism]
 FURTHER: frozenset[Feature] = frozenset({"new states", "regularised friction", "friction that sticks"})
 """What has derivatives beside smooth features; friction is known to slide, or to stick, throughout the motion."""
+SURFACES: frozenset[Feature] = frozenset({"surface contacts", "rubbing surfaces"})
+"""What has derivatives in the adjoint method only: forces with the same points in every step."""
 
 
 def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
@@ -31,10 +34,20 @@ def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
     return replace(mechanism, bodies=bodies)
 
 
-def refuse_without_derivatives(mechanism: Mechanism) -> None:
-    """Raise `MechanismError` or `ControllerError` when parts of a mechanism have no derivatives in the direct and the
-    adjoint method."""
-    refuse(mechanism, "The adjoint or direct method", includes=SMOOTH - {"velocity matrices"} | FURTHER)
+def refuse_without_derivatives(mechanism: Mechanism, what: str, further: frozenset[Feature] = frozenset()) -> None:
+    """Raise `MechanismError` or `ControllerError` when parts of a mechanism have no derivatives in a method, called
+    `what`, which includes `further` features beside those of all methods."""
+    refuse(mechanism, what, includes=SMOOTH - {"velocity matrices"} | FURTHER | further)
+    markers = ((c.name, c.marker) for c in mechanism.surface_contacts)
+    carriers = ((name, mechanism.markers[marker].body) for name, marker in markers)
+    elastic = [(name, mechanism.bodies[b]) for name, b in carriers if b != GROUND and mechanism.bodies[b].modes]
+    if elastic:
+        name, body = elastic[0]
+        raise MechanismError(
+            f"{what} includes contacts of flexible surfaces with rigid shapes on rigid bodies. The shape that the "
+            f"contact {name!r} of {mechanism.name!r} touches is on the flexible body {body.name!r}. Put it on a rigid "
+            "body that is fixed to this one, or use flexmb.study.gradient, which takes differences."
+        )
 
 
 def require_alike(a: Mechanism, b: Mechanism) -> None:
@@ -70,6 +83,13 @@ def require_alike(a: Mechanism, b: Mechanism) -> None:
         "friction_source",
         "friction_start",
         "friction_direction",
+        "skin_body",
+        "skin_marker",
+        "skin_other",
+        "skin_local",
+        "skin_node",
+        "node_place",
+        "compliance_size",
     )
     for name in (*structure, *further):
         if not np.array_equal(getattr(x, name), getattr(y, name)):

@@ -21,11 +21,13 @@ LINES = ("line_numbers", "station_point", "station_tangent", "station_length", "
 """Arrays of fluid in pipes and of wind."""
 FRICTION = ("friction_factors", "friction_speed", "friction_arm")
 """Arrays of dry friction in joints."""
+SKINS = ("skin_friction", "skin_shape", "node_point", "node_across", "node_rows", "node_second", "compliance_entries")
+"""Arrays of flexible surfaces that touch."""
 NUMBERS = (
     "gravity", "mass", "s0", "J0", "rest_Mrr", "rest_Mre", "rest_moments", "rest_chol", "linear", "quadratic",
     "stiffness", "damping", "marker_point", "marker_axes", "marker_rows", "marker_second",
     "row_stiffness", "row_damping", "row_offset", "term_factor", "load_wrench", "element_parameters",
-    "control_parameters", "signal_given", *FRICTION, *LINES,
+    "control_parameters", "signal_given", *FRICTION, *LINES, *SKINS,
 )  # fmt: skip
 """Arrays of `CompiledModel` that parameters may change."""
 DERIVED = ("rest_Mrr", "rest_Mre", "rest_moments", "rest_chol")

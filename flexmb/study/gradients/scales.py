@@ -21,6 +21,8 @@ OWN = (
     "friction_arm",
     "line_numbers",
     "station_length",
+    "skin_friction",
+    "skin_shape",
 )
 """Numbers whose scale is their own size, independently of their neighbours."""
 
@@ -40,9 +42,9 @@ def scale_of(name: str, mechanism: Mechanism) -> np.ndarray:
         return size
     if name == "row_offset":
         return np.maximum(size, np.where(np.isin(flat.row_kind, (TRANSLATION, DISTANCE, HEIGHT, SLIP)), length, 1.0))
-    if name in ("marker_axes", "station_tangent"):
+    if name in ("marker_axes", "station_tangent", "node_across"):
         return np.ones_like(value)
-    if name in ("marker_point", "station_point"):
+    if name in ("marker_point", "station_point", "node_point"):
         return np.full_like(value, length)
     if name in ("s0", "J0"):
         power = 1 if name == "s0" else 2
@@ -51,6 +53,8 @@ def scale_of(name: str, mechanism: Mechanism) -> np.ndarray:
         return _largest(value.reshape(len(value), 2, -1)).reshape(value.shape)
     if name in ("linear", "quadratic"):
         return _of_inertia(name, mechanism)
+    if name == "compliance_entries":
+        return np.full_like(value, size.max())
     if name == "gravity":
         return np.full_like(value, np.linalg.norm(value))
     return _largest(value)

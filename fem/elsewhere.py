@@ -10,6 +10,18 @@ from typing import Any, TypeVar
 
 C = TypeVar("C", bound=type)
 
+HELD = (
+    "reduction.modal(part, modes).frequencies for those of the free part, reduction.craig_bampton(part, modes, "
+    'reference_frame="root").frequencies for those of the part held at its interface "root", the only one'
+)
+SAVED = "reduction.Basis.save and reduction.Basis.load for a basis, flexmb.files.save_body and load_body for a body"
+JOINED = "fem.join(parts, welds) for parts, fem.RigidLink for the edge of a shell at a solid, *TIE in a deck"
+SHELL = "fem.Shell, in fem.Model(mesh, fem.Shell(material, thickness))"
+DRAWN = "fem.drawn_section(corners, holes), fem.Section.box, fem.Section.tube"
+SECTOR = (
+    "fem.read_steps and fem.solve_step, which find the frequencies of a sector in a deck of CalculiX; a body needs the "
+    "whole wheel"
+)
 WORDS = {
     "solve": "fem.solve_static(part, load, supports) for a static load case, flexmb.simulate for a motion",
     "static": "fem.solve_static(part, load, supports)",
@@ -17,9 +29,10 @@ WORDS = {
     "linear_static": "fem.solve_static(part, load, supports)",
     "modes": "reduction.modal(part, modes) for those of a part, flexmb.linear.linearise(system).modes() for those of a "
     "mechanism",
-    "eigenmodes": "reduction.modal(part, modes), whose frequencies are those of the free part",
-    "frequencies": "reduction.modal(part, modes), whose frequencies are those of the free part",
-    "natural_frequencies": "reduction.modal(part, modes), whose frequencies are those of the free part",
+    "eigenmodes": HELD,
+    "frequencies": HELD,
+    "natural_frequencies": HELD,
+    "eigenfrequencies": HELD,
     "read": "fem.read_mesh",
     "load_mesh": "fem.read_mesh",
     "part": "fem.Model",
@@ -44,11 +57,48 @@ WORDS = {
     "run": "flexmb.simulate",
     "integrate": "flexmb.simulate",
     "linearize": "flexmb.linear.linearise",
+    "tie": JOINED,
+    "weld": JOINED,
+    "connect": JOINED,
+    "couple": JOINED,
+    "shell_to_solid": JOINED,
+    "shell_section": SHELL,
+    "pshell": SHELL,
+    "pcomp": "fem.Shell.layup",
+    "composite": "fem.Shell.layup",
+    "layup": "fem.Shell.layup",
+    "pbarl": "fem.Section, fem.drawn_section",
+    "profile": DRAWN,
+    "hollow_section": DRAWN,
+    "pipe": "fem.Section.tube",
+    "i_beam": "fem.drawn_section(corners)",
+    "taper": "fem.BeamTable, section matrices at stations",
+    "tapered_beam": "fem.BeamTable, section matrices at stations",
+    "cyclic_symmetry": SECTOR,
+    "sector": SECTOR,
+    "dashpot": "fem.NodeSpring(..., damping=...) in a part, System.spring_damper in a mechanism",
+    "lumped_mass": "fem.NodeMass at a node, fem.PointMass at an interface",
+    "conm2": "fem.NodeMass at a node, fem.PointMass at an interface",
+    "read_bdf": "fem.read_mesh, which reads decks of Nastran; fem.read_nastran reads matrices",
+    "read_inp": "fem.read_mesh, which reads decks of Abaqus; fem.read_abaqus reads matrices",
+    "read_deck": "fem.read_mesh, or fem.read_steps with its analysis steps",
+    "read_step": "fem.mesh_cad for CAD in a STEP file, fem.read_steps for the analysis steps of a deck",
+    "mesh_step": "fem.mesh_cad",
+    "read_cad": "fem.mesh_cad",
+    "read_mat": "fem.read_matrices",
+    "read_mtx": "fem.read_matrices, or fem.read_matrix_market for one matrix",
+    "load_basis": SAVED,
+    "save_basis": SAVED,
+    "read_basis": SAVED,
+    "to_pymor": "reduction.linear_system(part, basis).to_pymor()",
+    "pymor": "reduction.linear_system(part, basis).to_pymor()",
+    "inspect": "fem.check_mesh, print(mesh), flexmb inspect on the command line, flexmb.plots.pictures",
+    "stress": "StaticResult.stresses of fem.solve_static (bottom, middle and top of shells), flexmb.results.stress",
     "plot": "flexmb.plots.pictures and flexmb.plots.result_plots",
     "draw": "flexmb.plots.pictures",
     "picture": "flexmb.plots.pictures",
     "animate": "flexmb.plots.pictures.animate",
-    "save": "flexmb.files.save_body or flexmb.files.save_result",
+    "save": SAVED + ", flexmb.files.save_result for a result",
     "joint": "a method of flexmb.System, such as System.revolute",
     "revolute": "System.revolute",
     "spring": "fem.Spring in a part, System.spring_damper in a mechanism",

@@ -26,7 +26,7 @@ from fem.matrices.shell_matrices import Shells
 from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import at_stress_places, fibre_stresses, nodal_stresses
-from fem.mesh.check import warn_of_doubled_cells, warn_of_hinges
+from fem.mesh.check import warn_of_doubled_cells, warn_of_hinges, warn_of_turned_shells
 from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
 from fem.mesh.surface import Surface, require_distinct, surface_of
@@ -565,6 +565,15 @@ class Model:
                 "the other way. Give a fem.Beam(..., y_axis=...) across all of them, and their nodes in one direction."
             )
             warnings.warn(MeshWarning(text), stacklevel=3)
+
+    def warn_of_turned_shells(self) -> None:
+        """Issue a `MeshWarning` where shells with an offset, or with layers that are not the same from both sides,
+        continue each other with opposite normals."""
+        source = self._matrices
+        if isinstance(source, _Assembly):
+            for k, material in enumerate(self.materials):
+                if isinstance(material, Shell) and material.has_sides:
+                    warn_of_turned_shells(source.mesh, np.flatnonzero(source.material_of == k), material.name)
 
     def _warn_of_loose_ends(self, source: _Assembly, supported: np.ndarray) -> None:
         stated = np.concatenate([supported, *(i.nodes for i in self.interfaces.values())])

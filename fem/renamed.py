@@ -194,7 +194,7 @@ def refuse_old_names(module: str, at_first_use: Collection[str] = ()) -> None:
 
 def renamed(**names: str) -> Callable[[T], T]:
     """Decorator that records old names: `old="new"` for arguments of a function, or attributes and arguments of a
-    class."""
+    class, whose missing attributes are answered by the hints of `fem.elsewhere`."""
 
     def mark(thing: T) -> T:
         if not isinstance(thing, type):
@@ -206,6 +206,9 @@ def renamed(**names: str) -> Callable[[T], T]:
             if name in names:
                 now = " and ".join(new if "." in new else f"{made.__name__}.{new}" for new in names[name].split())
                 raise AttributeError(f"{made.__name__}.{name} is now {now}.", name=name, obj=self)
+            text = None if hasattr(type(self), name) else hint(made.__name__, name)
+            if text is not None:
+                raise AttributeError(text, name=name, obj=self)
             return object.__getattribute__(self, name)  # raises what it raised before
 
         made.__getattr__ = missing

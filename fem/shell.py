@@ -144,6 +144,16 @@ class Shell:
         plies = self.plies or (Ply(self.material, self.thickness),)
         return Layup(plies, self.bending_ratio, self.shear_ratio, self.added_mass, self.stiffness)
 
+    @property
+    def has_sides(self) -> bool:
+        """Whether the shell is another one where the normal of its cells is turned over: it has an offset, or a
+        stiffness that is not the same from above and from below."""
+        if abs(self.offset) > SYMMETRIC * self.thickness:
+            return True
+        C, turned = self.section.stiffness, np.diag([1.0, 1, -1, -1, -1, 1, -1, 1])
+        size = np.sqrt(np.abs(np.diag(C)))
+        return bool((np.abs(turned @ C @ turned - C) > SYMMETRIC * np.outer(size, size)).any())
+
     def _checked_stiffness(self) -> tuple[tuple[float, ...], ...]:
         """The given stiffness. Raises `MaterialError` where it is none."""
         C = np.asarray(self.stiffness, dtype=float)

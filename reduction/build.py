@@ -119,6 +119,7 @@ def reduction_context(
     model.warn_of_hinges()
     model.warn_of_free_warping()
     model.warn_of_turned_sections()
+    model.warn_of_turned_shells()
     require_interface(model, reference_frame)
     resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
     body = statics(model)

@@ -11,9 +11,11 @@ import flexmb.plots.pictures
 import flexmb.plots.result_plots
 import reduction
 from fem.elsewhere import ROOMS, WORDS
+from fem.mesh.structured_meshes import sheet
 from flexmb.mechanism.system import HINTS
 
 THINGS = {"fem": fem, "flexmb": flexmb, "reduction": reduction, "system": flexmb.System()}
+THINGS["part"] = fem.Model(sheet("quad", (1.0, 1.0), (1, 1)), fem.Shell(fem.Material.steel(), 0.1))
 ASKED = {
     "flexmb.Model": "flexmb has no 'Model'; it is fem.Model.",
     "flexmb.RigidBody": "flexmb has no 'RigidBody'; it is flexmb.rigid_body.",
@@ -25,6 +27,16 @@ ASKED = {
     "fem.RBE2": "fem has no 'RBE2'; see fem.RigidLink, or a rigid fem.Interface.",
     "fem.pointforce": "fem has no 'pointforce'; it is fem.point_force.",
     "fem.read_msh": "fem has no 'read_msh'; did you mean fem.read_mesh?",
+    "fem.read_step": "fem has no 'read_step'; see fem.mesh_cad for CAD in a STEP file, fem.read_steps for the analysis "
+    "steps of a deck.",
+    "fem.TaperedBeam": "fem has no 'TaperedBeam'; see fem.BeamTable, section matrices at stations.",
+    "fem.tie": "fem has no 'tie'; see fem.join(parts, welds) for parts, fem.RigidLink for the edge of a shell at a solid, "
+    "*TIE in a deck.",
+    "part.plot": "Model has no 'plot'; see flexmb.plots.pictures and flexmb.plots.result_plots.",
+    "part.mesh.plot": "Mesh has no 'plot'; see flexmb.plots.pictures and flexmb.plots.result_plots.",
+    "part.natural_frequencies": "Model has no 'natural_frequencies'; see reduction.modal(part, modes).frequencies for "
+    'those of the free part, reduction.craig_bampton(part, modes, reference_frame="root").frequencies for those of the '
+    'part held at its interface "root", the only one.',
     "system.hinge": "System has no 'hinge'; see System.revolute.",
     "system.simulate": "System has no 'simulate'; see flexmb.simulate(system, duration, step=...).",
     "system.revolut": "System has no 'revolut'; see System.revolute.",

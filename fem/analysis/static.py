@@ -140,6 +140,7 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
     T = rigid_interface_map(model, model.interfaces.values())
     held = _supports(model, supports)
     model.warn_of_turned_sections()
+    model.warn_of_turned_shells()
     C = sp.vstack([sp.csr_matrix((0, model.ndof)), *(support.rows for support in held)], format="csr")
     _require_held(model, C)
     K = sp.csr_matrix(T.T @ model.K @ T)

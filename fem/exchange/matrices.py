@@ -88,7 +88,10 @@ def read_matrices(path: str | Path) -> ImportedMatrices:
         given = fem.read_matrices("part.mat")
         part = fem.Model.from_matrices(given.M, given.K, given.points, dofs=given.dofs, damping=given.D)
 
-    Raises `MatrixError` for a file without M and K, shapes that do not go together, and one that cannot be read.
+    `B` and `C` are maps of inputs and outputs; a damping matrix is `D`, whatever it is called elsewhere.
+
+    Raises `MatrixError` for a file without M and K, shapes that do not go together, a C that can only be a damping
+    matrix, and one that cannot be read.
     """
     found, path = read_archive(path), Path(path)
     missing = [name for name in "MK" if name not in found]
@@ -127,6 +130,12 @@ def read_matrices(path: str | Path) -> ImportedMatrices:
     for name, value, axis in (("B", B, 0), ("C", C, 1)):
         if value is not None and (value.ndim != 2 or value.shape[axis] != size):
             raise MatrixError(f"{path}: {name} has shape {value.shape}; M has {size} rows.")
+    if C is not None and B is None and D is None and C.shape == (size, size):
+        raise MatrixError(
+            f"{path}: C of shape {C.shape}, without B and D, looks like a damping matrix; here C is the map of "
+            "outputs, and the damping would be lost. Name a damping matrix D; give a map of outputs together with B, "
+            "or leave it out."
+        )
     return ImportedMatrices(M, K, nodes, path.with_suffix("").name, dofs, D, B, C, points)
 
 

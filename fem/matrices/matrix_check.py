@@ -75,7 +75,8 @@ def _rows(dofs: Any, size: int, nodes: int, name: str) -> np.ndarray:
     if (at < 0).any() or at[:, 0].max() >= nodes or at[:, 1].max() > 5:
         raise MatrixError(
             f"Model {name!r}: dofs should name nodes 0 to {nodes - 1} and components 0 to 5; found "
-            f"{at[:, 0].min()} to {at[:, 0].max()} and {at[:, 1].min()} to {at[:, 1].max()}."
+            f"{at[:, 0].min()} to {at[:, 0].max()} and {at[:, 1].min()} to {at[:, 1].max()}. Without dofs, rows "
+            "are taken node by node, with 3 or 6 components as their number says."
         )
     if len(np.unique(at, axis=0)) != len(at):
         raise MatrixError(f"Model {name!r}: dofs names a component of a node twice.")

@@ -351,6 +351,24 @@ def warn_of_doubled_cells(mesh: Mesh) -> None:
         warnings.warn(MeshWarning(f"Mesh {mesh.name!r}: {_doubled(twice)}"), stacklevel=3)
 
 
+def warn_of_turned_shells(mesh: Mesh, cells: np.ndarray, name: str) -> None:
+    """Issue a `MeshWarning` where neighbours among the shell `cells`, of one material `name` whose sides differ, have
+    opposite normals: what one has on its top, the other has on its bottom."""
+    chosen, starts = np.isin(np.arange(mesh.cell_count), cells), np.cumsum([0, *map(len, mesh.cells)])
+    blocks = [b.connectivity[chosen[k : k + len(b)]] for b, k in zip(mesh.cells, starts, strict=False)]
+    edges, turned = opposite_cells([block for block in blocks if len(block)])
+    if len(edges):
+        warnings.warn(
+            MeshWarning(
+                f"Mesh {mesh.name!r}: neighbouring shell cells of {name!r} have opposite normals at {len(edges)} edges "
+                f"(first: nodes {mesh.node_label(int(edges[0, 0]))}, {mesh.node_label(int(edges[0, 1]))}), and its "
+                f"offset or its layers change sides there. fem.fix_orientation(mesh) turns {len(turned)} cells like "
+                "most of their neighbours."
+            ),
+            stacklevel=4,
+        )
+
+
 def warn_of_hinges(mesh: Mesh, clamped: Int[np.ndarray, " k"]) -> None:
     """Issue a `MeshWarning` where shells and beams are hinged to solids, at nodes that are not `clamped`."""
     nodes = np.setdiff1d(hinged_nodes(mesh), clamped)

@@ -182,17 +182,18 @@ class Declared:
 
 
 def _constants(C: np.ndarray | None) -> dict[str, float | None]:
-    """Young's modulus and Poisson's ratio of an isotropic elasticity, three moduli of others."""
+    """Young's modulus and Poisson's ratio of an isotropic elasticity; of others three moduli along the axes of the
+    mesh, which are not those of a material that the file turns."""
     if C is None:
         return {}
     S = np.linalg.inv(C)
     E, nu = 1 / S[0, 0], -S[0, 1] / S[0, 0]
     if -1 < nu < 0.5 and np.abs(Material.isotropic(E, nu).elasticity - C).max() < SAME * np.abs(C).max():
-        return {"E": float(E), "nu": float(round(nu, 12))}
+        return {"E": float(E), "nu": float(round(nu, 12)) + 0.0}  # no minus zero
     E, G = (1 / S.diagonal()[:3]).tolist(), 1 / S[3, 3]
     if np.ptp(E) < SAME * max(E) and np.ptp(S.diagonal()[3:]) < SAME * S[3, 3]:
         return {"E": E[0], "G": float(G)}  # of a beam, whose two are independent
-    return {f"E{k + 1}": value for k, value in enumerate(E)}
+    return dict(zip(("Ex", "Ey", "Ez"), E, strict=True))
 
 
 def canonical(keyword: str) -> str:
@@ -229,7 +230,8 @@ def require_obeyed(name: str, unread: Sequence[Unread]) -> None:
         f"The file of part {name!r} says more about the part than flexmb obeys:\n  "
         + "\n  ".join(listed(unread))
         + "\nA body made without these is not the part of the file. Model them here (interfaces, joints, materials, "
-        "fem.PointMass, fem.Spring) or take them out of the file; "
+        "fem.PointMass, fem.Spring) or take them out of the file (supports hold a static load case with "
+        'fem.read_mesh(..., supports="keep"), and no body: interfaces do); '
         f"where the body is right without them, say so: fem.read_mesh(..., ignore={keywords!r}), ignore = {keywords!r} "
         f"beside mesh in a model file, {' '.join(f'--ignore {k!r}' for k in keywords)} on the command line."
     )

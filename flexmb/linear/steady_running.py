@@ -23,7 +23,7 @@ from flexmb.linear.joint_motions import joint_names
 from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.features import SMOOTH, refuse
-from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.mechanism import Mechanism, require_state
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -81,20 +81,24 @@ class SteadyRunning:
         return f"{self.mechanism.name!r} runs steadily; {self.iterations} iterations"
 
 
-def steady_running(system: System | Mechanism) -> SteadyRunning:
-    """The steady motion with constant joint rates that is nearest to the initial state.
+def steady_running(system: System | Mechanism, state: State | None = None) -> SteadyRunning:
+    """The steady motion with constant joint rates that is nearest to `state`, by default the initial state.
 
     Examples are a vehicle or a bicycle in straight running and in a corner, and a rolling disc on its circle. Speeds
     and angles that are to have given values are best driven. `linearise` accepts the result; `steady_motion` is for
-    bodies of constant velocity. Cost: some hundred evaluations of the accelerations.
+    bodies of constant velocity. A motion that settles can be followed first: `steady_running(car, result.state(-1))`.
+    Cost: some hundred evaluations of the accelerations.
 
-    Raises `EquilibriumError` when there is no such motion near the initial state, or when it does not remain steady, as
+    Raises `EquilibriumError` when there is no such motion near the state, or when it does not remain steady, as
     with drivers that accelerate or a mechanism that changes its shape.
     """
     mechanism = system.build() if isinstance(system, System) else system
     refuse(mechanism, "Steady running", includes=SMOOTH)
-    state = consistent_state(mechanism).state
-    state = replace(state, element_states=mechanism.initial_states)
+    start = mechanism
+    if state is not None:
+        require_state(mechanism, state)
+        start = replace(mechanism, initial=state, start_rows=())
+    state = replace(consistent_state(start).state, element_states=start.initial_states)
     worst, began = "", _Search(mechanism, state).speed
     for iteration in range(1, ITERATIONS + 1):
         search = _Search(mechanism, state)
@@ -114,7 +118,8 @@ def steady_running(system: System | Mechanism) -> SteadyRunning:
         state = search.moved_within(change * min(1.0, LARGEST / max(size, LARGEST)))
     raise EquilibriumError(
         f"{mechanism.name!r} found no steady running in {ITERATIONS} iterations near its initial state; {worst} "
-        "changes most. Start nearer to it, with speeds and angles that fit together, or drive those that are known."
+        "changes most. Start nearer to it, with speeds and angles that fit together or from a motion that settles, "
+        "steady_running(system, result.state(-1)), or drive those that are known."
     )
 
 

@@ -63,6 +63,8 @@ class FrameLaw:
     inputs (ni,) to measures, functions of time or numbers. Those in `constants` have this value where nothing is
     connected to them.
 
+    With `axle`, y of frame `b` is the axle of a wheel; see `System.force`.
+
     Call the law with values of its `parameters`, by name, to bind them: `law(stiffness=1e6)`. `help(law)` tells what
     its function does, its parameters, inputs and states.
     """
@@ -80,6 +82,7 @@ class FrameLaw:
     tangent: Any = None
     inputs: tuple[str, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
+    axle: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self._text())
@@ -195,6 +198,7 @@ def law(
     floors: Mapping[str, str] | None = None,
     below: str = "",
     tangent: Any = None,
+    axle: bool = False,
     name: str | None = None,
 ) -> Any:
     """Decorator that makes a force law between two frames of a function; see `FrameLaw`.
@@ -222,6 +226,8 @@ def law(
       to `v` and `omega` to `damping` (6, 6), all in axes of `a`. The iterations of implicit methods and the direct and
       adjoint derivatives then use it in place of differences, which evaluate the law six times. It is compared with
       differences where a mechanism first uses it. Not for laws with states or inputs.
+    - `axle`: the y axis of frame `b` is the axle of a wheel, so that it must be an axis about which the body of `b`
+      turns, if joints give it any.
 
     The function is compiled with numba; if that is impossible, it is called in Python, which takes some microseconds.
 
@@ -256,7 +262,7 @@ def law(
         signs = tuple(positive), tuple(non_negative)
         return FrameLaw(
             function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below, tangent, read,
-            given(inputs),
+            given(inputs), axle,
         )  # fmt: skip
 
     return keep if function is None else keep(function)

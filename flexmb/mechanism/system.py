@@ -14,11 +14,13 @@ from numpy.typing import ArrayLike
 from fem.elsewhere import hinted
 from fem.shown import shown
 from flexmb.errors import MechanismError
+from flexmb.mechanism.axles import require_axles
 from flexmb.mechanism.construction.controllers import WithControllers
 from flexmb.mechanism.control.add import connected
 from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row
 from flexmb.mechanism.relations.linear import require_independent
 from flexmb.mechanism.state import State
+from flexmb.spatial.lie import rotation_from_quaternion
 
 HINTS = {
     "add_body": "System.add", "body": "System.add", "add_joint": "System.joint, or for instance System.revolute",
@@ -92,6 +94,9 @@ class System(WithControllers):
         for name, own in own_forces.items():
             forces[name] = tuple(range(len(rows), len(rows) + len(own)))
             rows += own
+        pairs = [rows[forces[force.name][0]].markers for force in frame_forces]
+        attitudes = [rotation_from_quaternion(q[3:7]) for q, _ in self._initial]
+        require_axles(frame_forces, pairs, joints, markers, attitudes)
         q, w = (np.concatenate(x) for x in zip(*self._initial, strict=True))
         return Mechanism(
             name=self.name,

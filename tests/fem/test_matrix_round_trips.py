@@ -145,6 +145,7 @@ def changed(name, value):
         (changed("dofs", np.array([[7, -1]] * 24)), r"dofs are .*components from 0 to 5; found \(7, -1\)"),
         (changed("points", np.array("text")), "points should hold real numbers"),
         (changed("E", np.array("text")), "E should hold real numbers"),
+        (changed("C", np.eye(24)), r"C of shape \(24, 24\), without B and D, looks like a damping matrix; .* matrix D"),
     ],
 )
 def test_arrays_that_are_none_of_a_part_are_refused(change, message, solid, tmp_path):

@@ -83,6 +83,15 @@ def test_shells_without_a_section_that_is_read_are_named(change, keyword, tmp_pa
     assert mesh.kinds == {"quad": 1}
 
 
+def test_a_section_for_no_element_is_told_where_no_shell_has_one(tmp_path):
+    """A set that is spelt wrongly, or a thickness of zero: the message says that no section is for the elements."""
+    sheets = DECK.replace("ELSET=plate, MATERIAL", "ELSET=plat, MATERIAL").replace(
+        "ELSET=end, MATERIAL=alu\n0.01", "ELSET=end, MATERIAL=alu\n0.0"
+    )
+    with pytest.raises(MeshError, match=r"no \*SHELL SECTION with a thickness is for 1 of its elements, the first \d+"):
+        fem.read_mesh(written(tmp_path, sheets))
+
+
 def test_shells_of_a_deck_can_be_left_out(tmp_path):
     with pytest.raises(MeshError, match=r'no solid cells .*shells="all"'):
         fem.read_mesh(written(tmp_path, DECK), ignore=["ELEMENT"])

@@ -376,3 +376,34 @@ def test_cuts_through_shells_beside_their_nodes_are_named():
         fem.split(fem.Model(mesh, fem.Shell(fem.Material.steel(), 0.01, offset=5e-4)), 2)
     with pytest.warns(MeshWarning, match=r"cut between pieces 1 and 2 of 2 goes through shells .* offset 0.005"):
         fem.split(fem.Model(mesh, fem.Shell(fem.Material.steel(), 0.01, offset=5e-3)), 2)
+
+
+def test_shells_whose_sides_differ_are_named_where_their_normals_are_opposite():
+    """The same turned cell is harmless in a shell that is alike from both sides, and another part in one that is not:
+    its offset changes the frequencies."""
+    flat = sheet("quad", (4.0, 1.0), (4, 1))
+    cells = flat.cells[0].connectivity.copy()
+    cells[1] = cells[1, ::-1]
+    turned = replace(flat, cells=(fem.CellBlock("quad", cells),))
+    aluminium = fem.Material.aluminium()
+    wood = fem.Material.orthotropic((1e10, 1e9, 1e9), (0.3, 0.3, 0.03), (1e9, 1e9, 1e9), 500.0)
+    plain = [
+        fem.Shell(STEEL, 0.1),
+        fem.Shell.layup([fem.Ply(STEEL, 0.1, 45)], x_axis=(1, 0, 0)),
+        fem.Shell.layup([fem.Ply(wood, 0.1, 45), fem.Ply(wood, 0.1, -45)], x_axis=(1, 0, 0)),
+    ]
+    sided = [
+        fem.Shell(STEEL, 0.1, offset=0.05),
+        fem.Shell.layup([fem.Ply(STEEL, 0.1), fem.Ply(aluminium, 0.1)], x_axis=(1, 0, 0)),
+        fem.Shell.layup([fem.Ply(wood, 0.1, 45)], x_axis=(1, 0, 0)),
+    ]
+    for shell in (*plain, *sided):
+        assert shell.has_sides == (shell in sided)
+        for mesh in (flat, turned, fem.fix_orientation(turned)):
+            part = fem.Model(mesh, shell)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                reduction.modal(part, modes=2)
+                fem.solve_static(part, np.zeros(part.ndof), [[0, 1, 2]])
+            found = [w for w in told if "opposite normals at 2 edges" in str(w.message)]
+            assert len(found) == (2 if mesh is turned and shell in sided else 0)

@@ -146,10 +146,15 @@ def _shells(deck: Deck, numbers: Numbers) -> dict[int, tuple[np.ndarray, Unread]
     sized: set[int] = set()
     for section in deck.materials.sections:
         sized |= numbers.of_elements(section.elset) if section.thickness or section.beam else set()
+    bare: dict[Unread, list[int]] = {}
     for k, source in deck.shells.items():
-        beam = numbers.blocks[numbers.element_of[k][0][0]][0] == LINE
-        unread = deck.unread_lines if beam else deck.unread
-        unread += [source] if k not in sized and source not in unread else []
+        if k not in sized:
+            bare.setdefault(source, []).append(k)
+    for source, elements in bare.items():
+        beam = numbers.blocks[numbers.element_of[elements[0]][0][0]][0] == LINE
+        keyword = "*BEAM SECTION" if beam else "*SHELL SECTION with a thickness"
+        reason = f"(no {keyword} is for {len(elements)} of its elements, the first {deck.who(elements[0])})"
+        (deck.unread_lines if beam else deck.unread).append(replace(source, text=f"{source.text} {reason}"))
     found: dict[int, tuple[np.ndarray, Unread]] = {}
     for k in deck.shells:
         for block, row in numbers.element_of[k] if k in sized else ():

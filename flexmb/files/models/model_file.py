@@ -365,7 +365,7 @@ def _add_any_force(site: _Site, keys: schema.ForceKeys) -> None:
         return place.at(origin) if isinstance(place, BodyHandle) else place
 
     law, inputs = keys.bound(site.folder), keys.sources(site.folder)
-    site.system.force(keys.name, end(keys.a), end(keys.b), law, axis=keys.axis, inputs=inputs)
+    site.system.force(keys.name, end(keys.a), end(keys.b), law, axis=keys.axis, axle=keys.axle, inputs=inputs)
 
 
 def _touching(site: _Site, keys: SurfaceKeys) -> Sequence[Surface | FlexibleSurface]:

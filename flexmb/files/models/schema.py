@@ -413,6 +413,7 @@ class ForceKeys(_Between):
     inputs: dict[str, Input] = Field({})
     compliance: str | None = None
     axis: Direction = Field([0.0, 0.0, 1.0])
+    axle: Direction | None = None
 
     @model_validator(mode="after")
     def _sound_law(self) -> Self:

@@ -75,6 +75,7 @@ def apply(
 
 @law(
     states=("forward deflection", "side deflection"),
+    axle=True,
     parameters={
         "radius": None,
         "vertical_stiffness": None,
@@ -91,12 +92,13 @@ def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any
     """A tyre whose forces in the road are proportional to its slip, with a relaxation length.
 
     Frame `a` is on the road, with its normal as z (the `axis` of `System.force`); frame `b` at the centre of the
-    wheel, whose axle is the y axis of `b`: at the start, the wheel is upright and rolls along x of `a`. The states
-    are the deflections (lengths) of the tread: `u' = slip velocity - |V| u / relaxation`, so that the side force is
-    `-cornering_stiffness * tan(slip angle)` in steady running, and that of a spring at a standstill. `radius`,
-    `relaxation`, pneumatic `trail` (lengths), `vertical_stiffness` (force/length), `vertical_damping` (force
-    time/length), `slip_stiffness`, `cornering_stiffness` (force). The forces vanish where the wheel leaves the road,
-    and the deflections as it turns in the air.
+    wheel, whose axle is the y axis of `b`: by default, the wheel is drawn upright and rolls along x of `a`; give the
+    `axle` of a wheel that is drawn otherwise. The states are the deflections (lengths) of the tread:
+    `u' = slip velocity - |V| u / relaxation`, so that the side force is `-cornering_stiffness * tan(slip angle)` in
+    steady running, and that of a spring at a standstill. `radius`, `relaxation`, pneumatic `trail` (lengths),
+    `vertical_stiffness` (force/length), `vertical_damping` (force time/length), `slip_stiffness`,
+    `cornering_stiffness` (force). The forces vanish where the wheel leaves the road, and the deflections as it turns
+    in the air.
     Source: Costa and Jones (NATO ASI 1993); Pacejka, Tire and Vehicle Dynamics (2012), chapter 7.
     """
     radius, stiffness, damping = parameters[0], parameters[1], parameters[2]
@@ -112,6 +114,7 @@ def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any
 
 @law(
     states=("forward deflection", "side deflection"),
+    axle=True,
     parameters={
         "radius": None,
         "vertical_stiffness": None,

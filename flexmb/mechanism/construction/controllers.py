@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from flexmb.errors import MechanismError
 from flexmb.mechanism.attachments import Attachment, BodyHandle, vector
+from flexmb.mechanism.axles import frame_about_axle
 from flexmb.mechanism.construction.lines import WithLines
 from flexmb.mechanism.control.add import INPUTS, Added, added
 from flexmb.mechanism.control.law import BoundController, ControlLaw, passing
@@ -31,6 +32,7 @@ class WithControllers(WithLines):
         law: BoundLaw | FrameLaw,
         *,
         axis: ArrayLike = (0.0, 0.0, 1.0),
+        axle: ArrayLike | None = None,
         at: ArrayLike | None = None,
         inputs: Mapping[str, Source] | None = None,
     ) -> None:
@@ -38,14 +40,17 @@ class WithControllers(WithLines):
 
         `law` is a law of `flexmb.forces` or of the decorator `flexmb.law`, with values of its parameters:
         `law=strut(stiffness=1e5)`. The frames are at the two places, with z along `axis`, a world direction in the
-        initial configuration; the law sees `b` from `a` (`flexmb.Relative`), in axes of `a`.
+        initial configuration; the law sees `b` from `a` (`flexmb.Relative`), in axes of `a`. As drawn, their axes are
+        parallel, unless `axle`, a world direction in the initial configuration, is y of `b`: for the tyre of a wheel
+        that is drawn steered, cambered or with toe.
 
         `inputs`: for each input of the law, a measure ("coordinate:hinge", "position:arm.tip:y"), a function of time, a
         number, or "command:CONTROLLER:COMMAND", as those of a continuous controller. They are in results as the
         commands of the controller "NAME.inputs", which passes them on: `command:NAME.inputs:INPUT` is a measure.
 
         Raises `LawError` when parameters have no values, `ControllerError` when an input does not exist or is not
-        connected, and `MechanismError` as all methods.
+        connected, and `MechanismError` as all methods; `build` raises one when a wheel turns about another axis than
+        its tyre (by up to an eighth of a turn), which would wobble.
         """
         if isinstance(law, FrameLaw):
             law = law()
@@ -54,11 +59,13 @@ class WithControllers(WithLines):
                 f"Force {name!r}: law is a law of flexmb.forces or of the decorator flexmb.law; found "
                 f"{type(law).__name__}."
             )
-        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Force {name!r}, axis")))
+        frame = frame_with_axis(vector(axis, f"Force {name!r}, axis"))
+        own = None if axle is None else frame_about_axle(vector(axle, f"Force {name!r}, axle"), frame)
+        pair = self._pair(name, a, b, at, frame, own)
         if law.law.inputs or inputs:
-            own, passed = f"{name}{INPUTS}", passing(law.law.inputs, law.law.constants)
+            reader, passed = f"{name}{INPUTS}", passing(law.law.inputs, law.law.constants)
             targets = {key: f"input:{name}:{key}" for key in law.law.inputs}
-            self._controllers[own] = added(self, self._controllers, own, passed, inputs or {}, targets)
+            self._controllers[reader] = added(self, self._controllers, reader, passed, inputs or {}, targets)
         self._frame_force(name, pair, law)
 
     def controller(

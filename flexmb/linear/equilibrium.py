@@ -52,8 +52,9 @@ HALVINGS = 12
 """Largest number of lengths that are tried for a step at whose end a law fails."""
 CROSSED = 0.1
 """Ratio of the stiffness across motions to that along them, beyond which all of it determines a step."""
-CIRCULATES = 1e-3
-"""Ratio of the stiffness across two motions to the mean of theirs, beyond which its forces have no potential."""
+CIRCULATES = 1e-6
+"""Ratio of the stiffness across two motions to the mean of theirs, beyond which its forces have no potential; and of a
+damping that feeds a motion to the largest of all."""
 SLOW, COARSE, FINER, FINEST = 0.1, 10.0, 0.125, 1e-10
 """The differences of the tangent are too coarse for a law where an iteration moves by less than `COARSE` of them, and
 by more than `SLOW` of the one before; they are then multiplied by `FINER`, down to `FINEST`."""
@@ -83,8 +84,9 @@ class Equilibrium:
     - `error`: a bound of the error of `softest`.
     - `iterations`: those of Newton's method.
     - `slipping`: the number of points of flexible surfaces at the bounds of their friction, which may slip on.
-    - `circulating`: whether forces at rest have no potential (a stiffness that is not symmetric), as those of a film of
-      oil or of a controller.
+    - `circulating`: whether forces at rest may feed energy to small motions: those without a potential (a stiffness
+      that is not symmetric), as of a film of oil, those that push along the velocity, and those of controllers with
+      states.
     """
 
     mechanism: Mechanism
@@ -99,7 +101,7 @@ class Equilibrium:
     @property
     def stable(self) -> bool:
         """Whether the potential energy has a minimum at the equilibrium, beyond the error of `softest`, and no points
-        slip and no forces circulate."""
+        slip and no forces feed it energy."""
         return self.verdict == "stable"
 
     @property
@@ -109,8 +111,9 @@ class Equilibrium:
         It is undecided if the stiffness of the softest motion is within its error, as for a rotor at a critical speed,
         and not judged if points of flexible surfaces slip: these slip on in one direction and stick in the others, so
         that no stiffness decides about small motions, but a simulation from the equilibrium with a small push. It is
-        not judged either if forces circulate: a shaft may whirl in a film that is stiff in all directions, and
-        `linearise(equilibrium).modes()` decides.
+        not judged either if forces may feed energy to small motions (`circulating`): a shaft may whirl in a film that
+        is stiff in all directions, and an integral of a controller may drive it; `linearise(equilibrium).modes()`
+        decides. States of force elements are taken to follow the motion at once, as those of springs and dampers do.
         """
         if self.slipping or self.circulating:
             return "not judged"
@@ -151,11 +154,12 @@ class Equilibrium:
     def __str__(self) -> str:
         found = "moves steadily" if self.state.w.any() else "rests"
         softest = f"softest motion {self.softest:.4g} per time squared"
-        softest = "nothing can move" if np.isinf(self.softest) else softest
+        if np.isinf(self.softest):
+            softest = "states hold every motion" if self.circulating else "nothing can move"
         if self.slipping:
             softest = f"{self.slipping} points of flexible surfaces slip; {softest} if they stick"
         elif self.circulating:
-            softest = f"forces without a potential act, so that linearise(...).modes() decides; {softest}"
+            softest = f"forces may feed energy to motions, so that linearise(...).modes() decides; {softest}"
         held = f"\nheld at t = {self.state.t:.6g}: {'; '.join(self.held)}" if self.held else ""
         return f"{self.mechanism.name!r} {found}, {self.verdict}: {softest}; {self.iterations} iterations{held}"
 
@@ -386,9 +390,9 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
             require_stationary(e, functions, q, w, multipliers)
             states = e.states.copy() if touching is None else np.concatenate([e.states, touching.forces.ravel()])
             state = State(t, q, w, angles_near(mechanism, q, e.angles), element_states=states)
-            softest, error, round_ = _softest(e, functions, state, multipliers, bool(world.any()), touching)
+            softest, error, feeds = _softest(e, functions, state, multipliers, bool(world.any()), touching)
             slipping = 0 if touching is None else touching.slipping
-            return Equilibrium(mechanism, state, multipliers, softest, error, iteration, slipping, round_)
+            return Equilibrium(mechanism, state, multipliers, softest, error, iteration, slipping, feeds)
     require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
     e.compare_tangents(t)
     hint = "Start nearer to one, or add a spring that restrains it." if touching is None else touching.hint
@@ -659,7 +663,8 @@ def _softest(
     moving: bool,
     touching: Touching | None,
 ) -> tuple[float, float, bool]:
-    """The lowest stiffness per unit of mass, a bound of its error, and whether forces at rest circulate.
+    """The lowest stiffness per unit of mass, a bound of its error, and whether forces at rest may feed energy to
+    motions.
 
     Raises `EquilibriumError` for unrestrained motions of mechanisms at rest; at a critical speed, moving bodies have
     one. The error of its own stiffness decides whether a motion is restrained, not the stiffness of others: gravity
@@ -673,8 +678,9 @@ def _softest(
     N = allowed_motions(as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray(), e.flat.weight)
     stationary = stationary_states(e, functions, q, w, multipliers)
     N = N @ stationary.held(N, none)[0]
+    feeds = not moving and _remembers(e.mechanism)
     if not N.shape[1]:
-        return np.inf, 0.0, False
+        return np.inf, 0.0, feeds
     K = t.K + t.D @ carried
     added, added_error = stationary.stiffness, stationary.stiffness_error
     if touching is not None:
@@ -685,11 +691,9 @@ def _softest(
     size = np.abs(x)
     wrong = errors.K + errors.D @ abs(carried) + ROUNDING * abs(K)
     across = np.abs(x.T @ whole @ x - np.diag(stiffness)) - size.T @ (wrong @ size + added_error @ size)
-    round_ = (
-        not moving
-        and touching is None
-        and bool((across > CIRCULATES * np.sqrt(np.abs(np.outer(stiffness, stiffness)))).any())
-    )
+    if not moving and touching is None:
+        round_ = bool((across > CIRCULATES * np.sqrt(np.abs(np.outer(stiffness, stiffness)))).any())
+        feeds = feeds or round_ or _pushes_on(x, t.D, errors.D)
     error = np.einsum("ik,ik->k", size, wrong @ size + added_error @ size)
     free = np.flatnonzero(np.abs(stiffness) <= error)
     if len(free) and not moving:
@@ -699,7 +703,21 @@ def _softest(
             f"--start, takes the state as drawn.{_creeping(e.mechanism)}"
         )
     k = int(stiffness.argmin())
-    return float(stiffness[k]), float(error[k]), round_
+    return float(stiffness[k]), float(error[k]), feeds
+
+
+def _pushes_on(x: np.ndarray, D: sp.csr_matrix, errors: sp.csr_matrix) -> bool:
+    """Whether forces push along the velocity of one of the motions `x` (nv, n), by the derivative `D` (nv, nv) of the
+    residual with respect to the velocities and its `errors`."""
+    damping, size = x.T @ (D @ x), np.abs(x)
+    values = np.linalg.eigvalsh(0.5 * (damping + damping.T))
+    error = float(np.linalg.norm(size.T @ ((errors + ROUNDING * abs(D)) @ size)))
+    return bool(values[0] < -error - CIRCULATES * np.abs(values).max())
+
+
+def _remembers(mechanism: Mechanism) -> bool:
+    """Whether a controller that measures has states, such as an integral, with which its commands come later."""
+    return any(controller.begin and controller.signals for controller in mechanism.controllers)
 
 
 def _moved_most(e: Equations, x: np.ndarray) -> str:

@@ -46,6 +46,54 @@ def test_a_joint_that_a_spring_holds_is_judged():
     assert equilibrium(system).verdict == "stable"
 
 
+@pytest.mark.parametrize("part", [1e-2, 5e-4, 1e-5])
+def test_a_weak_push_across_two_equal_stiffnesses_is_not_called_stable(part):
+    """The growth rate without damping is swirl / (2 sqrt(k m)), however weak the push is."""
+    system = in_a_plane(film(k=1e4, swirl=1e4 * part, c=0.0))
+    system.joint_spring("hold", "guide", stiffness=1.0, dof="rotation")
+    rest = equilibrium(system)
+    assert rest.verdict == "not judged"
+    assert not linearise(rest).modes().stable
+
+
+def test_a_force_along_the_velocity_is_not_called_stable():
+    system = in_a_plane(film(k=1e4, swirl=0.0, c=-1.0))
+    system.joint_spring("hold", "guide", stiffness=1.0, dof="rotation", damping=100.0)
+    rest = equilibrium(system)
+    assert rest.verdict == "not judged"
+    assert not linearise(rest).modes().stable
+
+
+@pytest.mark.parametrize(("integral", "stable"), [(0.5, True), (3000.0, False)])
+def test_a_controller_with_an_integral_is_not_judged_by_its_stiffness(integral, stable):
+    """J s^3 + c s^2 + (k + kp) s + ki has roots to the right where J ki > c (k + kp)."""
+    system = flexmb.System()
+    rod = system.add(flexmb.rigid_body("rod", mass=1.0, inertia=(0.3,) * 3))
+    system.revolute("pivot", system.ground, rod, axis=(0, 0, 1), at=(0, 0, 0))
+    system.joint_spring("spring", "pivot", stiffness=30.0, damping=0.2)
+    inputs = {"measured": "coordinate:pivot", "reference": 0.0}
+    law = flexmb.controllers.pid(20.0, integral)
+    system.controller("servo", law, inputs=inputs, outputs={"command": "effort:pivot"})
+    rest = equilibrium(system)
+    assert rest.verdict == "not judged"
+    assert linearise(rest).modes().stable == stable == (0.3 * integral < 0.2 * 50.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_springs_and_dampers_in_any_attitude_are_judged(seed):
+    random = np.random.default_rng(seed)
+    system = flexmb.System(gravity=9.0 * random.normal(size=3))
+    place = system.ground.at((0, 0, 0))
+    for k in range(3):
+        body = flexmb.rigid_body(f"body {k}", mass=1.0 + k, inertia=(0.1, 0.2, 0.25), centre=(0.1, 0.05, -0.1))
+        body = system.add(body, position=(0.5 * k, 0.1 * k, 0), orientation=random.normal(size=3))
+        stiffness, damping = (tuple(10 ** random.uniform(0, 4, 6)) for _ in range(2))
+        springs = {"stiffness": stiffness, "damping": damping, "free": (0, 0, 0)}
+        system.bushing(f"springs {k}", place, body.at((0, 0, 0)), **springs)
+        place = body.at((0.3, 0.1, 0))
+    assert equilibrium(system).verdict in ("stable", "unstable")
+
+
 def journal(speed):
     oil = flexmb.forces.journal_bearing(viscosity=0.02, radius=0.05, length=0.03, clearance=1e-4)
     system = flexmb.System()

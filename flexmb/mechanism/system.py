@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from fem.elsewhere import hinted
 from fem.shown import shown
 from flexmb.errors import MechanismError
-from flexmb.mechanism.axles import require_axles
+from flexmb.mechanism.construction.axles import require_axles
 from flexmb.mechanism.construction.controllers import WithControllers
 from flexmb.mechanism.control.add import connected
 from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from flexmb.errors import MechanismError
 from flexmb.mechanism.attachments import Attachment, BodyHandle, vector
-from flexmb.mechanism.axles import frame_about_axle
+from flexmb.mechanism.construction.axles import frame_about_axle
 from flexmb.mechanism.construction.lines import WithLines
 from flexmb.mechanism.control.add import INPUTS, Added, added
 from flexmb.mechanism.control.law import BoundController, ControlLaw, passing
@@ -60,7 +60,8 @@ class WithControllers(WithLines):
                 f"{type(law).__name__}."
             )
         frame = frame_with_axis(vector(axis, f"Force {name!r}, axis"))
-        own = None if axle is None else frame_about_axle(vector(axle, f"Force {name!r}, axle"), frame)
+        what = f"Force {name!r}, axle"
+        own = None if axle is None else frame_about_axle(vector(axle, what), frame, what)
         pair = self._pair(name, a, b, at, frame, own)
         if law.law.inputs or inputs:
             reader, passed = f"{name}{INPUTS}", passing(law.law.inputs, law.law.constants)

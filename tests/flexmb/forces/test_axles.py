@@ -65,4 +65,15 @@ def test_the_frame_of_a_tyre_is_about_its_axle(direction, camber):
     assert R[:, 1] == pytest.approx(np.array(direction) / np.linalg.norm(direction), abs=1e-12)
     assert pytest.approx(np.eye(3), abs=1e-12) == R.T @ R
     assert np.linalg.det(R) == pytest.approx(1.0)
-    assert R[0, 0] > 0
+    assert R[2, 0] == pytest.approx(0.0, abs=1e-12)  # forward is in the road
+    assert R[2, 2] > 0.9
+
+
+def test_an_axle_across_the_road_is_refused():
+    system = flexmb.System()
+    wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(1, 1, 1)))
+    tyre = flexmb.forces.linear_tyre(
+        radius=0.3, vertical_stiffness=1e5, slip_stiffness=0.0, cornering_stiffness=0.0, relaxation=0.3
+    )
+    with pytest.raises(flexmb.MechanismError, match=r"'tyre', axle is \(0, 0, 2\), expected a direction across"):
+        system.force("tyre", system.ground.at((0, 0, 0)), wheel.at((0, 0, 0)), tyre, axle=(0, 0, 2))

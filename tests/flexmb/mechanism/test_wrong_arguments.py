@@ -72,7 +72,7 @@ def calls(system, a, b):
             "law": lambda t, x, v: -x,
         },
         "fixed": pair,
-        "force": pair | z | {"law": centred(k=1.0), "inputs": {"pull": 1.0}},
+        "force": pair | z | {"law": centred(k=1.0), "axle": (0, 1, 0), "inputs": {"pull": 1.0}},
         "friction": {
             "name": "new",
             "joint": "hinge",

@@ -16,10 +16,18 @@ PARALLEL, ANOTHER = 1e-6, np.pi / 4
 carry the wheel, such as a kingpin."""
 
 
-def frame_about_axle(axle: Float[np.ndarray, "3"], frame: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "3 3"]:
-    """The frame (3, 3; axes as columns) with y along `axle` whose x axis is as close to that of `frame` as can be."""
-    x, z, y = frame_with_axis(axle, frame[:, 0]).T
-    return np.column_stack([x, y, -z])
+def frame_about_axle(
+    axle: Float[np.ndarray, "3"], frame: Float[np.ndarray, "3 3"], what: str
+) -> Float[np.ndarray, "3 3"]:
+    """The frame (3, 3; axes as columns) with y along `axle`, and x across it and z of `frame`.
+
+    Raises `MechanismError`, which begins with `what`, when the axle is along z of `frame`.
+    """
+    ahead = np.cross(axle, frame[:, 2])
+    if not np.linalg.norm(ahead) > PARALLEL * np.linalg.norm(axle):
+        found = ", ".join(f"{x:.6g}" for x in axle)
+        raise MechanismError(f"{what} is ({found}), expected a direction across its axis, z of the frames.")
+    return frame_with_axis(np.cross(ahead, axle), ahead)
 
 
 def require_axles(

@@ -161,7 +161,9 @@ class _OldNames:
             return
         text = sentence(name)
         package, _, last = name.rpartition(".")
-        if text is None and package in ("fem", "reduction", "flexmb"):
+        if text is None and hasattr(sys.modules.get(package), last):
+            text = f"{name} is not a module, but {package} holds it. Write: from {package} import {last}"
+        elif text is None and package in ("fem", "reduction", "flexmb"):
             text = hint(package, last)
         if text is not None:
             # without name=: `from package import old` would take it for a missing attribute and hide the sentence

@@ -234,3 +234,9 @@ def test_what_is_in_a_room_of_the_package_is_named_with_its_room():
         flexmb.save_result  # noqa: B018
     with pytest.raises(AttributeError, match=r"it is flexmb\.linear\.linearise"):
         flexmb.linearise  # noqa: B018
+
+
+@pytest.mark.parametrize(("module", "written"), [("flexmb.time_functions", "from flexmb import time_functions"), ("fem.Model", "from fem import Model")])  # fmt: skip
+def test_what_a_package_holds_is_no_module(module, written):
+    with pytest.raises(ImportError, match=f"is not a module, but .* holds it. Write: {written}"):
+        importlib.import_module(module)

@@ -66,13 +66,13 @@ def _relative(seen: Any) -> Any:
     return Relative(read_only(d), read_only(S), read_only(v), read_only(omega))
 
 
-@numba.njit(fastmath={"reassoc"})
-def _sum(numbers: Any) -> Any:
-    """The sum of numbers, in any order: it is finite only if all of them are."""
-    total = 0.0
+@numba.njit(inline="always")
+def _finite(numbers: Any) -> Any:
+    """Whether all numbers are finite."""
+    sound = True
     for k in range(len(numbers)):
-        total += numbers[k]
-    return total
+        sound &= numbers[k] - numbers[k] == 0.0
+    return sound
 
 
 def compiled_law(function: Any) -> Any:
@@ -149,10 +149,10 @@ def frame_call(function: Any, ns: int, count: int, ni: int = 0) -> Callable[...,
             answer[6] = evaluated(t, _relative(seen), motion[18:], z, p, answer[:6], answer[7:])
         except Exception:
             answer[0] = np.nan
-        total = _sum(answer)
+        sound = _finite(answer)
         if silent:
             answer[6] = np.nan
-        if not np.isfinite(total):
+        if not sound:
             answer[0] = np.nan
             _record(record, t, motion, z, p)
 
@@ -175,7 +175,7 @@ def tangent_call(function: Any, count: int) -> Callable[..., None]:
             function(t, _relative(seen), z, p, numba.carray(out, (6, 6)), numba.carray(_from(out, 36), (6, 6)))
         except Exception:
             answer[0] = np.nan
-        if not np.isfinite(_sum(answer)):
+        if not _finite(answer):
             answer[0] = np.nan
             _record(record, t, motion, z, p)
 
@@ -200,7 +200,7 @@ def control_call(function: Any) -> Callable[..., None]:
             function(t, y, z, p, answer[:nu], answer[nu:])
         except Exception:
             answer[0] = np.nan
-        if not np.isfinite(_sum(answer)):
+        if not _finite(answer):
             answer[0] = np.nan
             _record(record, t, y, z, p[:0])
 

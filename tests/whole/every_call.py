@@ -142,12 +142,17 @@ def pressing():
     mesh = fem.structured_meshes.block("hexahedron", (0.2, 0.1, 0.1), (2, 1, 1))
     part = fem.Model(mesh, fem.Material.steel()).with_surfaces(below="z0")
     body = flexmb.flexible_body(part, reduction.contact_basis(part, 3))
-    for friction, method in ((0.3, "generalised-alpha"), (0.0, "energy-momentum")):
+
+    def lying(friction):
         system = flexmb.System(gravity=(0, 0, -9.81))
         block = system.add(body)
         floor = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1))
         system.contact("floor", floor, block.surface("below"), friction=friction)
-        result = flexmb.simulate(system, 1e-4, step=1e-5, method=method)
+        return system
+
+    for friction, method in ((0.3, "generalised-alpha"), (0.0, "energy-momentum")):
+        result = flexmb.simulate(lying(friction), 1e-4, step=1e-5, method=method)
+    adjoint_gradient(lying, {"friction": 0.3}, 1e-4, lambda r: r.q[:, 2], over="final", step=1e-5)
     return result.surface_contact("floor").pressure
 
 

@@ -94,7 +94,7 @@ def divided(shape: Any) -> Any:
 def run() -> list[Row]:
     """CPU time a step against the goals."""
     resting = cost(box(), steps=20000, step=1e-3)[0]
-    alone, whole = (cost(spheres(pairs), steps=4000, step=1e-3)[0] for pairs in (False, True))
+    alone, whole = (spent for spent, _ in costs([spheres(pairs=False), spheres(pairs=True)], steps=4000, step=1e-3))
     pair = (whole - alone) / (BALLS * (BALLS - 1) / 2)
     unit = "us CPU a step"
     bricks, marbles = (

@@ -24,8 +24,11 @@ class BuildLibrary(build_ext):
     """Writes the objects and the table of the compiled functions before their file in C is compiled."""
 
     def build_extension(self, ext: Extension) -> None:
-        """The library; without it, a warning."""
+        """The library, unless the one that is there fits the sources; without it, a warning."""
+        made = Path(self.get_ext_fullpath(ext.name))
         try:
+            if made.exists() and self._fits(made):
+                return
             self._probe()
             folder = Path(self.build_temp) / "kernels"
             subprocess.run([sys.executable, str(KERNELS / "build.py"), str(folder)], check=True)
@@ -34,6 +37,10 @@ class BuildLibrary(build_ext):
             super().build_extension(ext)
         except Exception as error:
             self.warn(WITHOUT.format(f"{type(error).__name__}: {error}"))
+
+    def _fits(self, made: Path) -> bool:
+        """Whether a library was built from the present sources: a second installation need not compile again."""
+        return subprocess.run([sys.executable, str(KERNELS / "build.py"), "--fits", str(made)]).returncode == 0
 
     def _probe(self) -> None:
         """Fail early if there is no compiler or no header of Python."""

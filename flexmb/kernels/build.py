@@ -3,6 +3,7 @@
 `python flexmb/kernels/build.py FOLDER` writes an object file for each kind of processor, and `table.h` for
 flexmb/kernels/library.c, to a folder. numba lowers the functions of flexmb/kernels/calls.py. All are linked to one
 module, which LLVM optimises once: numba optimises and emits every function alone, and again in each of its callers.
+`python flexmb/kernels/build.py --fits LIBRARY` succeeds if a library was built from the present sources.
 
 A compiled function receives its arguments as a row of 64-bit numbers: a record as the address of its table, an array as
 the address of its entries and its shape. It writes its results to a second row.
@@ -463,6 +464,15 @@ def header(
     return "\n".join([*lines, "static PyMethodDef METHODS[] = {", *methods, "    {NULL, NULL, 0, NULL}};", ""])
 
 
+def fits(made: Path) -> bool:
+    """Whether a library was built from the present sources of the kernels and of the laws."""
+    alone("flexmb", Path(__file__).parents[1])
+    from flexmb.kernels.base.library import digest_of, law_files, sources_digest
+
+    code = made.read_bytes()
+    return all(digest.encode() in code for digest in (sources_digest(), digest_of(law_files())))
+
+
 def main(folder: Path) -> None:
     """Write the objects and the table to a folder."""
     if not numba.__version__.startswith(VERSION + "."):
@@ -499,4 +509,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "--fits":
+        sys.exit(not fits(Path(sys.argv[2])))
     main(Path(sys.argv[1]))

@@ -46,6 +46,17 @@ def in_a_process(*command, timeout=300, **environment):
     return done.stdout
 
 
+@PRESENT
+def test_a_library_that_fits_its_sources_is_not_built_again(tmp_path):
+    """A second installation from a folder, with other extras for instance, keeps the library of the first."""
+    code, other = Path(library.choice().library.__file__).read_bytes(), tmp_path / "other.so"
+    (tmp_path / "same.so").write_bytes(code)
+    other.write_bytes(code.replace(library.sources_digest().encode(), b"0" * 32))
+    build = [sys.executable, str(ROOT / "flexmb" / "kernels" / "build.py"), "--fits"]
+    assert subprocess.run([*build, str(tmp_path / "same.so")]).returncode == 0
+    assert subprocess.run([*build, str(other)]).returncode == 1
+
+
 def test_python_imports_compiled_functions_from_the_table():
     """A function imported from its own file would be compiled by numba beside the library. Those of `memory` are parts
     of laws, which numba compiles in any case, and so are those that files of laws import."""

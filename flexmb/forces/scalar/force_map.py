@@ -14,6 +14,7 @@ from fem.shown import shown
 from flexmb.errors import TableError
 from flexmb.forces.scalar.points import (
     OUTSIDE,
+    SAME,
     checked_axis,
     column_index,
     monotone,
@@ -21,6 +22,7 @@ from flexmb.forces.scalar.points import (
     require_choice,
     require_finite,
 )
+from flexmb.forces.scalar.potential import Potential, potential
 from flexmb.forces.scalar.table import closed
 from flexmb.kernels.base.memory import interval_of, number_at, repeated
 
@@ -66,8 +68,7 @@ class ForceMap:
         _, x, xdot = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (t, x, xdot)))
         n, m = self.knots, len(self.xdot)
         first, second = self.data[:n], self.data[n : n + m]
-        if self.period is not None:
-            x = x - self.period * np.floor((x - first[0]) / self.period)
+        x = self._first_period(x)
         i, u, past = _within(first, x)
         j, v, beyond = _within(second, xdot)
         if self.outside == "error" and (past.any() or beyond.any()):
@@ -87,6 +88,10 @@ class ForceMap:
             value = value + beyond * np.einsum("...a,...ab,...b->...", powers, patch, across)
         return np.asarray(value)
 
+    def _first_period(self, x: np.ndarray) -> np.ndarray:
+        """Coordinates in the first period of the map; as they are without one."""
+        return x if self.period is None else x - self.period * np.floor((x - self.data[0]) / self.period)
+
     def beyond(self, t: np.ndarray, x: np.ndarray, xdot: np.ndarray) -> str | None:
         """What to say of states, each (nt,), outside the points; None if there are none.
 
@@ -100,6 +105,26 @@ class ForceMap:
                     f"{axis[0]:g} to {axis[-1]:g}"
                 )
         return None
+
+    @property
+    def stored(self) -> Potential | None:
+        """The energy that the law stores: minus the integral of the efforts at rest, if the points of the map contain
+        that (`xdot = 0`) and what other rates add to them opposes the rate, so that it is heat; otherwise None.
+
+        None, too, for a map with a period and a mean at rest that is not zero, which gives energy.
+        """
+        n, rates = self.knots, self.xdot
+        if not rates[0] <= 0.0 <= rates[-1]:
+            return None
+        j = int(_within(rates, np.zeros(()))[0])
+        patches = self.data[n + len(rates) :].reshape(n - 1, len(rates) - 1, 4, 4)
+        cubics = patches[:, j] @ (-rates[j]) ** np.arange(3, -1, -1.0)
+        k, u, _ = _within(self.data[:n], self._first_period(self.x))
+        at_rest = np.einsum("ka,ka->k", u[:, None] ** np.arange(3, -1, -1.0), cubics[k])
+        added = (self.values - at_rest[:, None]) * rates
+        if (added > SAME * np.abs(self.values).max() * np.abs(rates).max()).any():
+            return None
+        return potential(self.data[:n], cubics, self.outside, self.period)
 
     @property
     def compiled(self) -> Any:

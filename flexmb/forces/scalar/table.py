@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from fem.shown import shown
 from flexmb.errors import TableError
+from flexmb.forces.scalar.expression import Expression
 from flexmb.forces.scalar.points import (
     OUTSIDE,
     SAME,
@@ -22,6 +23,7 @@ from flexmb.forces.scalar.points import (
     require_choice,
     require_finite,
 )
+from flexmb.forces.scalar.potential import NOTHING, Potential, potential
 from flexmb.kernels.base.memory import interval_of, number_at, repeated
 
 OVER = ("x", "xdot", "t")
@@ -114,6 +116,21 @@ class Table:
         )
 
     @property
+    def stored(self) -> Expression | Potential | None:
+        """The energy that the law stores: of a curve over the coordinate minus its integral; nothing, for a curve over
+        the rate whose points oppose it, as those of a damper.
+
+        None for what gives energy: curves over the time, over the coordinate with a period and a mean that is not zero
+        (as gas forces over a crank angle), and over the rate of motors.
+        """
+        knots, cubics = self.data[: self.knots], self.data[self.knots :].reshape(-1, 4)
+        if self.argument == "x":
+            return potential(knots, cubics, self.outside, self.period)
+        resting = self.y[self.x == 0.0]
+        opposed = self.argument == "xdot" and self.period is None and (self.x * self.y <= 0.0).all()
+        return NOTHING if opposed and (np.abs(resting) <= SAME * np.abs(self.y).max()).all() else None
+
+    @property
     def compiled(self) -> Any:
         """The function `effort(t, x, xdot)`, compiled by numba, valid while this record exists; NaN where `over`
         raises an error."""
@@ -176,6 +193,9 @@ def table(
       "extrapolate" continues with the slope there, both with a `TableRangeWarning` at the end of the simulation.
     - `scale`: factor of `y`, such as -1 for a characteristic that is positive in tension, or that of a unit.
     - `source`: the name of the table in messages.
+
+    In the energy ledger a table over "x" stores energy (`Table.stored`), one over "xdot" whose points oppose the rate
+    makes heat, and what others exchange is work.
 
     Source: Fritsch and Carlson, "Monotone piecewise cubic interpolation", SIAM J. Numer. Anal. 17 (1980) 238-246.
 

@@ -157,7 +157,8 @@ def pacejka_89(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any,
 
     The coefficients `a0` to `a13` are those of the literature, in N, kN and degrees; hence a model in SI units. The
     side force opposes the slip. The energy that its spring stores is the integral of the side force over the side
-    deflection, at the load of the vertical spring and the camber of the instant. Source: Bakker, Pacejka, Lidner, SAE 890087 (1989).
+    deflection, at the load of the vertical spring and the camber of the instant. Source: Bakker, Pacejka, Lidner,
+    SAE 890087 (1989).
     """
     radius, stiffness, damping, slip, relaxation = (
         parameters[0],

@@ -1,7 +1,7 @@
 """Force laws as maps: a smooth surface over the coordinate and its rate."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from flexmb.forces.scalar.points import (
     read_columns,
     require_choice,
     require_finite,
+    require_unit,
 )
 from flexmb.forces.scalar.potential import Potential, potential
 from flexmb.forces.scalar.table import closed
@@ -37,6 +38,7 @@ class ForceMap:
 
     - `x` (n,), `xdot` (m,), `values` (n, m): the points.
     - `period`: of the coordinate, or None. `outside`: what the map does outside the points. `source`: its name.
+    - `titles`: that of the column of coordinates in a file, with its unit, or none.
     - `data`: the knots of both arguments and, for each patch, the 16 coefficients of the bicubic, highest first.
     """
 
@@ -48,6 +50,7 @@ class ForceMap:
     source: str
     knots: int
     data: np.ndarray = field(repr=False)
+    titles: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         again = f", period {self.period:g}" if self.period is not None else ""
@@ -91,6 +94,13 @@ class ForceMap:
     def _first_period(self, x: np.ndarray) -> np.ndarray:
         """Coordinates in the first period of the map; as they are without one."""
         return x if self.period is None else x - self.period * np.floor((x - self.data[0]) / self.period)
+
+    def require_units(self, units: str, coordinate: str, effort: str) -> None:
+        """Raise `TableError` where the title of the coordinates names another unit than that of the system `units` for
+        the dimension of an element's `coordinate`. Titles do not tell the units of rates and of efforts."""
+        del effort
+        for title in self.titles:
+            require_unit(title, coordinate, units, self.source)
 
     def beyond(self, t: np.ndarray, x: np.ndarray, xdot: np.ndarray) -> str | None:
         """What to say of states, each (nt,), outside the points; None if there are none.
@@ -207,7 +217,8 @@ def force_map_from_csv(
     column_index(found, 0, path)
     places = [f"line {line}" for line in found.lines[1:]]
     what = f"The table {Path(path).name}"
-    return _force_map(numbers[1:, 0], numbers[0, 1:], numbers[1:, 1:], period, outside, scale, what, places)
+    made = _force_map(numbers[1:, 0], numbers[0, 1:], numbers[1:, 1:], period, outside, scale, what, places)
+    return replace(made, titles=(found.title(0),))
 
 
 def _force_map(

@@ -1,6 +1,5 @@
 """The energy that a curve of efforts over the coordinate stores: minus its integral."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +53,7 @@ class Potential:
         return np.stack([energy, none, slope + bend * beyond, none])
 
     @property
-    def shared(self) -> tuple[Any, Sequence[float]]:
+    def shared(self) -> tuple[Any, np.ndarray]:
         """The compiled function `energy(address, t, x, xdot)` of all potentials, and the numbers at the address."""
         return energy_at, self.data
 

@@ -1,7 +1,7 @@
 """Force laws as tables: a smooth monotone curve through points."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,15 @@ from flexmb.forces.scalar.points import (
     read_columns,
     require_choice,
     require_finite,
+    require_unit,
 )
 from flexmb.forces.scalar.potential import NOTHING, Potential, potential
 from flexmb.kernels.base.memory import interval_of, number_at, repeated
 
 OVER = ("x", "xdot", "t")
 """The argument of a table: the coordinate of the element, its rate, or the time."""
+RATE = {"length": "velocity", "angle": "angular velocity"}
+"""Dimensions of coordinates and those of their rates."""
 
 
 @shown
@@ -37,7 +40,8 @@ class Table:
 
     - `x` (n,), `y` (n,): the points. `over`: the argument, "x", "xdot" or "t".
     - `period`: after which the curve repeats itself, or None. `outside`: what it does outside the points.
-    - `source`: its name in messages.
+    - `source`: its name in messages. `titles`: those of its columns in a file, with their units, or none; `scale`: the
+      factor by which the second column has been multiplied.
     - `data`: the knots (m,) and, for each of the m - 1 intervals, the four coefficients of the cubic, highest first.
     """
 
@@ -48,6 +52,8 @@ class Table:
     outside: str
     source: str
     data: np.ndarray = field(repr=False)
+    titles: tuple[str, ...] = ()
+    scale: float = 1.0
 
     def __str__(self) -> str:
         again = f", period {self.period:g}" if self.period is not None else f", {self.outside} outside"
@@ -96,6 +102,14 @@ class Table:
         if self.outside == "hold":
             slope = np.where(s == inside, slope, 0.0)
         return value + np.where(s == inside, 0.0, slope * (s - inside)), slope
+
+    def require_units(self, units: str, coordinate: str, effort: str) -> None:
+        """Raise `TableError` where the titles of the columns name other units than those of the system `units` for the
+        dimensions of an element's `coordinate` and `effort`."""
+        if self.titles:
+            argument = {"x": coordinate, "xdot": RATE[coordinate], "t": "time"}[self.argument]
+            require_unit(self.titles[0], argument, units, self.source)
+            require_unit(self.titles[1], effort, units, self.source, self.scale)
 
     def over_time(self) -> tuple[Float[np.ndarray, "m"], float | None] | None:
         """The knots (m,) of a curve over the time and its period, for integrators to end steps at what it does; None
@@ -220,12 +234,13 @@ def table_from_csv(
 
     Columns are separated by semicolons, tabs, commas or blanks; with the first two, numbers may have decimal commas. Up
     to two rows of titles and units precede the numbers. Empty lines, and what follows a `#`, are skipped. Messages name
-    the line.
+    the line. Units are not converted: an element of a system with `units` refuses a table whose titles name others
+    ("travel [mm]" in SI), unless `scale` is the factor of the unit of `y`.
     """
     found = read_columns(path)
     first, second = (column_index(found, column, path) for column in columns)
     places = [f"line {line}" for line in found.lines]
-    return _table(
+    made = _table(
         found.numbers[:, first],
         found.numbers[:, second],
         over,
@@ -235,6 +250,7 @@ def table_from_csv(
         f"The table {Path(path).name}",
         places,
     )
+    return replace(made, titles=(found.title(first), found.title(second)), scale=float(scale))
 
 
 def _table(

@@ -3,6 +3,7 @@
 A name such as "mm-t-s" labels the numbers of a model. No number of a model is converted.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from math import isclose, pi
 from typing import NamedTuple
@@ -76,6 +77,23 @@ CHOICES: dict[str, Mapping[str, float]] = {
 """Units that a plot can show, in those of SI, by what they measure."""
 
 
+WRITTEN: Mapping[str, tuple[float, tuple[float, float, float]]] = {
+    **{name: (size, DIMENSIONS["length"]) for name, size in LENGTHS.items()},
+    **{name: (size, (0, 1, 0)) for name, size in MASSES.items()},
+    **{name: (size, DIMENSIONS["time"]) for name, size in (TIMES | {"sec": 1.0}).items()},
+    **{name: (size, DIMENSIONS["force"]) for name, size in FORCES.items()},
+    **{name: (size, DIMENSIONS["stress"]) for name, size in STRESSES.items()},
+    **{name: (size, DIMENSIONS["energy"]) for name, size in ENERGIES.items()},
+    **{name: (size, DIMENSIONS["power"]) for name, size in POWERS.items()},
+    **{name.replace(" ", ""): (size, DIMENSIONS["moment"]) for name, size in MOMENTS.items()},
+    **{name: (size, DIMENSIONS["angle"]) for name, size in ANGLES.items()},
+    "rpm": (2 * pi / 60, DIMENSIONS["angular velocity"]),
+    "1": (1.0, DIMENSIONS["1"]),
+}
+"""Units as titles of columns write them: their sizes in SI, and their exponents of length, mass and time."""
+_FACTOR = re.compile(r"([A-Za-z_]+|1)(?:\^?(-?\d+))?")
+
+
 def require_units(units: str | None) -> str | None:
     """The name of a system of units, unchanged, or None. Raises `UnitError` when it has another form."""
     if units is not None:
@@ -142,6 +160,35 @@ def _size(dimension: str, units: str | None) -> float | None:
             return None
         size *= BASE[name] ** power if power else 1.0
     return size
+
+
+def read_unit(text: str) -> tuple[float, tuple[float, ...]] | None:
+    """The size in SI of a unit such as "mm", "N m" or "rad/s", and its exponents of length, mass and time; None for a
+    text that is no unit."""
+    above, *below = text.replace("µ", "u").replace("·", " ").replace("*", " ").replace("²", "^2").split("/")
+    size, exponents = 1.0, [0.0, 0.0, 0.0]
+    for sign, part in ((1, above), *((-1, part) for part in below)):
+        for word in (words := part.strip(" ()").split()):
+            factor = _FACTOR.fullmatch(word)
+            if factor is None or factor[1] not in WRITTEN:
+                return None
+            own, power = WRITTEN[factor[1]], sign * int(factor[2] or 1)
+            size *= own[0] ** power
+            exponents = [a + power * b for a, b in zip(exponents, own[1], strict=True)]
+        if not words:
+            return None
+    return size, tuple(exponents)
+
+
+def unit_ratio(text: str, dimension: str, units: str) -> float | None:
+    """The unit `text` divided by that of a dimension in the system `units`: 0.001 for "mm" and a length in SI.
+
+    Zero if it measures something else; None where the text is no unit or the system is not known.
+    """
+    found, size = read_unit(text), _size(dimension, units)
+    if found is None or size is None:
+        return None
+    return found[0] / size if found[1] == DIMENSIONS[dimension] else 0.0
 
 
 class Shown(NamedTuple):

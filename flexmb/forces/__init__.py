@@ -12,6 +12,7 @@ from flexmb.forces.frame import (
     plastic_hinge,
     rolling_bearing,
     servo_actuator,
+    still_drag,
 )
 from flexmb.forces.frame.ring_compliance import (
     RingCompliance,
@@ -40,4 +41,5 @@ __all__ = [
     "ring_compliance_from_csv",
     "rolling_bearing",
     "servo_actuator",
+    "still_drag",
 ]

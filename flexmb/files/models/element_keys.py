@@ -10,7 +10,7 @@ from fem.user_files import quotes_inside
 from flexmb.errors import MechanismError, TableError
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal
 from flexmb.files.models.law_keys import WithLaw
-from flexmb.forces.scalar.points import column_index, read_columns
+from flexmb.forces.scalar.points import column_index, read_columns, require_unit
 from flexmb.mechanism.attachments import Attachment
 from flexmb.mechanism.curves.plane import Curve, through
 
@@ -29,13 +29,16 @@ class CurveKeys(Keys):
             raise refusal("a curve needs either points = [[x, y], ...] or csv = (a file with columns of x and y)")
         return self
 
-    def curve(self, folder: Path) -> Curve:
-        """The curve; `folder` is that of the model file."""
+    def curve(self, folder: Path, units: str | None = None) -> Curve:
+        """The curve; `folder` is that of the model file, whose `units` those in titles must not contradict."""
         if self.csv is None:
             return through(self.points or [], closed=self.closed)
         with quotes_inside(folder / self.csv, folder, TableError):
             found = read_columns(folder / self.csv)
-            x, y = (found.numbers[:, column_index(found, column, folder / self.csv)] for column in self.columns)
+            places = [column_index(found, column, folder / self.csv) for column in self.columns]
+            for place in places if units else ():
+                require_unit(found.title(place), "length", units or "", f"The table {self.csv}")
+            x, y = (found.numbers[:, place] for place in places)
         return through(np.column_stack([x, y]), closed=self.closed)
 
 
@@ -101,7 +104,7 @@ def add_on_curve(site: Any, keys: OnCurveKeys) -> None:
         if keys.a != "ground":
             raise MechanismError("at = [x, y, z] is the origin of a curve on the ground; here a is on a body.")
         a = site.system.ground.at(keys.at)
-    curve, options = keys.curve.curve(site.folder), {"normal": keys.normal, "x": keys.x}
+    curve, options = keys.curve.curve(site.folder, site.system.units), {"normal": keys.normal, "x": keys.x}
     if keys.kind == "point-on-curve":
         site.system.point_on_curve(keys.name, a, b, curve, offset=keys.offset, in_plane=keys.in_plane, **options)
     else:

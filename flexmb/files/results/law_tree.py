@@ -1,6 +1,7 @@
 """Force laws in result files: expressions, tables and maps as they are, functions by their efforts at stored times."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,14 +49,29 @@ def law_tree(motion: Motion, index: int) -> Tree:
             "stored": stored,
         }
     if isinstance(law, Table):
-        return {"kind": "table", "x": law.x, "y": law.y, "options": _options(law, over=law.argument)}
+        columns = json.dumps({"titles": law.titles, "scale": law.scale})
+        options = _options(law, over=law.argument)
+        return {"kind": "table", "x": law.x, "y": law.y, "options": options, "columns": columns}
     if isinstance(law, ForceMap):
-        return {"kind": "map", "x": law.x, "xdot": law.xdot, "values": law.values, "options": _options(law)}
+        columns = json.dumps({"titles": law.titles})
+        points = {"x": law.x, "xdot": law.xdot, "values": law.values}
+        return {"kind": "map", **points, "options": _options(law), "columns": columns}
     return {"kind": "function", "efforts": _efforts(motion, index)}
 
 
 def _options(law: Table | ForceMap, **further: str) -> str:
     return json.dumps({"period": law.period, "outside": law.outside, "source": law.source, **further})
+
+
+def _titled(law: Table | ForceMap, tree: Tree) -> Table | ForceMap:
+    """The law with the titles of its columns, which files of earlier versions do not have."""
+    known = json.loads(str(tree.get("columns", "{}")))
+    titles = tuple(str(title) for title in known.get("titles", ()))
+    if isinstance(law, ForceMap):
+        return replace(law, titles=titles)
+    if len(titles) not in (0, 2):
+        raise LookupError(f"a table with the titles {titles} of two columns")
+    return replace(law, titles=titles, scale=float(known.get("scale", 1.0)))
 
 
 def _efforts(motion: Motion, index: int) -> np.ndarray:
@@ -81,9 +97,9 @@ def law_from_tree(tree: Tree | None, name: str, t: np.ndarray) -> ForceLaw:
             str(tree["text"]), stored=str(tree.get("stored", "")) or None, **json.loads(tree["parameters"])
         )
     elif tree is not None and kind == "table":
-        law = table(tree["x"], tree["y"], **json.loads(tree["options"]))
+        law = _titled(table(tree["x"], tree["y"], **json.loads(tree["options"])), tree)
     elif tree is not None and kind == "map":
-        law = force_map(tree["x"], tree["xdot"], tree["values"], **json.loads(tree["options"]))
+        law = _titled(force_map(tree["x"], tree["xdot"], tree["values"], **json.loads(tree["options"])), tree)
     elif kind == "function":
         efforts = np.full(len(t), np.nan) if tree is None else tree["efforts"]
         if tree is not None:

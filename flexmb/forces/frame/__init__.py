@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from flexmb.forces.frame.aerodynamics import drag
+from flexmb.forces.frame.aerodynamics import drag, still_drag
 from flexmb.forces.frame.bushing import nonlinear_bushing
 from flexmb.forces.frame.flexible_ring import flexible_ring_bearing
 from flexmb.forces.frame.hydraulics import hydraulic_cylinder, servo_actuator
@@ -25,6 +25,7 @@ LIBRARY: Mapping[str, FrameLaw] = MappingProxyType(
         "plastic-hinge": plastic_hinge,
         "rolling-bearing": rolling_bearing,
         "servo-actuator": servo_actuator,
+        "still-drag": still_drag,
     }
 )
 """The laws by their names in model files and result files."""

@@ -24,7 +24,9 @@ def journal_bearing(t: Any, relative: Any, states: Any, parameters: Any, wrench:
     The pressure is that of Reynolds' equation without flow along the circumference (length below half the diameter);
     the film carries where it is compressed, over exactly half of the circumference (Guembel's condition). `viscosity`
     (force time/length^2), `radius` and `length` of the bearing and radial `clearance` (lengths). A shaft that touches
-    the housing is an error: the film has no stiffness to offer there. Source: Ocvirk, NACA TN 2808 (1952).
+    the housing is an error: the film has no stiffness to offer there. The film stores nothing: what it takes is heat,
+    which is negative while the turning shaft, whose friction the law does not include, drives a whirl. Source: Ocvirk,
+    NACA TN 2808 (1952).
     """
     viscosity, radius, length, clearance = parameters[0], parameters[1], parameters[2], parameters[3]
     x, y, vx, vy = relative.d[0], relative.d[1], relative.v[0], relative.v[1]
@@ -43,3 +45,4 @@ def journal_bearing(t: Any, relative: Any, states: Any, parameters: Any, wrench:
             push = 0.5 * math.pi * WEIGHTS[k] * factor * (a * c + b * s) / film**3
             wrench[0] -= push * c
             wrench[1] -= push * s
+    return 0.0

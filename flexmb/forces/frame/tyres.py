@@ -4,8 +4,13 @@ import math
 from typing import Any
 
 import numba
+import numpy as np
 
 from flexmb.mechanism.frame_law import law
+
+_ROOTS = np.polynomial.legendre.leggauss(6)
+NODES, WEIGHTS = 0.5 * (_ROOTS[0] + 1.0), 0.5 * _ROOTS[1]
+"""Gauss points from zero to the deflection of the tread."""
 
 
 @numba.njit
@@ -73,6 +78,15 @@ def apply(
     wrench[5] = arm[0] * y - arm[1] * x + turn
 
 
+@numba.njit
+def pressed(arm: Any, stiffness: float, deflection: float) -> float:
+    """The energy of the vertical spring: its force acts along the normal of the road, its deflection along `arm`."""
+    if deflection <= 0.0:
+        return 0.0
+    length = math.sqrt(arm[0] * arm[0] + arm[1] * arm[1] + arm[2] * arm[2])
+    return -0.5 * stiffness * deflection * deflection * arm[2] / length
+
+
 @law(
     states=("forward deflection", "side deflection"),
     axle=True,
@@ -99,6 +113,10 @@ def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any
     `vertical_stiffness` (force/length), `vertical_damping` (force time/length), `slip_stiffness`,
     `cornering_stiffness` (force). The forces vanish where the wheel leaves the road, and the deflections as it turns
     in the air.
+
+    The law stores the energy of the vertical spring and of the springs `slip_stiffness / relaxation` and
+    `cornering_stiffness / relaxation` of the tread; the power `force * |V| u / relaxation` of the slip and that of the
+    damping are heat.
     Source: Costa and Jones (NATO ASI 1993); Pacejka, Tire and Vehicle Dynamics (2012), chapter 7.
     """
     radius, stiffness, damping = parameters[0], parameters[1], parameters[2]
@@ -110,6 +128,8 @@ def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any
         load = max(stiffness * deflection + damping * approach, 0.0)
         push = -cornering * states[1] / relaxation
         apply(wrench, forward, side, arm, -slip * states[0] / relaxation, push, load, -trail * push)
+    tread = slip * states[0] * states[0] + cornering * states[1] * states[1]
+    return pressed(arm, stiffness, deflection) + 0.5 * tread / relaxation
 
 
 @law(
@@ -136,7 +156,9 @@ def pacejka_89(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any,
         x = s + a8 g + a9 F + a10,  side force (N) = D sin(C atan(B x - E (B x - atan(B x)))) + a11 g F + a12 F + a13
 
     The coefficients `a0` to `a13` are those of the literature, in N, kN and degrees; hence a model in SI units. The
-    side force opposes the slip. Source: Bakker, Pacejka, Lidner, SAE 890087 (1989).
+    side force opposes the slip. The energy that its spring stores is the integral of the side force over the side
+    deflection, at the load of the vertical spring and the camber of the instant. Source: Bakker, Pacejka, Lidner,
+    SAE 890087 (1989).
     """
     radius, stiffness, damping, slip, relaxation = (
         parameters[0],
@@ -153,6 +175,13 @@ def pacejka_89(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any,
         load = max(stiffness * deflection + damping * approach, 0.0)
         push = -side_force(math.degrees(math.atan(states[1] / relaxation)), math.degrees(camber), 1e-3 * load, a)
         apply(wrench, forward, side, arm, -slip * states[0] / relaxation, push, load, 0.0)
+    energy = pressed(arm, stiffness, deflection) + 0.5 * slip * states[0] * states[0] / relaxation
+    if deflection > 0.0:
+        for k in range(len(NODES)):
+            angle = math.degrees(math.atan(NODES[k] * states[1] / relaxation))
+            held = side_force(angle, math.degrees(camber), 1e-3 * stiffness * deflection, a)
+            energy += WEIGHTS[k] * held * states[1]
+    return energy
 
 
 @numba.njit

@@ -1,7 +1,7 @@
 """Force laws as maps: a smooth surface over the coordinate and its rate."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,16 @@ from fem.shown import shown
 from flexmb.errors import TableError
 from flexmb.forces.scalar.points import (
     OUTSIDE,
+    SAME,
     checked_axis,
     column_index,
     monotone,
     read_columns,
     require_choice,
     require_finite,
+    require_unit,
 )
+from flexmb.forces.scalar.potential import Potential, potential
 from flexmb.forces.scalar.table import closed
 from flexmb.kernels.base.memory import interval_of, number_at, repeated
 
@@ -35,6 +38,7 @@ class ForceMap:
 
     - `x` (n,), `xdot` (m,), `values` (n, m): the points.
     - `period`: of the coordinate, or None. `outside`: what the map does outside the points. `source`: its name.
+    - `titles`: that of the column of coordinates in a file, with its unit, or none.
     - `data`: the knots of both arguments and, for each patch, the 16 coefficients of the bicubic, highest first.
     """
 
@@ -46,6 +50,7 @@ class ForceMap:
     source: str
     knots: int
     data: np.ndarray = field(repr=False)
+    titles: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         again = f", period {self.period:g}" if self.period is not None else ""
@@ -66,8 +71,7 @@ class ForceMap:
         _, x, xdot = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (t, x, xdot)))
         n, m = self.knots, len(self.xdot)
         first, second = self.data[:n], self.data[n : n + m]
-        if self.period is not None:
-            x = x - self.period * np.floor((x - first[0]) / self.period)
+        x = self._first_period(x)
         i, u, past = _within(first, x)
         j, v, beyond = _within(second, xdot)
         if self.outside == "error" and (past.any() or beyond.any()):
@@ -87,6 +91,17 @@ class ForceMap:
             value = value + beyond * np.einsum("...a,...ab,...b->...", powers, patch, across)
         return np.asarray(value)
 
+    def _first_period(self, x: np.ndarray) -> np.ndarray:
+        """Coordinates in the first period of the map; as they are without one."""
+        return x if self.period is None else x - self.period * np.floor((x - self.data[0]) / self.period)
+
+    def require_units(self, units: str, coordinate: str, effort: str) -> None:
+        """Raise `TableError` where the title of the coordinates names another unit than that of the system `units` for
+        the dimension of an element's `coordinate`. Titles do not tell the units of rates and of efforts."""
+        del effort
+        for title in self.titles:
+            require_unit(title, coordinate, units, self.source)
+
     def beyond(self, t: np.ndarray, x: np.ndarray, xdot: np.ndarray) -> str | None:
         """What to say of states, each (nt,), outside the points; None if there are none.
 
@@ -100,6 +115,26 @@ class ForceMap:
                     f"{axis[0]:g} to {axis[-1]:g}"
                 )
         return None
+
+    @property
+    def stored(self) -> Potential | None:
+        """The energy that the law stores: minus the integral of the efforts at rest, if the points of the map contain
+        that (`xdot = 0`) and what other rates add to them opposes the rate, so that it is heat; otherwise None.
+
+        None, too, for a map with a period and a mean at rest that is not zero, which gives energy.
+        """
+        n, rates = self.knots, self.xdot
+        if not rates[0] <= 0.0 <= rates[-1]:
+            return None
+        j = int(_within(rates, np.zeros(()))[0])
+        patches = self.data[n + len(rates) :].reshape(n - 1, len(rates) - 1, 4, 4)
+        cubics = patches[:, j] @ (-rates[j]) ** np.arange(3, -1, -1.0)
+        k, u, _ = _within(self.data[:n], self._first_period(self.x))
+        at_rest = np.einsum("ka,ka->k", u[:, None] ** np.arange(3, -1, -1.0), cubics[k])
+        added = (self.values - at_rest[:, None]) * rates
+        if (added > SAME * np.abs(self.values).max() * np.abs(rates).max()).any():
+            return None
+        return potential(self.data[:n], cubics, self.outside, self.period)
 
     @property
     def compiled(self) -> Any:
@@ -182,7 +217,8 @@ def force_map_from_csv(
     column_index(found, 0, path)
     places = [f"line {line}" for line in found.lines[1:]]
     what = f"The table {Path(path).name}"
-    return _force_map(numbers[1:, 0], numbers[0, 1:], numbers[1:, 1:], period, outside, scale, what, places)
+    made = _force_map(numbers[1:, 0], numbers[0, 1:], numbers[1:, 1:], period, outside, scale, what, places)
+    return replace(made, titles=(found.title(0),))
 
 
 def _force_map(

@@ -1,5 +1,6 @@
 """Points of tables: checks that they are a function, and their columns in text files."""
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import scipy
 from fem.errors import unknown_name
 from fem.user_files import LARGEST_MODEL, text_of
 from flexmb.errors import TableError
+from flexmb.units import unit_of, unit_ratio
 
 OUTSIDE = ("error", "hold", "extrapolate")
 """What a table does outside its range: raise an error, keep the value at the end, or continue with the slope there."""
@@ -19,6 +21,8 @@ TITLES = 2
 """Largest number of rows with titles and units."""
 DEGREES = re.compile(r"(deg|degrees?|°)( ?/ ?\w+)?")
 """Units of angles and their rates that are not radians."""
+UNIT = re.compile(r"\[([^\]]*)\]\s*$|\s\(([^)]*)\)\s*$")
+"""The unit at the end of a title, in brackets."""
 SAME = 1e-9
 """Difference, relative to the range, below which the two ends of a periodic table coincide."""
 
@@ -31,6 +35,11 @@ class Columns(NamedTuple):
     lines: tuple[int, ...]
     titles: tuple[str, ...]
     units: tuple[str, ...]
+
+    def title(self, index: int) -> str:
+        """The title of a column with its unit in brackets, as far as they are known."""
+        title = self.titles[index] if self.titles else ""
+        return f"{title} [{self.units[index].strip('[]() ')}]" if self.units and not UNIT.search(title) else title
 
 
 def checked_axis(values: object, name: str, what: str, places: Sequence[str] | None = None) -> np.ndarray:
@@ -126,6 +135,31 @@ def require_radians(title: str, what: str) -> None:
             f"{what}, column {title!r}: expected angles in radians, as everywhere; found degrees. Multiply the column, "
             "and a period along it, by pi / 180, and change the unit in its title."
         )
+
+
+def require_unit(title: str, dimension: str, units: str, what: str, scale: float | None = None) -> None:
+    """Raise `TableError` where the unit in the title of a column is not that of a dimension in a system of units.
+
+    Nothing is known, and accepted, of a title without a unit in brackets, with words there that are no unit, or of a
+    system with other units. `scale`: the factor of the column, which may be that of the unit.
+    """
+    found = UNIT.search(title)
+    ratio = None if found is None else unit_ratio(unit := found[1] or found[2] or "", dimension, units)
+    if ratio is None or math.isclose(ratio, 1.0, rel_tol=SAME):
+        return
+    if scale is not None and math.isclose(abs(scale), ratio, rel_tol=SAME):
+        return
+    expected = f"{what}, column {title!r}: expected the unit of {dimension} of the system, {unit_of(dimension, units)}"
+    if ratio == 0.0:
+        raise TableError(
+            f"{expected}; found {unit}, which measures something else. Choose another column, or correct it."
+        )
+    scaled = "" if scale is None else f", or give scale={math.copysign(ratio, scale):.9g}"
+    raise TableError(
+        f"{expected}, because units are not converted; found {unit}. Multiply the column"
+        f"{'' if scale is not None else ' (and a period along it)'} by {ratio:.9g} and change the unit in its "
+        f"title{scaled}."
+    )
 
 
 def _number(word: str, *, decimal_comma: bool) -> float | None:

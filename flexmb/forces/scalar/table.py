@@ -1,7 +1,7 @@
 """Force laws as tables: a smooth monotone curve through points."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from fem.shown import shown
 from flexmb.errors import TableError
+from flexmb.forces.scalar.expression import Expression
 from flexmb.forces.scalar.points import (
     OUTSIDE,
     SAME,
@@ -21,11 +22,15 @@ from flexmb.forces.scalar.points import (
     read_columns,
     require_choice,
     require_finite,
+    require_unit,
 )
+from flexmb.forces.scalar.potential import NOTHING, Potential, potential
 from flexmb.kernels.base.memory import interval_of, number_at, repeated
 
 OVER = ("x", "xdot", "t")
 """The argument of a table: the coordinate of the element, its rate, or the time."""
+RATE = {"length": "velocity", "angle": "angular velocity"}
+"""Dimensions of coordinates and those of their rates."""
 
 
 @shown
@@ -35,7 +40,8 @@ class Table:
 
     - `x` (n,), `y` (n,): the points. `over`: the argument, "x", "xdot" or "t".
     - `period`: after which the curve repeats itself, or None. `outside`: what it does outside the points.
-    - `source`: its name in messages.
+    - `source`: its name in messages. `titles`: those of its columns in a file, with their units, or none; `scale`: the
+      factor by which the second column has been multiplied.
     - `data`: the knots (m,) and, for each of the m - 1 intervals, the four coefficients of the cubic, highest first.
     """
 
@@ -46,6 +52,8 @@ class Table:
     outside: str
     source: str
     data: np.ndarray = field(repr=False)
+    titles: tuple[str, ...] = ()
+    scale: float = 1.0
 
     def __str__(self) -> str:
         again = f", period {self.period:g}" if self.period is not None else f", {self.outside} outside"
@@ -95,6 +103,14 @@ class Table:
             slope = np.where(s == inside, slope, 0.0)
         return value + np.where(s == inside, 0.0, slope * (s - inside)), slope
 
+    def require_units(self, units: str, coordinate: str, effort: str) -> None:
+        """Raise `TableError` where the titles of the columns name other units than those of the system `units` for the
+        dimensions of an element's `coordinate` and `effort`."""
+        if self.titles:
+            argument = {"x": coordinate, "xdot": RATE[coordinate], "t": "time"}[self.argument]
+            require_unit(self.titles[0], argument, units, self.source)
+            require_unit(self.titles[1], effort, units, self.source, self.scale)
+
     def over_time(self) -> tuple[Float[np.ndarray, "m"], float | None] | None:
         """The knots (m,) of a curve over the time and its period, for integrators to end steps at what it does; None
         for a curve over a coordinate or a rate."""
@@ -112,6 +128,21 @@ class Table:
             f"{self.source}: {self.argument} reached from {s.min():.4g} to {s.max():.4g}, beyond the points from "
             f"{self.x[0]:g} to {self.x[-1]:g}"
         )
+
+    @property
+    def stored(self) -> Expression | Potential | None:
+        """The energy that the law stores: of a curve over the coordinate minus its integral; nothing, for a curve over
+        the rate whose points oppose it, as those of a damper.
+
+        None for what gives energy: curves over the time, over the coordinate with a period and a mean that is not zero
+        (as gas forces over a crank angle), and over the rate of motors.
+        """
+        knots, cubics = self.data[: self.knots], self.data[self.knots :].reshape(-1, 4)
+        if self.argument == "x":
+            return potential(knots, cubics, self.outside, self.period)
+        resting = self.y[self.x == 0.0]
+        opposed = self.argument == "xdot" and self.period is None and (self.x * self.y <= 0.0).all()
+        return NOTHING if opposed and (np.abs(resting) <= SAME * np.abs(self.y).max()).all() else None
 
     @property
     def compiled(self) -> Any:
@@ -177,6 +208,9 @@ def table(
     - `scale`: factor of `y`, such as -1 for a characteristic that is positive in tension, or that of a unit.
     - `source`: the name of the table in messages.
 
+    In the energy ledger a table over "x" stores energy (`Table.stored`), one over "xdot" whose points oppose the rate
+    makes heat, and what others exchange is work.
+
     Source: Fritsch and Carlson, "Monotone piecewise cubic interpolation", SIAM J. Numer. Anal. 17 (1980) 238-246.
 
     Raises `TableError`, which names the point, when the points are not a function (repeated or decreasing `x`, numbers
@@ -200,12 +234,13 @@ def table_from_csv(
 
     Columns are separated by semicolons, tabs, commas or blanks; with the first two, numbers may have decimal commas. Up
     to two rows of titles and units precede the numbers. Empty lines, and what follows a `#`, are skipped. Messages name
-    the line.
+    the line. Units are not converted: an element of a system with `units` refuses a table whose titles name others
+    ("travel [mm]" in SI), unless `scale` is the factor of the unit of `y`.
     """
     found = read_columns(path)
     first, second = (column_index(found, column, path) for column in columns)
     places = [f"line {line}" for line in found.lines]
-    return _table(
+    made = _table(
         found.numbers[:, first],
         found.numbers[:, second],
         over,
@@ -215,6 +250,7 @@ def table_from_csv(
         f"The table {Path(path).name}",
         places,
     )
+    return replace(made, titles=(found.title(first), found.title(second)), scale=float(scale))
 
 
 def _table(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem.renamed import renamed
-from flexmb.errors import MechanismError, PreloadWarning
+from flexmb.errors import MechanismError, PreloadWarning, TableError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, GROUND, SPIN, TILT, TRANSLATION
 from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, vector
 from flexmb.mechanism.construction.bodies import COINCIDENT
@@ -64,7 +64,7 @@ class WithForces(WithRelations):
                 stiffness=non_negative(stiffness, name),
                 damping=non_negative(damping, name),
                 offset=distance if length is None else number(length, f"Spring {name!r}: length"),
-                law=-1 if law is None else self._law(name, law),
+                law=-1 if law is None else self._law(name, law, "length", "force"),
             )
         ]
 
@@ -194,7 +194,7 @@ class WithForces(WithRelations):
         if effort is None or isinstance(effort, TimeFunction | float | int):
             function = self._function(effort, f"effort of {name!r}")
         else:
-            law = self._law(name, effort)
+            law = self._law(name, effort, *(("angle", "moment") if dof == "rotation" else ("length", "force")))
         kind, axis = (ANGLE, 0) if dof == "rotation" else (TRANSLATION, 2)
         self._forces[name] = [
             Row(
@@ -209,7 +209,8 @@ class WithForces(WithRelations):
             )
         ]
 
-    def _law(self, name: str, effort: Effort) -> int:
+    def _law(self, name: str, effort: Effort, *dimensions: str) -> int:
+        """The number of the law of an element; `dimensions` are those of its coordinate and its effort, if known."""
         if not callable(effort):
             raise MechanismError(
                 f"The law of {name!r} must be a function effort(t, x, xdot), a motion or a number; found "
@@ -227,6 +228,11 @@ class WithForces(WithRelations):
                     f"The law of {name!r} must take three arguments, effort(t, x, xdot): time, coordinate and its "
                     f"rate; it takes {takes} ({error}). A function of time alone is one of flexmb.time_functions."
                 ) from None
+        if self.units is not None and dimensions and hasattr(effort, "require_units"):
+            try:
+                effort.require_units(self.units, *dimensions)
+            except TableError as error:
+                raise TableError(f"The law of {name!r} in {self.name!r} ({self.units}): {error}") from None
         self._laws.append(ForceLaw(effort, name))
         return len(self._laws) - 1
 

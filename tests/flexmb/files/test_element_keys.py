@@ -80,3 +80,14 @@ def test_elements_of_a_file_are_those_of_the_same_calls(tmp_path):
 def test_wrong_elements_are_named_with_their_keys(old, new, message, tmp_path):
     with pytest.raises(flexmb.ModelFileError, match=message):
         model_of(tmp_path, MODEL, old, new)
+
+
+def test_a_curve_from_a_file_has_the_unit_of_length_of_the_model(tmp_path):
+    rows = "0, 0\n0.2, -0.03\n0.4, -0.045\n0.6, -0.05\n0.8, -0.03\n1, 0.04\n"
+    points = MODEL[MODEL.index("points = [") : MODEL.index("    ] }, normal") + len("    ]")]
+    for unit, units in (("m", "SI"), ("mm", "mm-t-s"), ("mm", None)):
+        (tmp_path / "wire.csv").write_text(f"x [{unit}], z [{unit}]\n{rows}")
+        named = MODEL if units is None else f'units = "{units}"\n{MODEL}'
+        model_of(tmp_path, named, points, 'csv = "wire.csv"')
+    with pytest.raises(flexmb.FlexmbError, match=r"wire.csv, column 'x \[mm\]': expected .*, m, .*; found mm"):
+        model_of(tmp_path, f'units = "SI"\n{MODEL}', points, 'csv = "wire.csv"')

@@ -247,3 +247,107 @@ def test_a_law_costs_less_than_a_third_of_a_microsecond():
             loop(5_000)
             spent.append((time.process_time() - begin) / 5_000)
         assert min(spent) < 0.3e-6
+
+
+def slider_in(units):
+    """A body on a rail and a hinge, in a system of these units."""
+    system = flexmb.System(units=units, name="bench")
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+    system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0))
+    lever = system.add(flexmb.rigid_body("lever", mass=1.0, inertia=(1, 1, 1)))
+    system.revolute("hinge", system.ground, lever, axis=(0, 0, 1), at=(0, 0, 0))
+    return system
+
+
+def titled(tmp_path, first, second, rows="-1, 2\n1, -2\n"):
+    path = tmp_path / "strut.csv"
+    path.write_text(f"{first}, {second}\n{rows}")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("titles", "units", "joint", "options", "message"),
+    [
+        (("travel [mm]", "force [N]"), "SI", "rail", {}, r"'travel \[mm\]'.*unit of length of the system, m,.*found mm. Multiply the column \(and a period along it\) by 0.001"),
+        (("travel (m)", "force (kN)"), "SI", "rail", {}, r"'force \(kN\)'.*of force of the system, N,.*by 1000 .*or give scale=1000"),
+        (("travel [m]", "force [N]"), "mm-t-s", "rail", {}, r"'travel \[m\]'.*of the system, mm,.*by 1000"),
+        (("speed [mm/s]", "force [N]"), "SI", "rail", {"over": "xdot"}, r".*unit of velocity of the system, m/s,.*found mm/s"),
+        (("speed [rpm]", "torque [N m]"), "SI", "hinge", {"over": "xdot"}, r".*of angular velocity .*found rpm. .*by 0.104719755"),
+        (("angle [rad]", "torque [Nmm]"), "SI", "hinge", {"scale": -1.0}, r".*unit of moment of the system, N m,.*scale=-0.001"),
+        (("time [ms]", "force [N]"), "SI", "rail", {"over": "t"}, r".*unit of time of the system, s,.*found ms"),
+        (("time [s]", "force [N]"), "SI", "rail", {}, r".*unit of length.*found s, which measures something else"),
+        (("angle [rad]", "force [N]"), "SI", "hinge", {}, r".*unit of moment .*found N, which measures something else"),
+    ],
+)  # fmt: skip
+def test_units_in_titles_that_contradict_the_system_are_refused(tmp_path, titles, units, joint, options, message):
+    law = table_from_csv(titled(tmp_path, *titles), **options)
+    system = slider_in(units)
+    with pytest.raises(TableError, match=r"^The law of 'strut' in 'bench' .*strut.csv, column " + message):
+        system.joint_spring("strut", joint, law=law)
+    slider_in(None).joint_spring("strut", joint, law=law)  # nothing is known of the system
+    slider_in("yard-stone-s").joint_spring("strut", "rail", law=table_from_csv(titled(tmp_path, "a [mm]", "b [kN]")))
+
+
+@pytest.mark.parametrize(
+    ("titles", "units", "joint", "options"),
+    [
+        (("travel [mm]", "force [N]"), "mm-t-s", "rail", {}),
+        (("travel [mm]", "force [kN]"), "mm-kg-ms", "rail", {}),
+        (("travel [m]", "force [kN]"), "SI", "rail", {"scale": -1000.0}),
+        (("travel", "force"), "SI", "rail", {}),
+        (("travel [front]", "force (measured)"), "SI", "rail", {}),
+        (("speed [m/s]", "force [kg m/s^2]"), "SI", "rail", {"over": "xdot"}),
+        (("speed [rad/s]", "torque [N·m]"), "SI", "hinge", {"over": "xdot"}),
+        (("speed [1/s]", "torque [Nm]"), "SI", "hinge", {"over": "xdot"}),
+        (("stroke [in]", "force [lbf]"), "in-lbf-s", "rail", {}),
+    ],
+)
+def test_units_in_titles_that_are_those_of_the_system_are_accepted(tmp_path, titles, units, joint, options):
+    slider_in(units).joint_spring("strut", joint, law=table_from_csv(titled(tmp_path, *titles), **options))
+
+
+def test_units_in_a_row_of_their_own_and_in_maps_and_files(tmp_path):
+    below = table_from_csv(titled(tmp_path, "travel", "force", "mm, N\n-1, 2\n1, -2\n"))
+    with pytest.raises(TableError, match=r"column 'travel \[mm\]'.*found mm"):
+        slider_in("SI").joint_spring("strut", "rail", law=below)
+    (tmp_path / "map.csv").write_text("travel [mm], F, F\n0, -1, 1\n-1, 3, 1\n1, -1, -3\n")
+    surface = force_map_from_csv(tmp_path / "map.csv")
+    with pytest.raises(TableError, match=r"map.csv, column 'travel \[mm\]'.*found mm"):
+        slider_in("SI").joint_spring("strut", "rail", law=surface)
+    for law in (below, surface):
+        system = slider_in("mm-t-s")
+        system.joint_spring("strut", "rail", law=law)
+        path = flexmb.files.save_result(flexmb.simulate(system, 0.01, step=1e-3), tmp_path / "bench.h5")
+        again = flexmb.files.load_result(path).mechanism.laws[0].function
+        assert (again.titles, getattr(again, "scale", 1.0)) == (law.titles, 1.0)
+        with pytest.raises(TableError, match="found mm"):
+            slider_in("SI").joint_spring("strut", "rail", law=again)
+
+
+def test_a_model_file_refuses_units_that_contradict_its_own(tmp_path):
+    titled(tmp_path, "travel [mm]", "force [N]")
+    text = """
+units = "{}"
+simulation = {{ duration = 1.0, step = 0.01 }}
+[bodies.body]
+kind = "rigid"
+mass = 1.0
+inertia = [1, 1, 1]
+[[joints]]
+name = "rail"
+kind = "prismatic"
+a = "ground"
+b = "body"
+at = [0, 0, 0]
+axis = [1, 0, 0]
+[[joint_springs]]
+name = "strut"
+joint = "rail"
+law = {{ kind = "table", csv = "strut.csv" }}
+"""
+    model = tmp_path / "model.toml"
+    model.write_text(text.format("mm-t-s"))
+    flexmb.files.load_model(model)
+    model.write_text(text.format("SI"))
+    with pytest.raises(flexmb.FlexmbError, match=r"(?s)strut.*column 'travel \[mm\]'.*found mm. Multiply"):
+        flexmb.files.load_model(model)

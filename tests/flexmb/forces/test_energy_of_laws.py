@@ -1,0 +1,206 @@
+"""Energy, heat and work of force laws in the ledger: stored where a law has a potential, heat where it dissipates."""
+
+import numpy as np
+import pytest
+from scipy.integrate import cumulative_trapezoid
+
+import flexmb
+from flexmb.files.results.result_file import load_result, save_result
+from flexmb.forces.scalar.force_map import force_map
+from flexmb.forces.scalar.table import table
+
+MASS = 2.0
+RISE = np.linspace(-0.4, 0.4, 33)
+RATES = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])
+PROGRESSIVE = -300.0 * RISE - 4e3 * RISE**3
+DAMPED = -20.0 * RATES - 3.0 * RATES * np.abs(RATES)
+
+
+def slider(law, start=0.0, speed=1.0, duration=0.5, step=5e-4, **options):
+    """A body on a rail under a law of one coordinate, which begins at `start`."""
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=MASS, inertia=(1, 1, 1)))
+    system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0))
+    system.set_speed("rail", speed)
+    system.joint_spring("law", "rail", law=law, free=-start, **options)
+    return flexmb.simulate(system, duration, step=step)
+
+
+def require_closed(result, name="law", tolerance=1e-4):
+    """Kinetic and stored energies and heat balance the work, by element and in total, to the error of the steps."""
+    found, scale = result.energy_by_element()[name], result.ledger.exchange
+    balance = result.ledger.kinetic + result.ledger.gravity + found.stored + found.heat - found.work
+    assert np.ptp(balance) < tolerance * max(scale, np.ptp(result.ledger.kinetic))
+    assert result.ledger.imbalance < tolerance
+    return found
+
+
+@pytest.mark.parametrize("outside", ["error", "hold", "extrapolate"])
+def test_a_table_over_the_coordinate_stores_energy(outside):
+    result = slider(table(RISE, PROGRESSIVE, outside=outside))
+    found = require_closed(result)
+    assert not found.work.any()
+    assert np.abs(found.heat).max() < 1e-12
+    x = result.coordinate("rail")
+    assert found.stored == pytest.approx(150.0 * x**2 + 1e3 * x**4, abs=2e-3 * found.stored.max())
+    assert result.ledger.springs == pytest.approx(found.stored, rel=1e-12, abs=1e-14)
+    assert np.abs(result.ledger.damper_heat).max() < 1e-5 * result.ledger.exchange
+
+
+def test_a_table_beyond_its_points_stores_energy_at_both_ends():
+    narrow = np.linspace(-0.02, 0.02, 9)
+    for outside, force in (("hold", 6.0), ("extrapolate", None)):
+        with pytest.warns(flexmb.TableRangeWarning):
+            result = slider(table(narrow, -300.0 * narrow, outside=outside), duration=0.9, step=2e-4)
+        found, x = require_closed(result), result.coordinate("rail")
+        assert np.abs(x).max() > 0.08
+        assert x.min() < -0.08
+        linear = 150.0 * x**2
+        held = 0.06 + 6.0 * (np.abs(x) - 0.02)
+        expected = linear if force is None else np.where(np.abs(x) > 0.02, held, linear)
+        assert found.stored == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_table_over_the_rate_that_opposes_it_makes_heat():
+    result = slider(table(RATES, DAMPED, over="xdot"))
+    found = require_closed(result)
+    assert not found.stored.any()
+    assert not found.work.any()
+    assert (np.diff(found.heat) > 0).all()
+    assert found.heat[-1] == pytest.approx(np.ptp(result.ledger.kinetic), rel=1e-5)
+
+
+def test_a_map_stores_what_it_exerts_at_rest():
+    for rates in (RATES, np.array([-3.0, -1.0, 1.0, 3.0])):
+        damped = -20.0 * rates
+        result = slider(force_map(RISE, rates, PROGRESSIVE[:, None] + damped))
+        found, x = require_closed(result), result.coordinate("rail")
+        assert not found.work.any()
+        assert (np.diff(found.heat) > -1e-12).all()
+        assert found.stored == pytest.approx(150.0 * x**2 + 1e3 * x**4, abs=2e-3 * found.stored.max())
+        v = result.coordinate_rate("rail")
+        heat = cumulative_trapezoid(20.0 * v**2, result.t, initial=0.0)
+        assert found.heat == pytest.approx(heat, abs=2e-3 * heat[-1])
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        table(RATES, -DAMPED, over="xdot"),
+        table(RATES, 5.0 + DAMPED, over="xdot"),
+        table([0.0, 1.0], [2.0, 3.0], over="t"),
+        table(RISE + 0.4, 1.0 + np.sin(5 * np.pi * RISE / 2), period=0.8),
+        force_map(RISE, RATES, PROGRESSIVE[:, None] - DAMPED),
+        force_map(RISE, RATES + 5.0, PROGRESSIVE[:, None] + DAMPED),
+    ],
+    ids=["motor", "thrust", "pulse", "gas", "map of a motor", "map without rest"],
+)
+def test_what_gives_energy_is_work(law):
+    assert law.stored is None
+    if getattr(law, "argument", "x") != "x" or getattr(law, "period", None):
+        found = require_closed(slider(law, speed=0.2, duration=0.2, step=2e-4))
+        assert found.work.any()
+        assert not found.heat.any()
+        assert not found.stored.any()
+
+
+def test_a_detent_without_a_mean_stores_energy_over_any_number_of_periods():
+    angles = np.linspace(0.0, 0.1, 41)
+    result = slider(table(angles, -30.0 * np.sin(20 * np.pi * angles), period=0.1), speed=1.3, step=1e-4)
+    found, x = require_closed(result), result.coordinate("rail")
+    expected = 30.0 * (1 - np.cos(20 * np.pi * x)) / (20 * np.pi)
+    assert x.max() > 0.3
+    assert found.stored == pytest.approx(expected, abs=2e-3 * expected.max())
+    assert not found.work.any()
+
+
+def test_a_loaded_result_tells_the_same(tmp_path):
+    for law in (table(RISE, PROGRESSIVE), table(RATES, DAMPED, over="xdot")):
+        result = slider(law, duration=0.05)
+        path = save_result(result, tmp_path / "slider.h5")
+        again = load_result(path).energy_by_element()["law"]
+        found = result.energy_by_element()["law"]
+        for name in ("stored", "heat", "work"):
+            assert getattr(again, name) == pytest.approx(getattr(found, name), abs=1e-15)
+
+
+SOFT = {"radius": 0.3, "vertical_stiffness": 2e5, "slip_stiffness": 4e4, "relaxation": 0.4}
+SIDE = dict(enumerate([1.4, -22.0, 1010.0, 1080.0, 1.8, 0.02, 0.0, -0.35]))
+TYRES = {
+    "linear": flexmb.forces.linear_tyre(**SOFT, cornering_stiffness=5e4),
+    "pacejka": flexmb.forces.pacejka_89(**SOFT, **{f"a{k}": value for k, value in SIDE.items()}),
+}
+LOAD = 3000.0
+
+
+def rolled(tyre, velocity, spin, duration=0.4, step=5e-4, height=0.3 - LOAD / 2e5):
+    """A wheel whose inertia keeps it upright; at the default height it carries its weight."""
+    system = flexmb.System(gravity=(0, 0, -10.0))
+    wheel = system.add(
+        flexmb.rigid_body("wheel", mass=LOAD / 10.0, inertia=(1e6, 4.0, 1e6)),
+        position=(0, 0, height),
+        velocity=velocity,
+        angular_velocity=(0, spin, 0),
+    )
+    system.force("law", system.ground.at((0, 0, 0)), wheel.at((0, 0, 0)), tyre)
+    return flexmb.simulate(system, duration, step=step)
+
+
+@pytest.mark.parametrize("tyre", sorted(TYRES))
+def test_a_tyre_that_only_springs_makes_no_heat(tyre):
+    """It bounces on the road, also off it, and swings sideways at a standstill on the spring of its tread."""
+    bounced = rolled(TYRES[tyre], (0, 0, 0), 0.0, height=0.35)
+    found = require_closed(bounced)
+    z = bounced.position("wheel")[:, 2]
+    assert found.stored == pytest.approx(1e5 * np.maximum(0.3 - z, 0.0) ** 2, abs=1e-9 * found.stored.max())
+    assert (found.stored == 0).any()
+    assert np.abs(found.heat).max() < 1e-4 * found.stored.max()
+    swung = rolled(TYRES[tyre], (0, 0.3, 0), 0.0)
+    found = require_closed(swung)
+    assert np.ptp(found.stored) == pytest.approx(0.5 * 300.0 * 0.3**2, rel=1e-3)
+    assert np.abs(found.heat).max() < 1e-4 * np.ptp(found.stored)
+    assert not found.work.any()
+    assert not swung.ledger.load_work.any()
+
+
+@pytest.mark.parametrize("tyre", sorted(TYRES))
+def test_the_heat_of_a_tyre_is_its_slip_power(tyre):
+    """`|V| force u / relaxation`, in each direction of the road; a wheel that drifts and brakes."""
+    result = rolled(TYRES[tyre], (20.0, 2.0, 0), 66.0)
+    found = require_closed(result)
+    states, ahead = result.element_states, result.velocity("wheel")[:, 0]
+    power = -ahead * (result.force("law")[:, :2] * states).sum(axis=1) / 0.4
+    heat = cumulative_trapezoid(power, result.t, initial=0.0)
+    assert found.heat == pytest.approx(heat, abs=2e-3 * heat[-1])
+    assert (np.diff(found.heat) > 0).all()
+    assert not found.work.any()
+
+
+def test_the_squeezed_film_of_a_bearing_makes_heat():
+    film = flexmb.forces.journal_bearing(viscosity=0.02, radius=0.05, length=0.03, clearance=1e-4)
+    system = flexmb.System()
+    shaft = system.add(flexmb.rigid_body("shaft", mass=5.0, inertia=(0.01,) * 3), velocity=(0.05, 0, 0))
+    system.force("law", system.ground.at((0, 0, 0)), shaft.at((0, 0, 0)), film)
+    result = flexmb.simulate(system, 2e-3, step=2e-6)
+    found = require_closed(result)
+    assert (np.diff(found.heat) >= 0).all()
+    assert not found.stored.any()
+    assert not found.work.any()
+    assert found.heat[-1] == pytest.approx(np.ptp(result.ledger.kinetic), rel=1e-4)
+
+
+def test_drag_makes_heat_in_air_at_rest_and_work_in_wind():
+    """The kinetic energy of a body that slows down: `m v^2 / 2` with `1/v = 1/v0 + density area coefficient t / 2 m`."""
+    numbers, speed = {"density": 1.2, "area": 0.5, "coefficient": 1.1}, 30.0
+    laws = {"heat": flexmb.forces.still_drag(**numbers), "work": flexmb.forces.drag(**numbers)}
+    for sort, law in laws.items():
+        system = flexmb.System()
+        body = system.add(flexmb.rigid_body("body", mass=MASS, inertia=(1, 1, 1)), velocity=(0, speed, 0))
+        system.force("law", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), law)
+        result = flexmb.simulate(system, 1.0, step=1e-3)
+        found = require_closed(result)
+        left = 1 / (1 / speed + 0.5 * 1.2 * 0.5 * 1.1 / MASS * result.t)
+        lost = 0.5 * MASS * (speed**2 - left**2)
+        assert found.heat - found.work == pytest.approx(lost, abs=1e-5 * lost[-1])
+        assert not getattr(found, {"heat": "work", "work": "heat"}[sort]).any()
+        assert (np.diff(getattr(found, sort)) * {"heat": 1, "work": -1}[sort] > 0).all()

@@ -37,7 +37,7 @@ class Support:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A part and its supports in scaled dofs z (m,): the displacements of its independent dofs are `T @ z`, of which the
+    """A part and its supports in scaled dofs z (m,): the displacements of its independent dofs are `T @ z`, and the
     supports demand `rows @ z = 0`, rows of unit length.
 
     - `K`: stiffness matrix of z, ones on its diagonal; `lengths`: what each row was divided by;
@@ -61,7 +61,9 @@ class Held:
     @property
     def name(self) -> str:
         """The part and what holds it, for messages."""
-        return f"Model {self.model.name!r}, held by {', '.join(repr(s.name) for s in self.supports) or 'its constraints'}"
+        return (
+            f"Model {self.model.name!r}, held by {', '.join(repr(s.name) for s in self.supports) or 'its constraints'}"
+        )
 
     @property
     def clamped(self) -> Int[np.ndarray, " c"]:
@@ -205,5 +207,3 @@ def loose(held: Held, error: FactorisationError) -> str:
         "hangs on a hinge (shells and beams that end at nodes of solids turn there; fem.RigidLink holds them), is not "
         "connected to the rest (fem.merge_nodes), or has no stiffness."
     )
-
-

@@ -137,21 +137,45 @@ def natural_modes(
     model.warn_of_turned_sections()
     model.warn_of_turned_shells()
     model.warn_of_free_warping(held.clamped)
-    T = sp.csr_matrix(held.T[:, held.free])
-    K, M = held.K[held.free][:, held.free], sp.csr_matrix(T.T @ model.M @ T)
-    available = int((M.diagonal() > 0).sum()) - held.V.shape[1]
+    T, problem = _problem(held)
+    available = int((problem.M.diagonal() > 0).sum()) - held.V.shape[1]
     if available < 1 or (limit is None and count > available):
         raise MatrixError(
             f"{held.name} has {max(available, 0)} natural modes; asked for {count}. Ask for fewer, refine the mesh, or "
             "hold less of it."
         )
-    values, vectors = _lowest(held, K, M, min(count, available), limit, available)
+    values, vectors = _lowest(problem, min(count, available), limit, available)
     q = T @ vectors
     rigid = model.rigid_body_modes_of_all(model.centre_of_mass)
     participation = model.dof_map.expand(q).T @ (model.mass_of_all @ rigid)
     names = [repr(support.name) for support in held.supports]
     names += ["its constraints"] if model.dof_map.holding else []
     return NaturalModes(model, np.sqrt(values) / (2.0 * np.pi), q, participation, tuple(names))
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """K x = lambda M x where V^T x = 0. `terms`: the sums of absolute values that K consists of, with ones on its
+    diagonal: what is small beside them is round-off, such as the stiffness of a piece that a link makes rigid."""
+
+    held: Held
+    K: sp.csr_matrix
+    M: sp.csr_matrix
+    V: sp.csr_matrix
+    terms: sp.csr_matrix
+
+
+def _problem(held: Held) -> tuple[sp.csr_matrix, _Problem]:
+    """The map from x to the independent dofs, and the problem in x."""
+    model, dofs = held.model, held.model.dof_map
+    free = sp.csr_matrix(held.T[:, held.free])
+    every = abs(free if dofs.T is None else dofs.T @ free)
+    terms = every.T @ abs(model.stiffness_of_all) @ every
+    size = terms.diagonal()
+    S = sp.diags_array(1 / np.sqrt(np.where(size > 0, size, 1.0)))
+    T = sp.csr_matrix(free @ S)
+    K, M = (sp.csr_matrix(T.T @ A @ T) for A in (model.K, model.M))
+    return T, _Problem(held, K, M, sp.csr_matrix(S @ held.V), sp.csr_matrix(S @ terms @ S))
 
 
 def _asked(model: Any, modes: Any, band: Any) -> tuple[int, float | None]:
@@ -175,19 +199,16 @@ def _asked(model: Any, modes: Any, band: Any) -> tuple[int, float | None]:
     return int(count), None
 
 
-def _lowest(
-    held: Held, K: sp.csr_matrix, M: sp.csr_matrix, count: int, limit: float | None, available: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _lowest(problem: _Problem, count: int, limit: float | None, available: int) -> tuple[np.ndarray, np.ndarray]:
     """The lowest eigenvalues (k,), zero for motions without stiffness, and vectors of the free dofs.
 
     The matrix is K + s M, which motions without stiffness do not make singular. A second factorisation follows where
     the lowest elastic eigenvalue shows that s was far from it.
     """
-    ratio = M.diagonal()
+    ratio = problem.M.diagonal()
     shift = FIRST_SHIFT / float(np.median(ratio[ratio > 0]))
-    terms = abs(K)
     for _ in range(3):
-        found, values = _at_shift(held, K, M, terms, shift, count, limit, available)
+        found, values = _at_shift(problem, shift, count, limit, available)
         elastic = values[values > 0]
         if not len(elastic) or LEAST_SHIFT * elastic[0] <= shift <= LARGEST_SHIFT * elastic[0]:
             break
@@ -197,18 +218,11 @@ def _lowest(
 
 
 def _at_shift(
-    held: Held,
-    K: sp.csr_matrix,
-    M: sp.csr_matrix,
-    terms: sp.csr_matrix,
-    shift: float,
-    count: int,
-    limit: float | None,
-    available: int,
+    problem: _Problem, shift: float, count: int, limit: float | None, available: int
 ) -> tuple[Modes, np.ndarray]:
     """Modes by the inverse of K + `shift` M, and their eigenvalues."""
-    A = sp.csr_matrix(K + shift * M)
-    V, n = held.V, K.shape[0]
+    held, V, n = problem.held, problem.V, problem.K.shape[0]
+    A = sp.csr_matrix(problem.K + shift * problem.M)
     try:
         if V.shape[1]:
             inverse = factor(sp.block_array([[A, V], [V.T, None]], format="csr"), "symmetric", solver=held.model.solver)
@@ -225,9 +239,9 @@ def _at_shift(
     start = None
     with inverse:
         while True:
-            found = lowest_modes(solve, M, count, start)
+            found = lowest_modes(solve, problem.M, count, start)
             X = np.abs(found.vectors)
-            none = (found.eigenvalues - shift) <= NO_STIFFNESS * np.einsum("ik,ik->k", X, terms @ X)
+            none = (found.eigenvalues - shift) <= NO_STIFFNESS * np.einsum("ik,ik->k", X, problem.terms @ X)
             values = np.where(none, 0.0, found.eigenvalues - shift)
             if limit is None or values[-1] > limit or count == available:
                 return found, values

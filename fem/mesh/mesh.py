@@ -63,6 +63,7 @@ class Mesh:
       `Model` adds.
     - `instances`: names of the instances of a deck with several, each with what `node_ids` add to its numbers: the
       first multiple of the first one's, the second, and so on.
+    - `untied`: ties of the file that leave nodes of their slave free, of which a `Model` warns.
 
     Raises `MeshError` when points are not (n, 3) finite numbers, or `node_ids`, cells or sets do not fit them.
     """
@@ -81,6 +82,7 @@ class Mesh:
     masses: tuple[NodeMass, ...] = ()
     springs: tuple[NodeSpring, ...] = ()
     instances: tuple[tuple[str, int], ...] = ()
+    untied: tuple[Unread, ...] = ()
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=float)

@@ -44,7 +44,7 @@ class RawMesh:
       says so.
     - `masses`, `springs`: point masses and springs at rows of `points`, and their keywords.
     - `steps`: analysis steps, in rows of `points` and (block, row) of cells.
-    - `instances`: as of `Mesh`.
+    - `instances`, `untied`: as of `Mesh`.
     """
 
     points: np.ndarray
@@ -66,6 +66,7 @@ class RawMesh:
     springs: tuple[tuple[NodeSpring, Unread], ...] = ()
     steps: tuple[Step, ...] = ()
     instances: tuple[tuple[str, int], ...] = ()
+    untied: tuple[Unread, ...] = ()
 
 
 def mesh_and_steps(
@@ -123,6 +124,7 @@ def mesh_and_steps(
         declared=tuple(d for d in declared if len(d.cells)),
         constraints=tuple(c.renumbered(number) for c in stated),
         masses=tuple(m.renumbered(number) for m in masses),
+        untied=tuple(u for u in raw.untied if not u.accepted(ignore)),
         springs=tuple(s.renumbered(number) for s in springs),
     )
     return mesh, tuple(step.renumbered(number, index) for step in raw.steps)

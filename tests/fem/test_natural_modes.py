@@ -153,6 +153,27 @@ def test_loose_pieces_and_mechanisms_are_counted():
     assert fem.natural_modes(hinged, 6, {"root": (0, 1, 2)}).rigid_motions == 3  # a ball joint leaves three rotations
 
 
+def test_a_rigid_piece_has_rigid_motions_whatever_round_off_leaves_of_its_stiffness():
+    """A cube on a rigid link, alone and hinged to an elastic one along an edge: of its stiffness 1e-15 is left, of
+    either sign, which made frequencies of 0.08 or an error (deck damper1 of CalculiX)."""
+    cube = fem.Model(block("hexahedron20", (1.0, 1.0, 1.0), (1, 1, 1)), STEEL)
+    turned = fem.Mesh(np.vstack([cube.points, [0.4, 0.5, 0.6]]) @ sl.qr(np.vander([1.0, 2, 3]))[0].T, cube.mesh.cells)
+    link = fem.RigidLink(np.arange(len(cube.points)), reference=len(cube.points))
+    found = fem.natural_modes(fem.Model(turned, STEEL).with_constraints(link), 6)
+    np.testing.assert_array_equal(found.frequencies, 0.0)
+    two = fem.Model(block("hexahedron20", (2.0, 1.0, 1.0), (2, 1, 1)), STEEL)
+    far = np.flatnonzero((two.points[:, 0] > 1 + 1e-9) | ((two.points[:, 0] > 1 - 1e-9) & (two.points[:, 2] < 1e-9)))
+    split = two.points[(np.abs(two.points[:, 0] - 1) < 1e-9) & (two.points[:, 2] > 1e-9)]
+    cells = two.mesh.cells[0].connectivity.copy()
+    for k, x in enumerate(split):
+        old = int(np.linalg.norm(two.points - x, axis=1).argmin())
+        cells[1, cells[1] == old] = len(two.points) + k
+    mesh = fem.Mesh(np.vstack([two.points, split]), [fem.CellBlock("hexahedron20", cells)])
+    link = fem.RigidLink(np.union1d(far[1:], np.arange(len(two.points), len(mesh.points))), reference=int(far[0]))
+    hinged = fem.Model(mesh, STEEL).with_constraints(link)
+    assert fem.natural_modes(hinged, 9, [np.flatnonzero(mesh.points[:, 0] < 1e-9)]).rigid_motions == 1
+
+
 def test_a_band_has_all_modes_up_to_its_frequency():
     part = bar()
     many = fem.natural_modes(part, 40, "root").frequencies

@@ -55,8 +55,8 @@ def command(
 
     if mesh.suffix.lower() in (".toml", ".h5"):
         raise MeshError(
-            f"{mesh}: flexmb frequencies takes the mesh of a part. Frequencies of a mechanism: flexmb modes MODEL.toml; "
-            "flexmb reduce and flexmb.files.load_body print those of a body."
+            f"{mesh}: flexmb frequencies takes the mesh of a part. Frequencies of a mechanism: flexmb modes "
+            "MODEL.toml; flexmb reduce and flexmb.files.load_body print those of a body."
         )
     ignored = [*(ignore or ()), *(SUPPORTS if free else ())]
     places: dict[Any, Any] = {}

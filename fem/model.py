@@ -925,6 +925,7 @@ class Model:
         return self._rigid_mass[3:, 3:] + self.mass * (np.eye(3) * (d @ d - c @ c) + np.outer(c, c) - np.outer(d, d))
 
     def __str__(self) -> str:
-        lines = [f"model {self.name!r}: {len(self.points)} nodes, {self.ndof} dofs"]
+        aside = 0 if self.mesh is None else len(self.mesh.lump_nodes)
+        lines = [f"model {self.name!r}: {len(self.points) - aside} nodes, {self.ndof} dofs"]
         parts = [*self.interfaces.values(), *(str(s).partition("\n")[0] for s in self.surfaces.values())]
         return "\n".join(lines + [f"  {part}" for part in parts])

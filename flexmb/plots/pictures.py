@@ -118,13 +118,14 @@ def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
         plotter.add_mesh(pv.PolyData(mesh.points, lines=np.concatenate(lines)), color=BODY_COLOURS[0], **_TUBES)
         ends = np.union1d(mesh.line_nodes, mesh.truss_nodes)
         plotter.add_mesh(pv.PolyData(mesh.points[ends]), color=INK, point_size=9, render_points_as_spheres=True)
-    lumps = [m.node for m in mesh.masses]
-    if lumps:
-        plotter.add_mesh(pv.PolyData(mesh.points[lumps]), color=INK, point_size=18, render_points_as_spheres=True)
+    single = [m.node for m in mesh.masses if m.source not in mesh.lumps]
+    lumps = np.array([*mesh.points[single], *(mesh.points[nodes].mean(axis=0) for _, nodes in mesh.lumps.values())])
+    if len(lumps):
+        plotter.add_mesh(pv.PolyData(lumps), color=INK, point_size=18, render_points_as_spheres=True)
     for k, (name, colour) in enumerate(named[:8]):
         plotter.add_text(name, position=(20, PIXELS[1] - 50 - 34 * k), color=colour, font_size=12, render=False)
     plotter.view_isometric()
-    _fit(plotter, mesh.points[np.union1d(mesh.skin_nodes, lumps).astype(np.int64)], PIXELS[0] / PIXELS[1])
+    _fit(plotter, np.vstack([mesh.points[mesh.skin_nodes], lumps.reshape(-1, 3)]), PIXELS[0] / PIXELS[1])
     return _save(plotter, path)
 
 

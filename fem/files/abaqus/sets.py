@@ -154,8 +154,8 @@ def _shells(deck: Deck, numbers: Numbers) -> dict[int, tuple[np.ndarray, Unread]
     for source, elements in bare.items():
         beam = numbers.blocks[numbers.element_of[elements[0]][0][0]][0] == LINE
         keyword = "*BEAM SECTION" if beam else "*SHELL SECTION with a thickness"
-        first, more = deck.who(elements[0]), len(elements) > 1
-        who = f"{len(elements)} elements, the first {first}, have" if more else f"element {first} has"
+        one, more = deck.who(elements[0]), len(elements) > 1
+        who = f"{len(elements)} elements, the first {one}, have" if more else f"element {one} has"
         reason = f"({who} no {keyword})"
         (deck.unread_lines if beam else deck.unread).append(replace(source, text=f"{source.text} {reason}"))
     found: dict[int, tuple[np.ndarray, Unread]] = {}

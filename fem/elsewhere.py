@@ -18,6 +18,7 @@ SAVED = "reduction.Basis.save and reduction.Basis.load for a basis, flexmb.files
 JOINED = "fem.join(parts, welds) for parts, fem.RigidLink for the edge of a shell at a solid, *TIE in a deck"
 SHELL = "fem.Shell, in fem.Model(mesh, fem.Shell(material, thickness))"
 DRAWN = "fem.drawn_section(corners, holes), fem.Section.box, fem.Section.tube"
+TAPER = "fem.BeamTable.of_sections, sections at stations, and fem.BeamTable, their matrices"
 SECTOR = (
     "fem.read_steps and fem.solve_step, which find the frequencies of a sector in a deck of CalculiX; a body needs the "
     "whole wheel"
@@ -83,8 +84,8 @@ WORDS = {
     "hollow_section": DRAWN,
     "pipe": "fem.Section.tube",
     "i_beam": "fem.drawn_section(corners)",
-    "taper": "fem.BeamTable, section matrices at stations",
-    "tapered_beam": "fem.BeamTable, section matrices at stations",
+    "taper": TAPER,
+    "tapered_beam": TAPER,
     "cyclic_symmetry": SECTOR,
     "sector": SECTOR,
     "dashpot": "fem.NodeSpring(..., damping=...) in a part, System.spring_damper in a mechanism",

@@ -29,7 +29,7 @@ ASKED = {
     "fem.read_msh": "fem has no 'read_msh'; did you mean fem.read_mesh?",
     "fem.read_step": "fem has no 'read_step'; see fem.mesh_cad for CAD in a STEP file, fem.read_steps for the analysis "
     "steps of a deck.",
-    "fem.TaperedBeam": "fem has no 'TaperedBeam'; see fem.BeamTable, section matrices at stations.",
+    "fem.TaperedBeam": "fem has no 'TaperedBeam'; see fem.BeamTable.of_sections, sections at stations, and fem.BeamTable, their matrices.",
     "fem.tie": "fem has no 'tie'; see fem.join(parts, welds) for parts, fem.RigidLink for the edge of a shell at a solid, "
     "*TIE in a deck.",
     "part.plot": "Model has no 'plot'; see flexmb.plots.pictures and flexmb.plots.result_plots.",

@@ -379,8 +379,8 @@ class Mesh:
 
     @cached_property
     def lumps(self) -> dict[str, tuple[int, Int[np.ndarray, " k"]]]:
-        """Rigid lumps with inertia, as CONM2 states them: source -> the node that carries it, and the nodes of its point
-        masses. The file knows nothing of the latter."""
+        """Rigid lumps with inertia, as CONM2 states them: source -> the node that carries it, and the nodes of its
+        point masses. The file knows nothing of the latter."""
         weighed: dict[str, list[int]] = {}
         for m in self.masses:
             weighed.setdefault(m.source, []).append(m.node)

@@ -380,6 +380,7 @@ ERRORS = {
     "absent result": (["view", "absent.h5"], ["no result file", "absent.h5"]),
     "foreign result": (["view", "pendulum.toml"], ["pendulum.toml", "not an HDF5 file"]),
     "frequencies of a mechanism": (["frequencies", "pendulum.toml"], ["flexmb modes MODEL.toml"]),
+    "modes of a mesh": (["modes", "part.inp"], ["flexmb frequencies part.inp"]),
     "support": (["frequencies", CONROD, "--material", "steel", "--support", "BIG_END:xy"], ["SET:COMPONENTS", "x0:012"]),
     "place": (["run", "pendulum.toml", "-o", "nowhere/x.h5"], ["Cannot write", "nowhere"]),
 }  # fmt: skip

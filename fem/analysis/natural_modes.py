@@ -1,5 +1,6 @@
 """Natural frequencies and modes of a part, free or held by supports (modal analysis)."""
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,19 +11,26 @@ import scipy.sparse as sp
 from jaxtyping import Float
 
 from fem.analysis.supports import Held, held_part, loose, supports_of
-from fem.errors import FactorisationError, MatrixError
+from fem.errors import ConvergenceError, FactorisationError, IllConditionedWarning, MatrixError
 from fem.linear_algebra.eigen import Modes, lowest_modes
 from fem.linear_algebra.factor import factor
 from fem.model import Model
 from fem.shown import shown
 from fem.user_files import written_whole
 
-NO_STIFFNESS = 1e-13
-"""Strain energy of a mode, relative to the sum of the absolute values of its terms, that counts as none: round-off."""
-FIRST_SHIFT = 1e-8
+NO_STIFFNESS = 1e-15
+"""Strain energy of a mode, relative to the sum of the absolute values of its terms, that counts as none: round-off,
+which leaves 1e-16 of rigid motions."""
+LITTLE_STIFFNESS = 1e-13
+"""The same for modes whose frequency round-off changes by some 1e-3, of which a warning says so."""
+FIRST_SHIFT = 1e-9
 """First shift of the eigenvalues, relative to the stiffness over the mass of a usual dof."""
+SMALLER = 1e-4
+"""Factor of the next shift where the modes are too close together beside a shift to be told apart."""
+TRIES = 3
 LEAST_SHIFT, LARGEST_SHIFT = 1e-5, 1e2
 """A shift between these multiples of the lowest elastic eigenvalue resolves modes and motions without stiffness."""
+ROUND_OFF = 1e-16
 FIRST = 16
 """Modes of the first trial when a band is asked for."""
 
@@ -123,9 +131,10 @@ def natural_modes(
 
     Raises `MatrixError` for a `modes` or `band` that cannot be, more modes than the part has, and what is no
     `fem.Model`; `MeshError` for unknown supports, and where the file of the mesh says more of the part than is obeyed;
-    `FactorisationError` where some of its motions have neither stiffness nor mass. Issues a `MeshWarning` where shells
-    and beams are hinged to solids, where twisted open sections warp freely at supports, and where sections of beams or
-    shells that continue each other are turned.
+    `FactorisationError` where some of its motions have neither stiffness nor mass; `ConvergenceError`. Issues a
+    `MeshWarning` where shells and beams are hinged to solids, where twisted open sections warp freely at supports, and
+    where sections of beams or shells that continue each other are turned; an `IllConditionedWarning` where round-off is
+    felt in a frequency.
 
     Source: Grimes, Lewis and Simon, "A shifted block Lanczos algorithm for solving sparse symmetric generalized
     eigenproblems", SIAM J. Matrix Anal. Appl. 15 (1994) 228-272.
@@ -207,20 +216,36 @@ def _lowest(problem: _Problem, count: int, limit: float | None, available: int) 
     """
     ratio = problem.M.diagonal()
     shift = FIRST_SHIFT / float(np.median(ratio[ratio > 0]))
-    for _ in range(3):
-        found, values = _at_shift(problem, shift, count, limit, available)
+    for attempt in range(TRIES):
+        try:
+            found, values, share = _at_shift(problem, shift, count, limit, available)
+        except ConvergenceError:
+            if attempt == TRIES - 1:
+                raise
+            shift *= SMALLER
+            continue
         elastic = values[values > 0]
         if not len(elastic) or LEAST_SHIFT * elastic[0] <= shift <= LARGEST_SHIFT * elastic[0]:
             break
         shift = float(elastic[0])
+    uncertain = np.flatnonzero((values > 0) & (share < LITTLE_STIFFNESS))
+    if len(uncertain):
+        k = int(uncertain[0])
+        text = (
+            f"{problem.held.name}: the strain energy of mode {k + 1} is {share[k]:.1e} of the terms that it is the sum "
+            f"of, and their round-off changes its frequency by up to a part of {ROUND_OFF / share[k]:.1g}: the part is "
+            "very slender for the size of its cells. Take larger cells, or beams and shells in the place of solids."
+        )
+        warnings.warn(IllConditionedWarning(text), stacklevel=3)
     inside = len(values) if limit is None else int(np.searchsorted(values, limit, side="right"))
     return values[:inside], found.vectors[:, :inside]
 
 
 def _at_shift(
     problem: _Problem, shift: float, count: int, limit: float | None, available: int
-) -> tuple[Modes, np.ndarray]:
-    """Modes by the inverse of K + `shift` M, and their eigenvalues."""
+) -> tuple[Modes, np.ndarray, np.ndarray]:
+    """Modes by the inverse of K + `shift` M, their eigenvalues, and their strain energies over the sums of the absolute
+    values of the terms of these."""
     held, V, n = problem.held, problem.V, problem.K.shape[0]
     A = sp.csr_matrix(problem.K + shift * problem.M)
     try:
@@ -241,8 +266,8 @@ def _at_shift(
         while True:
             found = lowest_modes(solve, problem.M, count, start)
             X = np.abs(found.vectors)
-            none = (found.eigenvalues - shift) <= NO_STIFFNESS * np.einsum("ik,ik->k", X, problem.terms @ X)
-            values = np.where(none, 0.0, found.eigenvalues - shift)
+            share = (found.eigenvalues - shift) / np.einsum("ik,ik->k", X, problem.terms @ X)
+            values = np.where(share <= NO_STIFFNESS, 0.0, found.eigenvalues - shift)
             if limit is None or values[-1] > limit or count == available:
-                return found, values
+                return found, values, share
             count, start = min(2 * count, available), found.vectors

@@ -140,6 +140,18 @@ def test_shells_have_them_too():
     np.testing.assert_allclose(found.frequencies, exact, rtol=2e-3)
 
 
+def test_round_off_in_frequencies_of_very_slender_parts_is_named():
+    """A plate of 1e-5 of its length: the lowest frequency of the held one was taken for a motion without stiffness."""
+    found = []
+    for h in (1e-3, 1e-5):
+        part = fem.Model(sheet("quad8", (1.0, 1.0), (16, 16)), fem.Shell(STEEL, h))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found.append(fem.natural_modes(part, 2, ["x0"]).frequencies / h)
+        assert any("round-off" in str(w.message) for w in told) == (h < 1e-4)
+    np.testing.assert_allclose(*found, rtol=2e-3)
+
+
 def test_loose_pieces_and_mechanisms_are_counted():
     two = fem.Mesh(
         np.vstack([bar().points, bar().points + np.array([0, 5.0, 0])]),

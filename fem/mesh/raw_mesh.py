@@ -224,10 +224,15 @@ def _obeyed(
     if supports not in (None, "keep"):
         raise MeshError(f'Mesh {name!r}: supports is "keep", or nothing; found {supports!r}.')
     stated = (*raw.constraints, *(raw.supports if supports == "keep" else ()))
-    obeyed = tuple(s.constraint for s in stated if not s.source.accepted(ignore))
     others = [s.source for s in (*stated, *raw.supports)]
     holding = {s.source for s in raw.supports}
-    return obeyed, tuple(s for s in dict.fromkeys(others) if s.accepted(ignore) or (supports is None and s in holding))
+
+    def accepted(source: Unread) -> bool:  # "keep" says more of supports than STEP, the group that some belong to
+        own = replace(source, group="") if supports == "keep" and source in holding else source
+        return own.accepted(ignore)
+
+    obeyed = tuple(s.constraint for s in stated if not accepted(s.source))
+    return obeyed, tuple(s for s in dict.fromkeys(others) if accepted(s) or (supports is None and s in holding))
 
 
 def _placed(declared: Declared, index: dict[int, np.ndarray]) -> Declared:

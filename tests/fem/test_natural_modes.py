@@ -205,6 +205,13 @@ def test_supports_and_constraints_of_a_deck_hold():
     assert found.frequencies[2] == pytest.approx(decks.SAMPLE["C3D20R"][1], rel=1e-5)
     assert found.rigid_motions == 0
     assert "held by its constraints" in str(found)
+    clamp = "*BOUNDARY\nFIX, 1, 3\n"
+    Path("bar.inp").write_text(decks.cantilever("C3D20R").replace(clamp, "").replace("*STATIC\n", "*STATIC\n" + clamp))
+    in_step = fem.read_mesh("bar.inp", ignore=["STEP"], supports="keep", elements="file")  # STEP: what it loads
+    np.testing.assert_allclose(fem.natural_modes(fem.Model(in_step), 3).frequencies, by_step, rtol=1e-6)
+    without = fem.read_mesh("bar.inp", ignore=["STEP", "BOUNDARY"], supports="keep", elements="file")
+    assert not without.constraints
+    Path("bar.inp").write_text(decks.cantilever("C3D20R"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fem.MeshWarning)
         refused = fem.Model(fem.read_mesh("bar.inp"))

@@ -171,22 +171,6 @@ SWING = """
 """
 
 
-@pytest.mark.long
-def test_compilation_is_announced_and_loading_is_not(tmp_path, monkeypatch):
-    """With an empty cache the first run says so, on the error output; the second is silent."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("FLEXMB_KERNELS", "numba")
-    told = []
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(SWING)], capture_output=True, text=True, timeout=900
-        )
-        assert done.returncode == 0, done.stderr
-        told.append(done.stderr)
-    assert told[0].count("numba compiles the time step") == 1
-    assert told[1] == ""
-
-
 def test_the_loop_runs_without_its_compiler(monkeypatch):
     found = []
     for disabled in ("1", "0"):

@@ -38,6 +38,7 @@ from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import NOTHING_AHEAD, TimeFunction, polynomial
 from flexmb.results.elements.surface_contact import wide_contacts
+from flexmb.results.elements.tunnels import between_nodes
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import Result, result_of_states
 from flexmb.spatial.layout import pose
@@ -308,7 +309,8 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
             failure = failure or error
             continue
         found = replace(found, mechanism=mechanism)
-        for text in wide_contacts(found.result) if mechanism.surface_contacts else ():
+        doubts = (*wide_contacts(found.result), *between_nodes(found.result)) if mechanism.surface_contacts else ()
+        for text in doubts:
             warnings.warn(text, LawRangeWarning, stacklevel=3)
         if moving:
             _require_steady(found, world, time)

@@ -11,7 +11,7 @@ from fem.shown import shown
 from flexmb.bodies.surfaces import BodySurface
 from flexmb.contact.local import LocalHertz
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
+from flexmb.kernels.base.data import NO_MATE, CompiledModel, Workspace, make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import skins_along
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.local import PARALLEL
@@ -70,11 +70,15 @@ class SurfaceContactMotion:
     """What a flexible surface in contact does at the stored times `t` (nt,), node by node (n).
 
     - `nodes` (n,): numbers of the nodes in the mesh of the body; `areas` (n,): their shares of the area.
+    - `facing` (nt, n): of two flexible surfaces, and of one and a mesh, the part of this share that faces the other
+      one; else the share.
     - `gap` (nt, n): distance from what it touches (length), zero to round-off where a node touches; of two flexible
       surfaces the mean over the facets about the node, infinite where they do not face each other.
     - `point`, `normal`, `force` (nt, n, 3): position, direction in which it is pushed, and force on the node, in
-      world axes. Of two flexible surfaces `force` is that of the pressure `force / areas` at the node, which is linear
-      between nodes.
+      world axes. Of two flexible surfaces `force` is that of a pressure which is linear between nodes, on the part that
+      faces: it acts in the middle of it, and `moment` is the moment of that.
+    - `pressure` (nt, n): at the node (force/length^2): the normal force over its share of the area. Where a part of
+      this share faces another surface, the mean over this part takes the place of the other part.
     - `slip` (nt, n): speed (length/time) across the normal, relative to what it touches, of nodes that touch; without
       the rate of the residual displacement.
     - `moment` (nt, 3): of all forces about the place of the shape, or about the frame of the other flexible body, in
@@ -89,10 +93,12 @@ class SurfaceContactMotion:
     t: Float[np.ndarray, "nt"]
     nodes: Int[np.ndarray, " n"]
     areas: Float[np.ndarray, " n"]
+    facing: Float[np.ndarray, "nt n"]
     gap: Float[np.ndarray, "nt n"]
     point: Float[np.ndarray, "nt n 3"]
     normal: Float[np.ndarray, "nt n 3"]
     force: Float[np.ndarray, "nt n 3"]
+    pressure: Float[np.ndarray, "nt n"]
     slip: Float[np.ndarray, "nt n"]
     moment: Float[np.ndarray, "nt 3"]
     stored: Float[np.ndarray, "nt"]
@@ -110,21 +116,17 @@ class SurfaceContactMotion:
         return np.asarray(np.linalg.norm(self.force - self.normal_force[..., None] * self.normal, axis=2))
 
     @property
-    def pressure(self) -> Float[np.ndarray, "nt n"]:
-        """The normal force of each node over its share of the area (force/length^2)."""
-        return self.normal_force / self.areas
-
-    @property
     def wear_power(self) -> Float[np.ndarray, "nt n"]:
         """Friction force times slip."""
         return self.friction_force * self.slip
 
     @property
     def area(self) -> Float[np.ndarray, "nt"]:
-        """The area in contact: that of the nodes that carry a force, or of the patch of a local contact."""
+        """The area in contact: what faces the other surface about the nodes that carry a force, or the patch of a local
+        contact."""
         if self.local is not None:
             return np.asarray(np.pi * self.local.radius**2)
-        return np.asarray((self.areas * (self.normal_force > 0.0)).sum(axis=1))
+        return np.asarray((self.facing * (self.normal_force > 0.0)).sum(axis=1))
 
     @property
     def total(self) -> Float[np.ndarray, "nt 3"]:
@@ -161,7 +163,8 @@ class SurfaceContactMotion:
 
 class _Nodes(NamedTuple):
     """Gap (nt, nn), directions (nt, nn, 3, 3) in rows, and rates along them (nt, nn, 3) of all points; place and force
-    (nt, nk, 3) and sum of normal forces (nt, nk) of all nodes; and the strain energies (nt, ns) of all contacts."""
+    (nt, nk, 3) and sum of normal forces (nt, nk) of all nodes; the strain energies (nt, ns) of all contacts; and the
+    areas (nt, nn) with which points face another surface, and the pressures (nt, nn) there."""
 
     gap: np.ndarray
     point: np.ndarray
@@ -170,6 +173,8 @@ class _Nodes(NamedTuple):
     push: np.ndarray
     force: np.ndarray
     stored: np.ndarray
+    share: np.ndarray
+    pressure: np.ndarray
 
 
 def surface_contact_of(mechanism: Mechanism, name: str) -> SurfaceContact | None:
@@ -208,10 +213,12 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
         np.asarray(motion.t),
         surface.nodes,
         surface.areas,
+        every.share[:, own] if contact.mate != NO_MATE else np.tile(surface.areas, (len(motion.t), 1)),
         every.gap[:, own],
         every.point[:, own],
         every.axes[:, own, 0],
         force,
+        every.pressure[:, own] if contact.mate != NO_MATE else forces[..., 0] / surface.areas,
         np.where(forces[..., 0] > 0.0, np.linalg.norm(every.rates[:, own, 1:], axis=2), 0.0),
         np.cross(every.point[:, own] - there[:, None], every.force[:, own]).sum(axis=1),
         every.stored[:, s],
@@ -245,10 +252,12 @@ def _local(
         np.asarray(motion.t),
         surface.nodes,
         surface.areas,
+        np.tile(surface.areas, (len(motion.t), 1)),
         np.repeat(every.gap[:, k, None], n, axis=1),
         every.point[:, own],
         np.repeat(every.axes[:, k, None, 0], n, axis=1),
         force,
+        every.push[:, own] / surface.areas,
         np.where(parts > 0.0, slip[:, None], 0.0),
         np.cross(every.point[:, own] - there[:, None], force).sum(axis=1),
         every.stored[:, s],
@@ -337,10 +346,31 @@ def _other(contact: SurfaceContact, mechanism: Mechanism, every: _Nodes, own: sl
 def _nodes(motion: Motion, states: np.ndarray) -> _Nodes:
     flat, nt = compiled(motion.mechanism), len(motion.t)
     nn, nk, ns = len(flat.node_skin), len(flat.node_body), len(flat.skin_body)
-    shapes = ((nn,), (nk, 3), (nn, 3, 3), (nn, 3), (nk,), (nk, 3), (ns,))
+    shapes = ((nn,), (nk, 3), (nn, 3, 3), (nn, 3), (nk,), (nk, 3), (ns,), (nn,), (nn,))
     found = _Nodes(*(np.zeros((nt, *shape)) for shape in shapes))
     kinematics, workspace = make_marker_kinematics(flat), make_workspace(flat)
-    skins_along(flat, np.asarray(motion.q), np.asarray(motion.w), states, kinematics, workspace, *found)
+    q, w = np.asarray(motion.q), np.asarray(motion.w)
+    for at in range(nt):  # one by one, for the areas that face each other
+        now = slice(at, at + 1)
+        skins_along(flat, q[now], w[now], states[now], kinematics, workspace, *(x[now] for x in found[:-2]))
+        found.share[at] = workspace.skin_share
+        found.pressure[at] = _pressures(flat, workspace, states[at])
+    return found
+
+
+def _pressures(flat: CompiledModel, workspace: Workspace, states: np.ndarray) -> Float[np.ndarray, " nn"]:
+    """The pressures at points that face another surface: those that the shape functions interpolate. Of a point of
+    which a part faces, this value belongs to a node beyond; as far as it is beyond, the mean over the part replaces it.
+    """
+    share, push = workspace.skin_share, states[flat.skin_state + 3 * np.arange(len(flat.node_skin))]
+    nodal = np.divide(push, share, out=np.zeros(len(push)), where=share > 0.0)
+    found = nodal.copy()
+    for k in np.flatnonzero((push > 0.0) & (share < flat.node_area)):
+        entries = slice(flat.stencil_start[k], flat.stencil_start[k] + workspace.stencil_count[k])
+        nodes, weights = workspace.stencil_node[entries], workspace.stencil_weight[entries]
+        own = nodes < len(nodal)
+        part = share[k] / flat.node_area[k]
+        found[k] = part * nodal[k] + (1.0 - part) * (weights[own] @ nodal[nodes[own]])
     return found
 
 

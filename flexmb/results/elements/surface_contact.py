@@ -10,6 +10,7 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.bodies.surfaces import BodySurface
 from flexmb.contact.local import LocalHertz
+from flexmb.contact.shapes import Capsule, Cylinder, Sphere
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import NO_MATE, CompiledModel, Workspace, make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import skins_along
@@ -310,6 +311,31 @@ def wide_contacts(motion: Motion) -> list[str]:
                 f"the surface {contact.surface!r}, the node spacing {patch.spacing[k]:.4g}; local contact takes the "
                 f"body for a half-space, which needs {AWAY:g} spacings. Refine the mesh there, or enlarge the surface "
                 "if the body goes on beyond it."
+            )
+    return found
+
+
+def narrow_contacts(motion: Motion) -> list[str]:
+    """Warnings of contacts with round shapes that are narrower than a face when they press most: no face has a force at
+    all of its corners, and the pressure is that of the node spacing."""
+    found: list[str] = []
+    if not np.asarray(getattr(motion, "element_states", np.zeros((0, 0)))).size:
+        return found
+    for contact in motion.mechanism.surface_contacts:
+        shape = contact.rigid
+        if contact.local or contact.mate != NO_MATE or not isinstance(shape, Sphere | Cylinder | Capsule):
+            continue
+        over = surface_contact_motion(motion, contact.name)
+        k = int(over.normal_force.sum(axis=1).argmax())
+        loaded = over.normal_force[k] > 0.0
+        surface = contact.surface_of(motion.mechanism.bodies)
+        if loaded.any() and not loaded[surface.triangles].all(axis=1).any():
+            found.append(
+                f"Contact {contact.name!r}: at t = {motion.t[k]:.6g}, where it presses most, the {shape.title} touches "
+                f"{np.count_nonzero(loaded)} node(s) of the surface {contact.surface!r} of "
+                f"{motion.mechanism.bodies[contact.body].name!r}, {surface.spacing[loaded].max():.4g} apart from "
+                "others, and no face with all of its corners: the contact is narrower than the mesh, and its pressure "
+                "and area are those of the node spacing. Refine the surface there, or give a sphere local=."
             )
     return found
 

@@ -17,7 +17,7 @@ from flexmb.mechanism.contacts.element import contact_shapes, is_contact
 from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import MarkerMotion, marker_motion
-from flexmb.results.elements.surface_contact import surface_contact_motion
+from flexmb.results.elements.surface_contact import narrow_contacts, surface_contact_motion, wide_contacts
 from flexmb.results.motion import Motion, attitudes
 from flexmb.spatial.layout import starts_of
 
@@ -91,6 +91,12 @@ def surface_tunnels(motion: Motion, step: float) -> Iterator[str]:
                 f"to {step:.3g}, and {found}: they may pass through each other between two steps. Take steps of at "
                 f"most {step * limit / worst:.3g} (step= or max_step=)."
             )
+
+
+def doubtful_contacts(motion: Motion) -> list[str]:
+    """Sentences on contacts of flexible surfaces that their meshes, or the range of local contact, do not hold."""
+    between = list(between_nodes(motion))
+    return [*wide_contacts(motion), *between, *([] if between else narrow_contacts(motion))]
 
 
 def between_nodes(motion: Motion) -> Iterator[str]:

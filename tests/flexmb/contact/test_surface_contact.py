@@ -125,6 +125,7 @@ def test_gaps_are_those_of_the_deformed_nodes():
     assert np.abs(linear - points).max() > 1e-6
 
 
+@pytest.mark.filterwarnings("ignore:Contact .* narrower than the mesh")
 def test_a_body_and_a_moving_shape_keep_their_momenta():
     """A ball of a free body hits the block: linear momentum, and angular momentum about the origin."""
     system = flexmb.System()
@@ -140,6 +141,7 @@ def test_a_body_and_a_moving_shape_keep_their_momenta():
     assert np.abs(spin - spin[0]).max() < 1e-3 * np.abs(spin[0]).max()
 
 
+@pytest.mark.filterwarnings("ignore:Contact .* narrower than the mesh")
 def test_energy_and_momenta_are_kept_by_the_energy_momentum_scheme():
     """Of a turning block that a free ball hits: the ball presses while it rolls over the nodes."""
     body = replace(soft_block(second_order=True), damping=np.zeros(6))

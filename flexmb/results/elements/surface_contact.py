@@ -378,14 +378,16 @@ def _nodes(motion: Motion, states: np.ndarray) -> _Nodes:
     found = _Nodes(*(np.zeros((nt, *shape)) for shape in shapes))
     kinematics, workspace = make_marker_kinematics(flat), make_workspace(flat)
     q, w = np.asarray(motion.q), np.asarray(motion.w)
-    for at in range(nt):  # one by one, for the areas that face each other
+    facing = [(s, c) for s, c in enumerate(motion.mechanism.surface_contacts) if c.mate != NO_MATE]
+    if not facing:
+        skins_along(flat, q, w, states, kinematics, workspace, *found[:-2])
+    for at in range(nt) if facing else ():  # one by one, for the areas that face each other
         now = slice(at, at + 1)
         skins_along(flat, q[now], w[now], states[now], kinematics, workspace, *(x[now] for x in found[:-2]))
-        for s, contact in enumerate(motion.mechanism.surface_contacts):
-            if contact.mate != NO_MATE:
-                own = slice(flat.skin_node[s], flat.skin_node[s + 1])
-                surface = contact.surface_of(motion.mechanism.bodies)
-                found.share[at, own] = _facing(surface, found.point[at, own], workspace.skin_share[own])
+        for s, contact in facing:
+            own = slice(flat.skin_node[s], flat.skin_node[s + 1])
+            surface = contact.surface_of(motion.mechanism.bodies)
+            found.share[at, own] = _facing(surface, found.point[at, own], workspace.skin_share[own])
         found.pressure[at] = _pressures(flat, workspace, states[at], found.share[at])
     return found
 

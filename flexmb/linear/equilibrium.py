@@ -37,7 +37,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import NOTHING_AHEAD, TimeFunction, polynomial
-from flexmb.results.elements.surface_contact import wide_contacts
+from flexmb.results.elements.tunnels import doubtful_contacts
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import Result, result_of_states
 from flexmb.spatial.layout import pose
@@ -308,7 +308,7 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
             failure = failure or error
             continue
         found = replace(found, mechanism=mechanism)
-        for text in wide_contacts(found.result) if mechanism.surface_contacts else ():
+        for text in doubtful_contacts(found.result) if mechanism.surface_contacts else ():
             warnings.warn(text, LawRangeWarning, stacklevel=3)
         if moving:
             _require_steady(found, world, time)

@@ -116,3 +116,31 @@ def test_a_basis_is_measured_with_its_residual_compliance():
 def test_unknown_surfaces_are_refused():
     with pytest.raises(MatrixError, match=r"'bottom'.*top"):
         reduction.choose(finger(), band=(0, 1e3), contacts=["bottom"])
+
+
+def test_files_and_the_command_line_choose_for_loads_at_surfaces(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from flexmb.cli.main import app
+    from flexmb.files import load_model
+    from flexmb.files.bodies.body_file import load_body
+
+    monkeypatch.chdir(tmp_path)
+    mesh = block("hexahedron", (0.3, 0.1, 0.05), (3, 1, 1))
+    fem.write_mesh(mesh, "part.msh")
+    model = solid(lambda: mesh, {"top": "z1"})
+    high = 1.5 * float(reduction.modal(model, 1).frequencies[0])
+    wanted = reduction.choose(model, band=(0, high), tolerance=0.2, contacts=["top"]).Psi.shape[1]
+    (tmp_path / "model.toml").write_text(
+        '[bodies.part]\nkind = "flexible"\nmesh = "part.msh"\nmaterial = "steel"\nsurfaces = { top = "z1" }\n'
+        f'reduction = {{ method = "choose", band = {high}, tolerance = 0.2, contacts = ["top"] }}\n'
+        "[simulation]\nduration = 1.0\nstep = 0.1\n"
+    )
+    assert load_model(tmp_path / "model.toml").system.build().bodies[0].modes == wanted
+    reduce = ["reduce", "part.msh", "--material", "steel", "--surface", "top=z1", "--contact", "top", "-o", "part.h5"]
+    sized = ["--band", str(high), "--tolerance", "0.2"]
+    made = CliRunner().invoke(app, [*reduce, "--method", "choose", *sized])
+    assert made.exit_code == 0, made.output
+    assert load_body("part.h5").modes == wanted
+    refused = CliRunner().invoke(app, [*reduce, "--method", "modal", *sized])
+    assert "no option 'contacts'" in str(refused.exception) + refused.output

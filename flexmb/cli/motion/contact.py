@@ -16,11 +16,16 @@ def command(
         ),
     ] = None,
     table: Annotated[
-        Path | None, typer.Option(help="The same with the power of wear, or the energy of a group (.csv).")
+        Path | None,
+        typer.Option(
+            help="The same with the power of wear, of a flexible surface also pressure and area, or with the energy "
+            "of a group (.csv)."
+        ),
     ] = None,
     units: Annotated[str | None, typer.Option(help='Labels, e.g. "mm-t-s"; nothing is converted.')] = None,
 ) -> None:
-    """Print gap, forces, slip and impacts of the contacts of a result, and what its groups of contacts do."""
+    """Print gap, forces, slip and impacts of the contacts of a result, pressure and area of flexible surfaces, and what
+    its groups of contacts do."""
     from flexmb.cli.screen import say_text, yellow_warnings
     from flexmb.files.results.result_file import load_result
     from flexmb.plots.result_plots import plot_contact
@@ -38,10 +43,13 @@ def command(
             return
         names = one_of(loaded.mechanism, name, single=plot is not None or table is not None)
         found = [loaded.contact_group(each) if each in groups else loaded.contact(each) for each in names]
-        for contact in found:
+        surfaces = [contact.name for contact in loaded.mechanism.surface_contacts]
+        pressed = [loaded.surface_contact(each) for each in names if each in surfaces]
+        for contact in (*found, *pressed):
             say_text(contact)
         if plot is not None:
             plot_contact(found[0], plot, units=units)
             say_text(f"plot: {plot}")
         if table is not None:
-            say_text(f"table: {write_columns(found[0].columns(), table, units)}")
+            columns = found[0].columns() | (pressed[0].columns() if pressed else {})
+            say_text(f"table: {write_columns(columns, table, units)}")

@@ -73,6 +73,13 @@ def command(
         float | None,
         typer.Option(help="With --band: take as few shapes as this relative error allows, in place of --modes."),
     ] = None,
+    contact: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='With "choose": NAME of a --surface whose loads, at any of its nodes, the tolerance covers too. '
+            "Repeat for several."
+        ),
+    ] = None,
     reference_frame: Annotated[
         str | None, typer.Option(help="Interface that carries the body frame (default: mean axes).")
     ] = None,
@@ -140,7 +147,8 @@ def command(
     reach = None if band is None else (0.0, band)
     with reduction.prepared(part):
         with at_work("reducing"):
-            basis = reduction.reduce(part, method, modes, reference_frame, band=reach, tolerance=tolerance)
+            loads = {"contacts": contact} if contact else {}
+            basis = reduction.reduce(part, method, modes, reference_frame, band=reach, tolerance=tolerance, **loads)
             body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)
         say_text(basis)
         with at_work("comparing with the full model"):

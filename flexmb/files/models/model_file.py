@@ -242,7 +242,7 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     part = part if how.memory is None else part.with_solver(how.memory)
     band = None if how.band is None else (0.0, how.band)
     with reduction.prepared(part):
-        further: dict[str, Any] = {} if how.frictionless is None else {"frictionless": how.frictionless}
+        further: dict[str, Any] = how.model_dump(include={"frictionless", "contacts"}, exclude_none=True)
         basis = reduction.reduce(
             part, how.method, how.modes, how.reference_frame, band=band, tolerance=how.tolerance, **further
         )

@@ -60,6 +60,7 @@ class ReductionKeys(Keys):
     reference_frame: str | None = None
     memory: str | None = None
     frictionless: bool | None = None
+    contacts: list[str] | None = None
 
     @model_validator(mode="after")
     def _has_these(self) -> Self:

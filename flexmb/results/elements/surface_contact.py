@@ -10,8 +10,9 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.bodies.surfaces import BodySurface
 from flexmb.contact.local import LocalHertz
+from flexmb.contact.shapes import Capsule, Cylinder, Sphere
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
+from flexmb.kernels.base.data import NO_MATE, CompiledModel, Workspace, make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import skins_along
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.local import PARALLEL
@@ -26,6 +27,8 @@ AWAY = 1.5
 elements a side, forces are off by 1 % at 1.5 spacings, by 4 % at 1.2 and 12 % at 0.8, against 16 elements."""
 WIDE = 1.0
 """Contact radius, in node spacings, above which the mesh begins to resolve a local contact."""
+WHOLE = 0.99
+"""Part of the share of a node, without its deformation, from which on all of it faces another surface."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +73,15 @@ class SurfaceContactMotion:
     """What a flexible surface in contact does at the stored times `t` (nt,), node by node (n).
 
     - `nodes` (n,): numbers of the nodes in the mesh of the body; `areas` (n,): their shares of the area.
+    - `facing` (nt, n): of two flexible surfaces, and of one and a mesh, the part of this share that faces the other
+      one; else the share.
     - `gap` (nt, n): distance from what it touches (length), zero to round-off where a node touches; of two flexible
       surfaces the mean over the facets about the node, infinite where they do not face each other.
     - `point`, `normal`, `force` (nt, n, 3): position, direction in which it is pushed, and force on the node, in
-      world axes. Of two flexible surfaces `force` is that of the pressure `force / areas` at the node, which is linear
-      between nodes.
+      world axes. Of two flexible surfaces `force` is that of a pressure which is linear between nodes, on the part that
+      faces: it acts in the middle of it, and `moment` is the moment of that.
+    - `pressure` (nt, n): at the node (force/length^2): the normal force over its share of the area. Where a part of
+      this share faces another surface, the mean over this part takes the place of the other part.
     - `slip` (nt, n): speed (length/time) across the normal, relative to what it touches, of nodes that touch; without
       the rate of the residual displacement.
     - `moment` (nt, 3): of all forces about the place of the shape, or about the frame of the other flexible body, in
@@ -89,10 +96,12 @@ class SurfaceContactMotion:
     t: Float[np.ndarray, "nt"]
     nodes: Int[np.ndarray, " n"]
     areas: Float[np.ndarray, " n"]
+    facing: Float[np.ndarray, "nt n"]
     gap: Float[np.ndarray, "nt n"]
     point: Float[np.ndarray, "nt n 3"]
     normal: Float[np.ndarray, "nt n 3"]
     force: Float[np.ndarray, "nt n 3"]
+    pressure: Float[np.ndarray, "nt n"]
     slip: Float[np.ndarray, "nt n"]
     moment: Float[np.ndarray, "nt 3"]
     stored: Float[np.ndarray, "nt"]
@@ -110,21 +119,17 @@ class SurfaceContactMotion:
         return np.asarray(np.linalg.norm(self.force - self.normal_force[..., None] * self.normal, axis=2))
 
     @property
-    def pressure(self) -> Float[np.ndarray, "nt n"]:
-        """The normal force of each node over its share of the area (force/length^2)."""
-        return self.normal_force / self.areas
-
-    @property
     def wear_power(self) -> Float[np.ndarray, "nt n"]:
         """Friction force times slip."""
         return self.friction_force * self.slip
 
     @property
     def area(self) -> Float[np.ndarray, "nt"]:
-        """The area in contact: that of the nodes that carry a force, or of the patch of a local contact."""
+        """The area in contact: what faces the other surface about the nodes that carry a force, or the patch of a local
+        contact."""
         if self.local is not None:
             return np.asarray(np.pi * self.local.radius**2)
-        return np.asarray((self.areas * (self.normal_force > 0.0)).sum(axis=1))
+        return np.asarray((self.facing * (self.normal_force > 0.0)).sum(axis=1))
 
     @property
     def total(self) -> Float[np.ndarray, "nt 3"]:
@@ -161,7 +166,8 @@ class SurfaceContactMotion:
 
 class _Nodes(NamedTuple):
     """Gap (nt, nn), directions (nt, nn, 3, 3) in rows, and rates along them (nt, nn, 3) of all points; place and force
-    (nt, nk, 3) and sum of normal forces (nt, nk) of all nodes; and the strain energies (nt, ns) of all contacts."""
+    (nt, nk, 3) and sum of normal forces (nt, nk) of all nodes; the strain energies (nt, ns) of all contacts; and the
+    areas (nt, nn) with which points face another surface, and the pressures (nt, nn) there."""
 
     gap: np.ndarray
     point: np.ndarray
@@ -170,6 +176,8 @@ class _Nodes(NamedTuple):
     push: np.ndarray
     force: np.ndarray
     stored: np.ndarray
+    share: np.ndarray
+    pressure: np.ndarray
 
 
 def surface_contact_of(mechanism: Mechanism, name: str) -> SurfaceContact | None:
@@ -208,10 +216,12 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
         np.asarray(motion.t),
         surface.nodes,
         surface.areas,
+        every.share[:, own] if contact.mate != NO_MATE else np.tile(surface.areas, (len(motion.t), 1)),
         every.gap[:, own],
         every.point[:, own],
         every.axes[:, own, 0],
         force,
+        every.pressure[:, own] if contact.mate != NO_MATE else forces[..., 0] / surface.areas,
         np.where(forces[..., 0] > 0.0, np.linalg.norm(every.rates[:, own, 1:], axis=2), 0.0),
         np.cross(every.point[:, own] - there[:, None], every.force[:, own]).sum(axis=1),
         every.stored[:, s],
@@ -245,10 +255,12 @@ def _local(
         np.asarray(motion.t),
         surface.nodes,
         surface.areas,
+        np.tile(surface.areas, (len(motion.t), 1)),
         np.repeat(every.gap[:, k, None], n, axis=1),
         every.point[:, own],
         np.repeat(every.axes[:, k, None, 0], n, axis=1),
         force,
+        every.push[:, own] / surface.areas,
         np.where(parts > 0.0, slip[:, None], 0.0),
         np.cross(every.point[:, own] - there[:, None], force).sum(axis=1),
         every.stored[:, s],
@@ -305,6 +317,31 @@ def wide_contacts(motion: Motion) -> list[str]:
     return found
 
 
+def narrow_contacts(motion: Motion) -> list[str]:
+    """Warnings of contacts with round shapes that are narrower than a face when they press most: no face has a force at
+    all of its corners, and the pressure is that of the node spacing."""
+    found: list[str] = []
+    if not np.asarray(getattr(motion, "element_states", np.zeros((0, 0)))).size:
+        return found
+    for contact in motion.mechanism.surface_contacts:
+        shape = contact.rigid
+        if contact.local or contact.mate != NO_MATE or not isinstance(shape, Sphere | Cylinder | Capsule):
+            continue
+        over = surface_contact_motion(motion, contact.name)
+        k = int(over.normal_force.sum(axis=1).argmax())
+        loaded = over.normal_force[k] > 0.0
+        surface = contact.surface_of(motion.mechanism.bodies)
+        if loaded.any() and not loaded[surface.triangles].all(axis=1).any():
+            found.append(
+                f"Contact {contact.name!r}: at t = {motion.t[k]:.6g}, where it presses most, the {shape.title} touches "
+                f"{np.count_nonzero(loaded)} node(s) of the surface {contact.surface!r} of "
+                f"{motion.mechanism.bodies[contact.body].name!r}, {surface.spacing[loaded].max():.4g} apart from "
+                "others, and no face with all of its corners: the contact is narrower than the mesh, and its pressure "
+                "and area are those of the node spacing. Refine the surface there, or give a sphere local=."
+            )
+    return found
+
+
 def surface_forces(motion: Motion, body: int) -> tuple[Int[np.ndarray, " k"], Float[np.ndarray, "nt k 3"]]:
     """The nodes of body number `body` that are in contacts of its flexible surfaces, and the forces on them in its
     axes; a node in several contacts appears for each of them."""
@@ -337,10 +374,52 @@ def _other(contact: SurfaceContact, mechanism: Mechanism, every: _Nodes, own: sl
 def _nodes(motion: Motion, states: np.ndarray) -> _Nodes:
     flat, nt = compiled(motion.mechanism), len(motion.t)
     nn, nk, ns = len(flat.node_skin), len(flat.node_body), len(flat.skin_body)
-    shapes = ((nn,), (nk, 3), (nn, 3, 3), (nn, 3), (nk,), (nk, 3), (ns,))
+    shapes = ((nn,), (nk, 3), (nn, 3, 3), (nn, 3), (nk,), (nk, 3), (ns,), (nn,), (nn,))
     found = _Nodes(*(np.zeros((nt, *shape)) for shape in shapes))
     kinematics, workspace = make_marker_kinematics(flat), make_workspace(flat)
-    skins_along(flat, np.asarray(motion.q), np.asarray(motion.w), states, kinematics, workspace, *found)
+    q, w = np.asarray(motion.q), np.asarray(motion.w)
+    facing = [(s, c) for s, c in enumerate(motion.mechanism.surface_contacts) if c.mate != NO_MATE]
+    if not facing:
+        skins_along(flat, q, w, states, kinematics, workspace, *found[:-2])
+    for at in range(nt) if facing else ():  # one by one, for the areas that face each other
+        now = slice(at, at + 1)
+        skins_along(flat, q[now], w[now], states[now], kinematics, workspace, *(x[now] for x in found[:-2]))
+        for s, contact in facing:
+            own = slice(flat.skin_node[s], flat.skin_node[s + 1])
+            surface = contact.surface_of(motion.mechanism.bodies)
+            found.share[at, own] = _facing(surface, found.point[at, own], workspace.skin_share[own])
+        found.pressure[at] = _pressures(flat, workspace, states[at], found.share[at])
+    return found
+
+
+def _facing(
+    surface: BodySurface, points: Float[np.ndarray, "n 3"], share: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    """The undeformed areas of the parts of the nodes' shares that face, from those `share` at the deformed `points`."""
+    area = np.zeros((2, len(points)))
+    for about, x in zip(area, (surface.points, points), strict=True):
+        a, b, c = (x[surface.triangles[:, i]] for i in range(3))
+        np.add.at(about, surface.triangles, np.linalg.norm(np.cross(b - a, c - a), axis=1)[:, None])
+    found = share * area[0] / area[1]
+    return np.where(found > WHOLE * surface.areas, surface.areas, found)
+
+
+def _pressures(
+    flat: CompiledModel, workspace: Workspace, states: np.ndarray, share: Float[np.ndarray, " nn"]
+) -> Float[np.ndarray, " nn"]:
+    """The pressures at points of which the areas `share` face another surface: those that the shape functions
+    interpolate. Of a point of which a part faces, this value belongs to a node beyond; as far as it is beyond, the mean
+    over the part replaces it.
+    """
+    push = states[flat.skin_state + 3 * np.arange(len(flat.node_skin))]
+    nodal = np.divide(push, share, out=np.zeros(len(push)), where=share > 0.0)
+    found = nodal.copy()
+    for k in np.flatnonzero((push > 0.0) & (share < flat.node_area)):
+        entries = slice(flat.stencil_start[k], flat.stencil_start[k] + workspace.stencil_count[k])
+        nodes, weights = workspace.stencil_node[entries], workspace.stencil_weight[entries]
+        own = nodes < len(nodal)
+        part = share[k] / flat.node_area[k]
+        found[k] = part * nodal[k] + (1.0 - part) * (weights[own] @ nodal[nodes[own]])
     return found
 
 

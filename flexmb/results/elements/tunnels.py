@@ -1,25 +1,32 @@
-"""Contacts that a body may have passed through between two steps of a simulation."""
+"""Contacts that a body may have passed through: between two steps of a simulation, or between the nodes of a flexible
+surface, which alone touch simple shapes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import scipy
+from jaxtyping import Float
 
 from flexmb.bodies.surfaces import BodySurface
 from flexmb.contact.shape import ContactShape
-from flexmb.contact.shapes import Bore, Plane, Socket
+from flexmb.contact.shapes import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere
 from flexmb.kernels.base.data import NO_MATE
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.element import contact_shapes, is_contact
 from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import MarkerMotion, marker_motion
+from flexmb.results.elements.surface_contact import narrow_contacts, surface_contact_motion, wide_contacts
 from flexmb.results.motion import Motion, attitudes
 from flexmb.spatial.layout import starts_of
 
 LOOKS = 1000
 """Largest number of stored times, evenly spread, at which shapes are looked at."""
+DEEP = 0.1
+"""Depth of a shape below a face between its nodes, relative to the longest edge of its triangles, above which it is
+named. A sphere of radius r on nodes h apart, which resolve its contact for h well below r, is h^2 / 4 r deep in a
+square face."""
 
 
 def tunnels(motion: Motion, step: float) -> Iterator[str]:
@@ -84,6 +91,58 @@ def surface_tunnels(motion: Motion, step: float) -> Iterator[str]:
                 f"to {step:.3g}, and {found}: they may pass through each other between two steps. Take steps of at "
                 f"most {step * limit / worst:.3g} (step= or max_step=)."
             )
+
+
+def doubtful_contacts(motion: Motion) -> list[str]:
+    """Sentences on contacts of flexible surfaces that their meshes, or the range of local contact, do not hold."""
+    between = list(between_nodes(motion))
+    return [*wide_contacts(motion), *between, *([] if between else narrow_contacts(motion))]
+
+
+def between_nodes(motion: Motion) -> Iterator[str]:
+    """A sentence for each contact of a flexible surface with a simple shape that is inside a face, between its
+    nodes."""
+    mechanism = motion.mechanism
+    if not np.asarray(getattr(motion, "element_states", np.zeros((0, 0)))).size:
+        return
+    looks, _ = _looks(np.asarray(motion.t), 0.0)
+    for contact in mechanism.surface_contacts:
+        shape = contact.rigid
+        if contact.local or contact.mate != NO_MATE or not isinstance(shape, Sphere | Cylinder | Capsule | Box):
+            continue
+        there, faces = marker_motion(motion, contact.marker), contact.surface_of(mechanism.bodies).triangles
+        points = surface_contact_motion(motion, contact.name).point
+        worst, found = DEEP, None
+        for at in looks:
+            corners = ((points[at] - there.position[at]) @ there.axes[at])[faces]
+            edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+            middles = 0.5 * (corners + np.roll(corners, 1, axis=1))  # of the edges, also that across a quadrilateral
+            depth = _depth(shape, middles).max(axis=1)
+            k = int((depth / edges).argmax())
+            if depth[k] > worst * edges[k]:
+                worst, found = depth[k] / edges[k], (at, depth[k], edges[k])
+        if found is not None:
+            at, depth, edge = found
+            yield (
+                f"Contact {contact.name!r}: at t = {motion.t[at]:.6g} the {shape.title} was {depth:.4g} deep in a face "
+                f"of the surface {contact.surface!r} of {mechanism.bodies[contact.body].name!r}, between its nodes, "
+                f"which alone touch it; at most {DEEP:g} of the longest edge there, {edge:.4g}, expected. Refine the "
+                "surface there, or give a sphere local=."
+            )
+
+
+def _depth(shape: ContactShape, x: Float[np.ndarray, "*k 3"]) -> Float[np.ndarray, "*k"]:
+    """How deep points `x` in the axes of a shape are inside it; negative outside."""
+    if isinstance(shape, Box):
+        return np.asarray((0.5 * np.array(shape.dimensions) - np.abs(x)).min(axis=-1))
+    if isinstance(shape, Sphere):
+        return np.asarray(shape.radius - np.linalg.norm(x, axis=-1))
+    assert isinstance(shape, Cylinder | Capsule)
+    beyond = np.abs(x[..., 2]) - 0.5 * shape.length
+    around = np.hypot(x[..., 0], x[..., 1])
+    if isinstance(shape, Cylinder):
+        return np.minimum(shape.radius - around, -beyond)
+    return np.asarray(shape.radius - np.hypot(around, np.maximum(beyond, 0.0)))
 
 
 def _looks(t: np.ndarray, step: float) -> tuple[np.ndarray, float]:

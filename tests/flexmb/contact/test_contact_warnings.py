@@ -5,12 +5,15 @@ import warnings
 import numpy as np
 import pytest
 
+import fem
 import flexmb
+import reduction
 from fem.errors import ConvergenceError
+from fem.mesh.structured_meshes import block
 from flexmb import solids
 from flexmb.contact import Box, Plane, Sphere, power_law
 from flexmb.equations.initial_conditions import start
-from flexmb.errors import ContactPlaceWarning, OpenGapWarning, TunnellingWarning
+from flexmb.errors import ContactPlaceWarning, LawRangeWarning, OpenGapWarning, TunnellingWarning
 from flexmb.integrators import contact_run
 from flexmb.integrators.generalised_alpha import coefficients
 from flexmb.mechanism.compile import compiled
@@ -128,3 +131,28 @@ def test_a_slip_speed_that_fixed_steps_do_not_resolve_is_named():
     system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(ball.at((0, 0, 0))), **given)
     with pytest.raises(ConvergenceError, match=r"Friction of the contact 'floor' needs.* slip_speed of 4 mu N h / m"):
         flexmb.simulate(system, 0.05, step=2e-4)
+
+
+@pytest.mark.parametrize(("shape", "named"), [(Box(0.04, 0.04, 0.04), True), (Box(0.12, 0.12, 0.04), False), (Sphere(0.02), True)], ids=str)  # fmt: skip
+def test_a_shape_between_the_nodes_of_a_surface_is_named(shape, named):
+    """Nodes 0.1 apart, and shapes that fall on the middle of a face: what is narrow passes through it without a
+    force."""
+    mesh = block("hexahedron", (0.3, 0.3, 0.1), (3, 3, 2))
+    model = fem.Model(mesh, fem.Material.isotropic(1e7, 0.3, 1000.0)).with_interfaces(base="z0")
+    model = model.with_surfaces(top="z1")
+    slab = flexmb.flexible_body(model, reduction.contact_basis(model, 2), name="slab", modal_damping=0.1)
+    system = flexmb.System()
+    low = system.add(slab)
+    system.fixed("base", system.ground.at(low["base"].point), low["base"])
+    own = flexmb.rigid_body("punch", mass=0.1, inertia=(1e-4,) * 3)
+    punch = system.add(own, position=(0.15, 0.15, 0.121), velocity=(0, 0, -1.0))
+    system.contact("punch", shape.on(punch.at((0, 0, 0))), low.surface("top"))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        result = flexmb.simulate(system, 0.02, step=2e-4)
+    texts = [str(one.message) for one in told if one.category is LawRangeWarning]
+    assert len(texts) == named
+    assert (result.surface_contact("punch").normal_force.max() > 0.0) != named
+    assert all(
+        f"the {shape.title} was " in text and "deep in a face of the surface 'top' of 'slab'" in text for text in texts
+    )

@@ -65,6 +65,24 @@ def test_a_uniform_pressure_passes_between_meshes_that_do_not_match(swap):
     np.testing.assert_allclose(over.other.pressure[-1], wanted, rtol=0.03)
 
 
+@pytest.mark.parametrize("swap", [False, True])
+def test_area_and_pressure_are_those_of_the_part_that_faces(swap):
+    """A block stands in the middle of a wider one whose nodes are not in line with its edges: the contact is its base,
+    and the largest pressure, at the edges, is above the mean, whichever surface comes first."""
+    low = flexible(part((0.2, 0.2, 0.1), (5, 5, 2), 0.0, "z0", top="z1"), "low")
+    up = flexible(part((0.1, 0.1, 0.1), (4, 4, 2), 0.0, below="z0"), "up")
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    a, b = system.add(low), system.add(up, position=(0.05, 0.05, 0.1))
+    system.fixed("base", system.ground.at(a["held"].point), a["held"])
+    surfaces = (b.surface("below"), a.surface("top"))
+    system.contact("stands", *(surfaces[::-1] if swap else surfaces), friction=0.3)
+    over = flexmb.linear.equilibrium(system).result.surface_contact("stands")
+    assert over.area[0] == pytest.approx(0.01, rel=1e-3)
+    mean = 1000.0 * 0.1 * 9.81
+    # 2.18 on the finer mesh of the base, 1.96 on the coarser one of the block below
+    assert over.pressure.max() == pytest.approx(2.07 * mean, rel=0.06)
+
+
 def test_bodies_keep_their_momenta_and_do_not_overlap():
     result = flexmb.simulate(hit(friction=0.2), 4e-3, step=1e-4, output_step=1e-4)
     over = result.surface_contact("hit")

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import pyvista
 from impact import impact, normal_rows
+from typer.testing import CliRunner
 
 import fem
 import flexmb
 import reduction
 from fem.errors import FlexmbError
 from fem.mesh.structured_meshes import block
+from flexmb.cli.main import app
 from flexmb.contact import Plane, Socket, Sphere, power_law
 from flexmb.errors import IntegratorError, MechanismError
 from flexmb.files import export_vtk, load_model, load_result, save_result
@@ -125,6 +127,7 @@ def test_gaps_are_those_of_the_deformed_nodes():
     assert np.abs(linear - points).max() > 1e-6
 
 
+@pytest.mark.filterwarnings("ignore:Contact .* narrower than the mesh")
 def test_a_body_and_a_moving_shape_keep_their_momenta():
     """A ball of a free body hits the block: linear momentum, and angular momentum about the origin."""
     system = flexmb.System()
@@ -140,6 +143,7 @@ def test_a_body_and_a_moving_shape_keep_their_momenta():
     assert np.abs(spin - spin[0]).max() < 1e-3 * np.abs(spin[0]).max()
 
 
+@pytest.mark.filterwarnings("ignore:Contact .* narrower than the mesh")
 def test_energy_and_momenta_are_kept_by_the_energy_momentum_scheme():
     """Of a turning block that a free ball hits: the ball presses while it rolls over the nodes."""
     body = replace(soft_block(second_order=True), damping=np.zeros(6))
@@ -201,6 +205,20 @@ def test_model_files_and_films(tmp_path):
     over = result.surface_contact("floor")
     np.testing.assert_allclose(film[over.nodes], over.pressure[20], rtol=1e-6)
     assert film.max() == pytest.approx(over.pressure[20].max())
+
+
+def test_the_command_line_tells_pressure_and_area(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
+    save_result(result, "floor.h5")
+    done = CliRunner().invoke(app, ["contact", "floor.h5", "--table", "floor.csv"])
+    over = result.surface_contact("floor")
+    assert f"pressure {over.pressure.max():.6g}" in " ".join(done.output.split())
+    titles, *_, last = (tmp_path / "floor.csv").read_text().splitlines()
+    row = dict(zip((x.split(" [")[0] for x in titles.split(",")), map(float, last.split(",")), strict=True))
+    assert row["pressure"] == pytest.approx(over.pressure[-1].max())
+    assert row["contact area"] == pytest.approx(over.area[-1])
+    assert {"gap", "normal force", "friction force", "slip", "wear power"} < {*row}
 
 
 def test_what_cannot_be_is_refused():

@@ -125,6 +125,7 @@ def test_derivatives_of_impacts_of_corners_with_friction_are_sharp():
         assert (fine.errors[name] < 1e-6 * np.abs(fine.derivatives[name])).all()
 
 
+@pytest.mark.filterwarnings("ignore:Contact .* narrower than the mesh")
 @pytest.mark.filterwarnings("ignore::flexmb.SensitivityWarning")
 @pytest.mark.parametrize(
     ("on", "body", "at"),
@@ -196,6 +197,7 @@ def test_the_adjoint_of_a_driven_block_is_that_of_simulations():
     require_those_of_simulations(driven, at, 0.01, forces, relative_step=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:Contact .* narrower than the mesh")
 @pytest.mark.filterwarnings("ignore::flexmb.SensitivityWarning")
 def test_the_adjoint_by_the_shape_and_the_body_is_that_of_simulations():
     """Parameters that change the points and their compliance."""

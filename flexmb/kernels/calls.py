@@ -108,7 +108,7 @@ _record(
     d3="J0 rest_Mrr rest_Mre rest_moments rest_chol marker_axes marker_rows angle_axes station_rows station_slopes "
     "node_rows velocity_matrix facet_excess",
     d4="marker_second node_second",
-    i="follows joint_rows velocity_rows incident_size incident_most contact_state skin_state",
+    i="follows joint_rows velocity_rows incident_size incident_most branch_most contact_state skin_state",
     i1="q_start v_start modes linear_start quadratic_start slices marker_body marker_second_of row_kind "
     "row_function row_law row_store row_angle term_row term_start term_kind term_axis term_angle element_row "
     "element_law element_record element_tangent element_updates element_contact element_state element_parameter "
@@ -118,7 +118,8 @@ _record(
     "signal_kind signal_angle signal_index signal_rate contact_point point_contact contact_feature body_group "
     "group_start group_pair group_record group_marker line_kind line_body line_function line_station skin_body "
     "skin_marker skin_other skin_local skin_node mate_node stencil_start node_skin node_body node_place "
-    "compliance_start compliance_size velocity_body turn_state incident_place",
+    "compliance_start compliance_size velocity_body turn_state incident_place branch_body branch_parent branch_start "
+    "branch_row branch_side",
     i2="row_markers row_axes term_markers element_command friction_source angle_markers signal_markers signal_axes "
     "contact_markers skin_facet skin_tree facet_nodes",
     b1="marker_moves marker_used",
@@ -128,8 +129,8 @@ _record(
     Workspace,
     d2="wrenches sliding_x sliding_change sliding_slopes answer settling control_answer control_settling "
     "command_slopes command_force command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
-    "sixes point_at touch_force touch_rate near near_S skin_bare skin_bent skin_at skin_seen skin_before skin_force "
-    "skin_normal skin_place skin_soft lane_bias lane_scratch body_energies",
+    "sixes link_outer link_inner link_own point_at touch_force touch_rate near near_S skin_bare skin_bent skin_at "
+    "skin_seen skin_before skin_force skin_normal skin_place skin_soft lane_bias lane_scratch body_energies",
     d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change skin_turn lane_Lrr lane_six lane_sixes",
     d4="touch_G skin_G",
     i1="touch_count touch_point touch_turns point_feature skin_near skin_known skin_list skin_marked skin_found "

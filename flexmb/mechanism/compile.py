@@ -133,7 +133,8 @@ def _compile(mechanism: Mechanism) -> CompiledModel:
     pairs = [[markers[k].body for k in pair] for pair in terms["term_markers"].tolist()]
     first_contact, first_surface = _first_states(mechanism)
     rate = rate_of(mechanism, weight)
-    elimination = elimination_of(pairs, terms["term_row"].tolist(), modes, first)
+    alone = bool(mechanism.contacts)  # their responses use the factors of single bodies
+    elimination = elimination_of(pairs, terms["term_row"].tolist(), modes, first, branches=not alone)
     return pointed(
         CompiledModel(
             gravity=np.array(mechanism.gravity, dtype=float),

@@ -16,14 +16,22 @@ from flexmb.kernels.base.data import GROUND
 
 
 def elimination_of(
-    bodies_of_term: list[list[int]], row_of_term: list[int], modes: np.ndarray, groups: list[int]
+    bodies_of_term: list[list[int]],
+    row_of_term: list[int],
+    modes: np.ndarray,
+    groups: list[int],
+    *,
+    branches: bool = True,
 ) -> dict[str, Any]:
     """The entries of `CompiledModel` for the elimination of rows, from the two bodies of each term, its row and the
     `modes` (nb,) of all bodies. They are cached for mechanisms of the same structure with other parameters.
 
-    `groups`: the first of each six rows that belong to a frame force, and remain together.
+    - `groups`: the first of each six rows that belong to a frame force, and remain together.
+    - `branches`: whether rigid bodies without closed loops may be eliminated along their branches, where the inertia of
+      a body contains that of others.
     """
-    return _elimination_of(tuple(map(tuple, bodies_of_term)), tuple(row_of_term), tuple(modes.tolist()), tuple(groups))
+    given = tuple(map(tuple, bodies_of_term)), tuple(row_of_term), tuple(modes.tolist()), tuple(groups)
+    return _elimination_of(*given, branches)
 
 
 @lru_cache(maxsize=64)
@@ -32,6 +40,7 @@ def _elimination_of(
     row_of_term: tuple[int, ...],
     modes_of_body: tuple[int, ...],
     groups: tuple[int, ...],
+    branches: bool,
 ) -> dict[str, Any]:
     modes = np.array(modes_of_body, dtype=np.int64)
     nr, nb = max(row_of_term, default=-1) + 1, len(modes)
@@ -61,6 +70,45 @@ def _elimination_of(
         "envelope_start": np.concatenate([[0], np.cumsum(np.arange(nr) - first + 1)]).astype(np.int64),
         "envelope_first": first,
         "element_last": last[place[np.array(groups, dtype=np.int64)]],
+        **_branches(bodies_of_term, branches and _plain(row_of_term, modes, groups), len(modes)),
+    }
+
+
+def _plain(row_of_term: tuple[int, ...], modes: np.ndarray, groups: tuple[int, ...]) -> bool:
+    """Whether all bodies are rigid, and all rows have one term and belong to no frame force."""
+    return len(set(row_of_term)) == len(row_of_term) and not groups and not modes.any()
+
+
+def _branches(bodies_of_term: tuple[tuple[int, ...], ...], plain: bool, bodies: int) -> dict[str, Any]:
+    """The entries for the elimination along branches; without bodies unless the mechanism is `plain`, and its rows
+    close no loop."""
+    links: dict[tuple[int, int], list[int]] = {}
+    for r, (a, b) in enumerate(bodies_of_term):
+        links.setdefault((min(a, b), max(a, b)), []).append(r)
+    near: dict[int, list[int]] = {b: [] for b in range(GROUND, bodies)}
+    for a, b in links:
+        near[a].append(b)
+        near[b].append(a)
+    parents: dict[int, int] = {GROUND: GROUND}
+    for root in range(GROUND, bodies):
+        found = [] if root in parents and root != GROUND else [root]
+        parents.setdefault(root, GROUND)
+        while found:
+            body = found.pop()
+            outer = [b for b in near[body] if b not in parents]
+            parents |= dict.fromkeys(outer, body)
+            found += outer
+    hung = [(p, b) for b, p in parents.items() if b != GROUND and (min(p, b), max(p, b)) in links]
+    order = list(parents)[:0:-1] if plain and len(hung) == len(links) else []
+    rows = [links.get((min(b, parents[b]), max(b, parents[b])), []) for b in order]
+    sides = [bodies_of_term[r].index(b) for b, own in zip(order, rows, strict=True) for r in own]
+    return {
+        "branch_body": np.array(order, dtype=np.int64),
+        "branch_parent": np.array([parents[b] for b in order], dtype=np.int64),
+        "branch_start": np.cumsum([0, *(len(own) for own in rows)]).astype(np.int64),
+        "branch_row": np.array([r for own in rows for r in own], dtype=np.int64),
+        "branch_side": np.array(sides, dtype=np.int64),
+        "branch_most": max(map(len, rows), default=0),
     }
 
 

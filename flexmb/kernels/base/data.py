@@ -139,6 +139,12 @@ class CompiledModel(NamedTuple):
     row_place: np.ndarray  # (nr,) position of each row in the order of elimination
     envelope_start: np.ndarray  # (nr+1,) start of the row of each position p: columns envelope_first[p] to p
     envelope_first: np.ndarray  # (nr,)
+    branch_body: np.ndarray  # (nb,) bodies from the tips of branches inwards; empty unless all are rigid, without loops
+    branch_parent: np.ndarray  # (nb,) next body towards the ground, GROUND for none; see joint_coordinates/branches.py
+    branch_start: np.ndarray  # (nb+1,) start of the rows between both
+    branch_row: np.ndarray
+    branch_side: np.ndarray  # side of the outer body in each of these rows
+    branch_most: int  # largest number of rows between two bodies
     load_marker: np.ndarray  # (nl,)
     load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
     load_wrench: np.ndarray  # (nl, 6) force and moment for a factor of one
@@ -330,6 +336,10 @@ class Workspace(NamedTuple):
     unsound: np.ndarray  # (nb,) 1 for bodies whose mass matrix is not positive definite
     Z_start: np.ndarray  # (nb+1,) start of the responses of each body in `Z`
     product_start: np.ndarray  # (nb+1,) start of each body in `products`
+    branched: np.ndarray  # (1,) 1 if the factors of the matrix of a step are those of joint_coordinates/branches.py:
+    link_outer: np.ndarray  # (rows, 6)
+    link_inner: np.ndarray  # (rows, 6)
+    link_own: np.ndarray  # (rows, branch_most)
     products: np.ndarray  # the parts (terms, terms+1) of each body in the matrix of the rows and in its right-hand side
 
 
@@ -412,6 +422,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "lane_bias": (THREADS, 6 + mmax), "lane_Lrr": (THREADS, 6, 6), "lane_six": (THREADS, 2, 6),
         "lane_scratch": (THREADS, scratch_size(mmax)), "lane_sixes": (THREADS, max(flat.incident_most + 1, 3), 6),
         "body_energies": (nb, 3), "factors": 3, "products": int((terms * (terms + 1)).sum()),
+        "branched": 1, "link_outer": (len(flat.branch_row), 6), "link_inner": (len(flat.branch_row), 6),
+        "link_own": (len(flat.branch_row), flat.branch_most),
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
     counts = {"skin_near": ns, "skin_known": nn, "skin_list": nk, "skin_marked": nk, "stencil_count": nn}

@@ -14,6 +14,7 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import (
     NOTHING,
+    ONE,
     add,
     attitude,
     cross,
@@ -182,62 +183,62 @@ def _contact(radius, round_, S):
 
 
 @njit(cache=True)
-def _on_curve(kind, curve, given, xa, A, xb, B):
+def _on_curve(kind, curve, given, d, S):
     """Value and covector of a row on the curve with data at an address: the distance of the place on `b` from it in the
     plane of x and y of `a`, minus the `given` one, or, for `ALONG`, the component of the x axis of `b` across it."""
-    d = rotate_inv(A, sub(xb, xa))
     distance, nx, ny, curvature = distance_from_curve(curve, d[0], d[1])
     normal, tangent = (nx, ny, 0.0), (ny, -nx, 0.0)
     if kind == CURVE:
         return distance - given, normal, NOTHING
-    S = relative(A, B)
     ahead = (S[0], S[3], S[6])
     turn = -curvature / (1.0 - curvature * distance) * dot(ahead, tangent)
     return dot(ahead, normal), scale(turn, tangent), cross(ahead, normal)
 
 
+@njit(cache=True, inline="always")
+def _plain(kind, i, j, given, d, S):
+    """`row_geometry` of a `TRANSLATION` or a `DOT`, of which most joints consist."""
+    if kind == TRANSLATION:
+        return d[i] - given, _axis(i), NOTHING
+    return S[3 * i + j], NOTHING, cross((S[j], S[3 + j], S[6 + j]), _axis(i))
+
+
 @njit(cache=True)
 def row_geometry(kind, i, j, given, near, curve, xa, A, xb, B):
-    """The value of a row, its coordinate minus the `given` value, and its covector `nv`, `nw`.
+    """The value of a row, its coordinate minus the `given` value, and its covector `nv`, `nw`, for markers at `xa` and
+    `xb` with axes `A` and `B` (tuples)."""
+    return _geometry(kind, i, j, given, near, curve, rotate_inv(A, sub(xb, xa)), relative(A, B))
+
+
+@njit(cache=True)
+def _geometry(kind, i, j, given, near, curve, d, S):
+    """`row_geometry` from the position `d` and the axes `S` of marker `b` in those of marker `a`.
 
     In rows of rolling bodies, `given` is the radius, and rows for velocities have no value; `curve` is the address of
-    the curve of a row that has one. The markers are at `xa`,
-    `xb` with axes `A`, `B` (tuples). An angle is the twist of `b` about the z axes: the
+    the curve of a row that has one. An angle is the twist of `b` about the z axes: the
     rotation that remains after the shortest rotation that takes one z axis to the other. It is within half a turn of
     `near`.
     """
-    if kind == TRANSLATION:
-        d = rotate_inv(A, sub(xb, xa))
-        return d[i] - given, _axis(i), NOTHING
+    if kind in (TRANSLATION, DOT):
+        return _plain(kind, i, j, given, d, S)
     if kind == DISTANCE:
-        d = rotate_inv(A, sub(xb, xa))
         length = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
         return length - given, scale(1.0 / length, d), NOTHING
     if kind == SPIN:  # a rate without a coordinate
         return 0.0, NOTHING, _axis(i)
-    S = relative(A, B)
     if kind in (HEIGHT, SLIP):
         arm, reach = _contact(given, j, S)
-        height = rotate_inv(A, sub(xb, xa))[2] - reach if kind == HEIGHT else 0.0
+        height = d[2] - reach if kind == HEIGHT else 0.0
         return height, _axis(i), cross(arm, _axis(i))
     if kind in (CURVE, ALONG):
-        return _on_curve(kind, curve, given, xa, A, xb, B)
+        return _on_curve(kind, curve, given, d, S)
     if kind == SKATE:
         return 0.0, (S[j], S[3 + j], S[6 + j]), NOTHING
-    if kind == DOT:
-        e = _axis(i)
-        return S[3 * i + j], NOTHING, cross((S[j], S[3 + j], S[6 + j]), e)
     if kind == ANGLE:
         over = 1.0 / max(1.0 + S[8], SMALLEST_SWING)
         return _twist(S[3] - S[1], S[0] + S[4], near) - given, NOTHING, (over * S[2], over * S[5], 1.0)
     value, nw = _tilt(i, (S[2], S[5], S[8]))  # TILT
     return value, NOTHING, nw
-
-
-@njit(cache=True, inline="always")
-def _opposed(A, B):
-    """Whether the z axes are opposite within `OPPOSED`, so that twist and tilt are undefined."""
-    return A[2] * B[2] + A[5] * B[5] + A[8] * B[8] < MOST_TILTED
 
 
 @njit(cache=True, inline="always")
@@ -256,20 +257,27 @@ def _acts(flat, r):
 def wrench_to_body(flat, k, force, moment, kinematics, out):
     """The generalised force `out` (6+m,) on the body of marker `k` due to a wrench at the marker, in world axes."""
     b = flat.marker_body[k]
-    attitude, rows = matrix(kinematics.attitude, b), kinematics.rows[k]
+    attitude = matrix(kinematics.attitude, b)
     f = rotate_inv(attitude, force)
     t = rotate_inv(attitude, moment)
     store(out, 0, f)
     store(out, 3, add(cross(vector(kinematics.body_point, k), f), t))
+    _on_modes(flat, kinematics, k, f, t, out)
+
+
+@njit(cache=True)
+def _on_modes(flat, kinematics, k, f, t, out):
+    """The elastic part of the generalised force `out` (6+m,) of a force and a moment at marker `k`, in body axes."""
+    m, rows = flat.modes[flat.marker_body[k]], kinematics.rows[k]
     if flat.marker_moves[k]:  # with eta, with the derivatives `rows` (6, m)
         t = rotate_inv(matrix(kinematics.tangent, k), t)
-        for i in range(flat.modes[b]):
+        for i in range(m):
             out[6 + i] = (
                 rows[0, i] * f[0] + rows[1, i] * f[1] + rows[2, i] * f[2]
                 + rows[3, i] * t[0] + rows[4, i] * t[1] + rows[5, i] * t[2]
             )  # fmt: skip
     else:
-        for i in range(flat.modes[b]):
+        for i in range(m):
             out[6 + i] = 0.0
 
 
@@ -323,6 +331,7 @@ def rows_of(flat, functions, angles, kinematics, workspace, first, end, lane):
 def _rows_between(flat, functions, angles, kinematics, values, G, first, end):
     position, axes = kinematics.position, kinematics.axes
     r, e, elements = first, 0, len(flat.element_row)
+    here, there, d, S, on_a, on_b = -1, -1, NOTHING, ONE, ONE, ONE
     while e < elements and flat.element_row[e] < first:
         e += 1
     while r < end:
@@ -338,34 +347,42 @@ def _rows_between(flat, functions, angles, kinematics, values, G, first, end):
             given = flat.row_offset[r]  # the radius
         more = flat.term_start[r + 1] - flat.term_start[r]
         near = angles[flat.row_angle[r]] if (r >= flat.joint_rows or more > 0) and flat.row_angle[r] >= 0 else given
-        A = matrix(axes, a)
-        xa, xb = vector(position, a), vector(position, b)
-        value, nv, nw = row_geometry(
-            flat.row_kind[r],
-            flat.row_axes[r, 0],
-            flat.row_axes[r, 1],
-            given,
-            near,
-            flat.row_law[r],
-            xa,
-            A,
-            xb,
-            matrix(axes, b),
-        )
-        if (
-            r >= flat.joint_rows
-            and (flat.row_kind[r] == ANGLE or flat.row_kind[r] == TILT)
-            and _opposed(A, matrix(axes, b))
-        ):
+        kind, i, j = flat.row_kind[r], flat.row_axes[r, 0], flat.row_axes[r, 1]
+        from_, to = flat.marker_body[a], flat.marker_body[b]
+        if a != here or b != there:  # the rows of a joint follow each other
+            here, there, A, B = a, b, matrix(axes, a), matrix(axes, b)
+            d, S = rotate_inv(A, sub(vector(position, b), vector(position, a))), relative(A, B)
+            on_a = relative(matrix(kinematics.attitude, max(from_, 0)), A)
+            on_b = relative(matrix(kinematics.attitude, max(to, 0)), A)
+        if kind in (TRANSLATION, DOT):
+            value, nv, nw = _plain(kind, i, j, given, d, S)
+        else:
+            value, nv, nw = _geometry(kind, i, j, given, near, flat.row_law[r], d, S)
+        if r >= flat.joint_rows and kind in (ANGLE, TILT) and S[8] < MOST_TILTED:
             value = np.nan if _acts(flat, r) else 0.0
         values[r] = value
-        to_bodies(flat, kinematics, a, b, nv, nw, G[r])
+        if to != GROUND:
+            _on_body(flat, kinematics, b, rotate(on_b, nv), rotate(on_b, nw), G, r, 1)
+        if from_ != GROUND:
+            moment = scale(-1.0, rotate(on_a, add(nw, cross(d, nv))))
+            _on_body(flat, kinematics, a, scale(-1.0, rotate(on_a, nv)), moment, G, r, 0)
         for x in range(flat.term_start[r], flat.term_start[r + 1]):
             k = len(flat.row_kind) + x
             value, nv, nw = term_geometry(flat, x, kinematics, angles)
             values[r] += value
             to_bodies(flat, kinematics, flat.term_markers[k, 0], flat.term_markers[k, 1], nv, nw, G[k])
         r += 1
+
+
+@njit(cache=True)
+def _on_body(flat, kinematics, k, f, t, G, r, side):
+    """The Jacobian `G[r, side]` of a row with respect to the motion of the body of marker `k`, from the force `f` and
+    the moment `t` at the marker, in body axes."""
+    b, moment = flat.marker_body[k], add(cross(vector(kinematics.body_point, k), f), t)
+    G[r, side, 0], G[r, side, 1], G[r, side, 2] = f
+    G[r, side, 3], G[r, side, 4], G[r, side, 5] = moment
+    if flat.modes[b] > 0:
+        _on_modes(flat, kinematics, k, f, t, G[r, side])
 
 
 @njit(cache=True)
@@ -546,8 +563,15 @@ def add_row_forces(flat, G, efforts, forces):
         for side in range(2):
             b = marker_body[flat.term_markers[k, side]]
             if b != GROUND:
-                for i in range(v_start[b], v_start[b + 1]):
-                    forces[i] += effort * G[k, side, i - v_start[b]]
+                s = v_start[b]
+                forces[s] += effort * G[k, side, 0]
+                forces[s + 1] += effort * G[k, side, 1]
+                forces[s + 2] += effort * G[k, side, 2]
+                forces[s + 3] += effort * G[k, side, 3]
+                forces[s + 4] += effort * G[k, side, 4]
+                forces[s + 5] += effort * G[k, side, 5]
+                for i in range(6, v_start[b + 1] - s):
+                    forces[s + i] += effort * G[k, side, i]
 
 
 @njit(cache=True)

@@ -30,6 +30,7 @@ from flexmb.kernels.base.dense import (
 )
 from flexmb.kernels.base.sharing import AGAIN, MOVE, RESPOND, put, put_array, share
 from flexmb.kernels.equations.bodies import add_elastic_inertia, lower_factor
+from flexmb.kernels.joint_coordinates.branches import factor_branches, solve_branches
 from flexmb.kernels.steps.coupled import (
     COUPLED,
     add_compliances,
@@ -373,6 +374,7 @@ def solve_rows(flat, workspace, beta, gamma, stiff, compliance, rhs, row_rhs, x,
     )
     factors[0], factors[1], factors[2] = beta, gamma, stiff
     bodies = len(flat.modes)
+    workspace.branched[0] = 0.0
     if workspace.pool[0] == 0:
         respond_bodies(flat, workspace, compliance, rhs, x, 0, bodies, 0)
     else:
@@ -508,11 +510,14 @@ def _share_responses(loop, flat, workspace, compliance, rhs, x):
 
 @njit(cache=True)
 def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, multipliers):
-    """Solve the system of `solve_rows` for another right-hand side with the factors in `workspace`.
+    """Solve the system of `solve_rows` or `solve_step` for another right-hand side with the factors in `workspace`.
 
-    `null_rows` is the basis that `solve_rows` returned; `beta` and `compliance` must be the same. The blocks in
+    `null_rows` is the basis that they returned; `beta` and `compliance` must be the same. The blocks in
     `workspace` may have changed slightly.
     """
+    if workspace.branched[0] == 1.0:
+        solve_branches(flat, compliance, workspace, rhs, row_rhs, x, multipliers)
+        return
     place, t = flat.row_place, workspace.t
     for r in range(len(place)):
         t[place[r]] = 0.0 if compliance[r] == INACTIVE else -row_rhs[r]
@@ -618,8 +623,15 @@ def _multipliers(flat, workspace, null_rows, x, multipliers):
 @njit(cache=True, inline="always")
 def solve_step(anew, null_rows, flat, workspace, beta, gamma, compliance, rhs, row_rhs, x, multipliers):
     """`solve_rows` with the matrix of a step if `anew`, otherwise `solve_again`; returns the outcome and the basis of
-    the null space for the next call."""
+    the null space for the next call.
+
+    Rigid bodies whose rows form no closed loops are eliminated with their rows, along the branches.
+    """
     if anew:
+        if len(flat.branch_body) > 0 and factor_branches(flat, beta, compliance, DEPENDENT, workspace):
+            workspace.branched[0] = 1.0
+            solve_branches(flat, compliance, workspace, rhs, row_rhs, x, multipliers)
+            return 0, np.zeros((0, 0))
         return solve_rows(flat, workspace, beta, gamma, 1.0, compliance, rhs, row_rhs, x, multipliers)
     solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, multipliers)
     return 0, null_rows

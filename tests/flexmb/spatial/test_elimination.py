@@ -12,7 +12,15 @@ import flexmb
 from flexmb.equations.initial_conditions import start
 from flexmb.kernels.base.data import GROUND, SECOND_ORDER, make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import displace, residual
-from flexmb.kernels.steps.solve import INACTIVE, _factor_symmetric, _solve_symmetric, solve_rows
+from flexmb.kernels.joint_coordinates.branches import _factor
+from flexmb.kernels.steps.solve import (
+    INACTIVE,
+    _factor_symmetric,
+    _solve_symmetric,
+    solve_again,
+    solve_rows,
+    solve_step,
+)
 from flexmb.mechanism.compile import compiled
 from flexmb.spatial.elimination import elimination_of
 
@@ -101,6 +109,74 @@ def test_a_newton_step_is_that_of_dense_matrices(field):
         expected = dense_solution(flat, workspace, 1e4, 1e2, compliance, rhs, row_rhs)
         np.testing.assert_allclose(x, expected[0], rtol=0, atol=1e-9 * np.abs(expected[0]).max())
         np.testing.assert_allclose(multipliers, expected[1], rtol=0, atol=1e-9 * np.abs(expected[1]).max())
+
+
+def branched(*, twice=False, closed=False):
+    """Rigid bodies with two branches, a spring in a joint, one that hangs on the ground from its end, and a free pair."""
+    rng, system = np.random.default_rng(3), flexmb.System()
+    a, b, c, d, e, f = (
+        system.add(flexmb.uniform_rod(name, mass=rng.uniform(0.5, 2), length=1.0, radius=0.1), position=(k, 0, 0))
+        for k, name in enumerate("abcdef")
+    )
+    system.revolute("root", a["start"], system.ground.at((0, 0, 0)), axis=(0, 1, 0))
+    system.spherical("branch", a["end"], b["start"])
+    system.spring_damper("spring", b["end"], a["start"], stiffness=1e3, damping=3.0)
+    system.universal("other branch", c["start"], a["end"], axis=(0, 1, 0), second_axis=(0, 0, 1))
+    system.prismatic("slider", c["end"], d["start"], axis=(1, 0, 0))
+    system.revolute("pair", e["end"], f["start"], axis=(0, 0, 1))
+    if twice:
+        system.revolute("again", e["end"], f["start"], axis=(0, 0, 1))
+    if closed:
+        system.spring_damper("loop", b["end"], d["end"], stiffness=1e3)
+    return system.build()
+
+
+@pytest.mark.parametrize("off", [False, True])
+def test_rigid_bodies_are_eliminated_along_their_branches(off):
+    """Against dense matrices, anew and again, with an inactive row."""
+    mechanism, rng = branched(), np.random.default_rng(4)
+    flat = compiled(mechanism)
+    assert sorted(flat.branch_body) == list(range(6))
+    assert len(flat.branch_row) == len(flat.row_kind)
+    workspace, nv, nr = make_workspace(flat), int(flat.v_start[-1]), len(flat.row_kind)
+    q = mechanism.initial.q + 1e-2 * rng.standard_normal(len(mechanism.initial.q))
+    residual(flat, q, rng.standard_normal(nv), np.zeros(nv), np.zeros(flat.joint_rows), np.zeros((0, 3)), np.zeros(nr), make_marker_kinematics(flat), workspace, np.zeros(nv), np.zeros(5))  # fmt: skip
+    compliance = np.zeros(nr)
+    compliance[flat.joint_rows :] = 1e-4
+    compliance[2] = INACTIVE if off else 0.0
+    null_rows = np.zeros((0, 0))
+    for again in (False, True):
+        rhs, row_rhs, x, multipliers = rng.standard_normal(nv), rng.standard_normal(nr), np.zeros(nv), np.zeros(nr)
+        if again:
+            solve_again(flat, workspace, null_rows, 1e4, compliance, rhs, row_rhs, x, multipliers)
+        else:
+            outcome, null_rows = solve_step(
+                True, null_rows, flat, workspace, 1e4, 1e2, compliance, rhs, row_rhs, x, multipliers
+            )
+            assert (outcome, workspace.branched[0]) == (0, 1.0)
+        expected = dense_solution(flat, workspace, 1e4, 1e2, compliance, rhs, row_rhs)
+        np.testing.assert_allclose(x, expected[0], rtol=0, atol=1e-12 * np.abs(expected[0]).max())
+        np.testing.assert_allclose(multipliers, expected[1], rtol=0, atol=1e-12 * np.abs(expected[1]).max())
+
+
+def test_loops_and_dependent_links_are_not_branches():
+    """A spring closes a loop; a hinge that is given twice makes the rows of its link dependent."""
+    assert len(compiled(branched(closed=True)).branch_body) == 0
+    mechanism = branched(twice=True)
+    flat = compiled(mechanism)
+    workspace, nv, nr = make_workspace(flat), int(flat.v_start[-1]), len(flat.row_kind)
+    residual(flat, mechanism.initial.q, np.zeros(nv), np.zeros(nv), np.zeros(flat.joint_rows), np.zeros((0, 3)), np.zeros(nr), make_marker_kinematics(flat), workspace, np.zeros(nv), np.zeros(5))  # fmt: skip
+    compliance = np.where(np.arange(nr) < flat.joint_rows, 0.0, 1e-4)
+    outcome, null_rows = solve_step(True, np.zeros((0, 0)), flat, workspace, 1e4, 0.0, compliance, np.ones(nv), np.zeros(nr), np.zeros(nv), np.zeros(nr))  # fmt: skip
+    assert (outcome, len(null_rows), workspace.branched[0]) == (1, 5, 0.0)
+
+
+@pytest.mark.parametrize("lost", range(6))
+def test_an_inertia_that_rounding_loses_is_told(lost):
+    """A pivot of zero is no division by zero; such a step is that of the matrix of the rows."""
+    inertia = np.eye(6)[None]
+    inertia[0, lost, lost] = 0.0
+    assert not _factor(inertia, 0)
 
 
 def test_the_newton_matrix_is_the_derivative_at_rest():

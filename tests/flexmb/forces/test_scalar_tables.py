@@ -274,6 +274,11 @@ def titled(tmp_path, first, second, rows="-1, 2\n1, -2\n"):
         (("speed [mm/s]", "force [N]"), "SI", "rail", {"over": "xdot"}, r".*unit of velocity of the system, m/s,.*found mm/s"),
         (("speed [rpm]", "torque [N m]"), "SI", "hinge", {"over": "xdot"}, r".*of angular velocity .*found rpm. .*by 0.104719755"),
         (("angle [rad]", "torque [Nmm]"), "SI", "hinge", {"scale": -1.0}, r".*unit of moment of the system, N m,.*scale=-0.001"),
+        (("speed [1/min]", "torque [N m]"), "SI", "hinge", {"over": "xdot"}, r".*of angular velocity .*found 1/min. .*by 0.104719755"),
+        (("speed [min⁻¹]", "torque [N m]"), "SI", "hinge", {"over": "xdot"}, r".*of angular velocity .*by 0.104719755"),
+        (("angle [rad]", "torque [N-mm]"), "SI", "hinge", {}, r".*unit of moment of the system, N m,.*scale=0.001"),
+        (("angle [rad]", "torque [N.mm]"), "SI", "hinge", {}, r".*unit of moment of the system, N m,.*scale=0.001"),
+        (("travel [\u03bcm]", "force [N]"), "SI", "rail", {}, r".*unit of length .*by 1e-06"),  # the Greek letter
         (("time [ms]", "force [N]"), "SI", "rail", {"over": "t"}, r".*unit of time of the system, s,.*found ms"),
         (("time [s]", "force [N]"), "SI", "rail", {}, r".*unit of length.*found s, which measures something else"),
         (("angle [rad]", "force [N]"), "SI", "hinge", {}, r".*unit of moment .*found N, which measures something else"),

@@ -1,11 +1,14 @@
 """Energy, heat and work of force laws in the ledger: stored where a law has a potential, heat where it dissipates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy.integrate import cumulative_trapezoid
+from scipy.integrate import cumulative_trapezoid, quad
 
 import flexmb
 from flexmb.files.results.result_file import load_result, save_result
+from flexmb.forces.frame.tyres import side_force
 from flexmb.forces.scalar.force_map import force_map
 from flexmb.forces.scalar.table import table
 
@@ -186,6 +189,19 @@ def test_a_tyre_that_only_springs_makes_no_heat(tyre):
     assert np.abs(found.heat).max() < 1e-4 * np.ptp(found.stored)
     assert not found.work.any()
     assert not swung.ledger.load_work.any()
+
+
+@pytest.mark.parametrize("slip", [2.0, 10.0, 45.0, -70.0, 80.0])
+def test_a_tyre_stores_the_integral_of_its_side_force_at_any_slip(slip):
+    deflection = 0.4 * np.tan(np.radians(slip))
+    tyre = replace(TYRES["pacejka"], initial=(0.0, float(deflection)))
+    stored = rolled(tyre, (0, 0, 0), 0.0, duration=1e-4, step=1e-4).energy_by_element()["law"].stored[0]
+    numbers = np.array([*SIDE.values(), *[0.0] * 6])
+    integral = quad(
+        lambda u: side_force(np.degrees(np.arctan(u / 0.4)), 0.0, 1e-3 * LOAD, numbers),
+        0.0, deflection, points=[0.02 * np.sign(slip)] if abs(slip) > 5.0 else None, limit=200,
+    )[0]  # fmt: skip
+    assert stored - 22.5 == pytest.approx(integral, rel=2e-4)
 
 
 @pytest.mark.parametrize("tyre", sorted(TYRES))

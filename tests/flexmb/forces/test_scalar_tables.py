@@ -315,6 +315,11 @@ def test_units_in_a_row_of_their_own_and_in_maps_and_files(tmp_path):
     below = table_from_csv(titled(tmp_path, "travel", "force", "mm, N\n-1, 2\n1, -2\n"))
     with pytest.raises(TableError, match=r"column 'travel \[mm\]'.*found mm"):
         slider_in("SI").joint_spring("strut", "rail", law=below)
+    (tmp_path / "blanks.csv").write_text("travel [mm] force [N m]\n-1 2\n1 -2\n")
+    blanks = table_from_csv(tmp_path / "blanks.csv", columns=("travel", "force"))
+    assert blanks.titles == ("travel [mm]", "force [N m]")
+    with pytest.raises(TableError, match=r"blanks.csv, column 'travel \[mm\]'.*found mm"):
+        slider_in("SI").joint_spring("strut", "rail", law=blanks)
     (tmp_path / "map.csv").write_text("travel [mm], F, F\n0, -1, 1\n-1, 3, 1\n1, -1, -3\n")
     surface = force_map_from_csv(tmp_path / "map.csv")
     with pytest.raises(TableError, match=r"map.csv, column 'travel \[mm\]'.*found mm"):

@@ -88,10 +88,17 @@ WRITTEN: Mapping[str, tuple[float, tuple[float, float, float]]] = {
     **{name.replace(" ", ""): (size, DIMENSIONS["moment"]) for name, size in MOMENTS.items()},
     **{name: (size, DIMENSIONS["angle"]) for name, size in ANGLES.items()},
     "rpm": (2 * pi / 60, DIMENSIONS["angular velocity"]),
+    "inch": (LENGTHS["in"], DIMENSIONS["length"]),
+    "daN": (10.0, DIMENSIONS["force"]),
     "1": (1.0, DIMENSIONS["1"]),
 }
 """Units as titles of columns write them: their sizes in SI, and their exponents of length, mass and time."""
 _FACTOR = re.compile(r"([A-Za-z_]+|1)(?:\^?(-?\d+))?")
+_JOINED = re.compile(r"[*·]|(?<=[A-Za-z])[.-](?=[A-Za-z])")
+"""Signs between the factors of a product: "N.m", "in-lbf"."""
+_SIGNS = str.maketrans("µμ⁻¹²³", "uu-123")
+TURNS = ("1/min", "min^-1", "min-1")
+"""Speeds in turns per minute, not radians, as data sheets write them."""
 
 
 def require_units(units: str | None) -> str | None:
@@ -165,7 +172,8 @@ def _size(dimension: str, units: str | None) -> float | None:
 def read_unit(text: str) -> tuple[float, tuple[float, ...]] | None:
     """The size in SI of a unit such as "mm", "N m" or "rad/s", and its exponents of length, mass and time; None for a
     text that is no unit."""
-    above, *below = text.replace("µ", "u").replace("·", " ").replace("*", " ").replace("²", "^2").split("/")
+    text = _JOINED.sub(" ", text.translate(_SIGNS)).strip()
+    above, *below = ("rpm" if text in TURNS else text).split("/")
     size, exponents = 1.0, [0.0, 0.0, 0.0]
     for sign, part in ((1, above), *((-1, part) for part in below)):
         for word in (words := part.strip(" ()").split()):

@@ -24,9 +24,9 @@ class Ledger:
     `residual = kinetic + elastic + gravity + springs + heat + lost in impacts - work - (its initial value)` is the
     error of the simulation together with the numerical dissipation of the integrator.
 
-    `springs` contains what laws between frames store. `driver_work`: work of prescribed motions; `load_work`: work of
-    loads (forces and torques), motors and force laws, except those between frames that tell their stored energy: what
-    these take and do not store is in `damper_heat`, with the heat of dampers and of friction in joints and contacts.
+    `springs` contains what laws store. `driver_work`: work of prescribed motions; `load_work`: work of loads (forces
+    and torques), motors and force laws, except those that tell their stored energy: what these take and do not store is
+    in `damper_heat`, with the heat of dampers and of friction in joints and contacts.
     `powers_of` in flexmb/kernels/equations/residual.py computes their powers.
 
     `round_off`: the energy below which a residual is round-off, whatever was exchanged. A body at rest exchanges no

@@ -11,6 +11,8 @@ from flexmb.mechanism.frame_law import law
 _ROOTS = np.polynomial.legendre.leggauss(6)
 NODES, WEIGHTS = 0.5 * (_ROOTS[0] + 1.0), 0.5 * _ROOTS[1]
 """Gauss points from zero to the deflection of the tread."""
+RISE = 0.05
+"""Tangent of a slip angle at which side forces still rise: their nodes lie closer together below it."""
 
 
 @numba.njit
@@ -177,10 +179,13 @@ def pacejka_89(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any,
         apply(wrench, forward, side, arm, -slip * states[0] / relaxation, push, load, 0.0)
     energy = pressed(arm, stiffness, deflection) + 0.5 * slip * states[0] * states[0] / relaxation
     if deflection > 0.0:
+        # the force rises to its peak in a few degrees, then hardly falls: the nodes follow a hyperbolic sine
+        scale = RISE * relaxation
+        reach = math.asinh(states[1] / scale)
         for k in range(len(NODES)):
-            angle = math.degrees(math.atan(NODES[k] * states[1] / relaxation))
+            angle = math.degrees(math.atan(RISE * math.sinh(NODES[k] * reach)))
             held = side_force(angle, math.degrees(camber), 1e-3 * stiffness * deflection, a)
-            energy += WEIGHTS[k] * held * states[1]
+            energy += WEIGHTS[k] * held * scale * math.cosh(NODES[k] * reach) * reach
     return energy
 
 

@@ -132,6 +132,10 @@ class ForceMap:
         k, u, _ = _within(self.data[:n], self._first_period(self.x))
         at_rest = np.einsum("ka,ka->k", u[:, None] ** np.arange(3, -1, -1.0), cubics[k])
         added = (self.values - at_rest[:, None]) * rates
+        if self.outside == "extrapolate":  # a span of the rates beyond each end
+            span = np.ptp(rates) * np.array([-1.0, 1.0])
+            risen = self.over(0.0, self.x[:, None], rates[[0, -1]] + span) - self.values[:, [0, -1]]
+            added = np.hstack([added, risen * span])
         if (added > SAME * np.abs(self.values).max() * np.abs(rates).max()).any():
             return None
         return potential(self.data[:n], cubics, self.outside, self.period)

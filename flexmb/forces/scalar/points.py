@@ -23,6 +23,8 @@ DEGREES = re.compile(r"(deg|degrees?|°)( ?/ ?\w+)?")
 """Units of angles and their rates that are not radians."""
 UNIT = re.compile(r"\[([^\]]*)\]\s*$|\s\(([^)]*)\)\s*$")
 """The unit at the end of a title, in brackets."""
+WORD = re.compile(r"[^\s\[(]*\s*\[[^\]]*\]|\S+")
+"""A number or a title between blanks, with its unit: "travel [mm]"."""
 SAME = 1e-9
 """Difference, relative to the range, below which the two ends of a periodic table coincide."""
 
@@ -111,7 +113,8 @@ def read_columns(path: str | Path) -> Columns:
     titles: list[list[str]] = []
     for k, line in rows:
         delimiter = next((d for d in DELIMITERS if d in line), None)
-        words = [word.strip().strip('"') for word in line.split(delimiter)]
+        words = line.split(delimiter) if delimiter else WORD.findall(line)
+        words = [word.strip().strip('"') for word in words]
         found = [_number(word, decimal_comma=delimiter in (";", "\t")) for word in words]
         if not numbers and len(titles) < TITLES and all(x is None for x in found):
             titles.append(words)

@@ -132,17 +132,29 @@ class Table:
     @property
     def stored(self) -> Expression | Potential | None:
         """The energy that the law stores: of a curve over the coordinate minus its integral; nothing, for a curve over
-        the rate whose points oppose it, as those of a damper.
+        the rate that opposes it, as that of a damper.
 
         None for what gives energy: curves over the time, over the coordinate with a period and a mean that is not zero
-        (as gas forces over a crank angle), and over the rate of motors.
+        (as gas forces over a crank angle), and over the rate of motors, or that push at rest.
         """
         knots, cubics = self.data[: self.knots], self.data[self.knots :].reshape(-1, 4)
         if self.argument == "x":
             return potential(knots, cubics, self.outside, self.period)
-        resting = self.y[self.x == 0.0]
-        opposed = self.argument == "xdot" and self.period is None and (self.x * self.y <= 0.0).all()
-        return NOTHING if opposed and (np.abs(resting) <= SAME * np.abs(self.y).max()).all() else None
+        return NOTHING if self.argument == "xdot" and self._opposes() else None
+
+    def _opposes(self) -> bool:
+        """Whether a curve over the rate has the sign against it at its points and beyond them, and does not push at
+        rest: without a point there, it pushes by less than both points beside it resist."""
+        if self.period is not None or (self.x * self.y > 0.0).any():
+            return False
+        ends, resisted = self.x[[0, -1]], SAME * np.abs(self.y).max()
+        inside = ends[0] <= 0.0 <= ends[1]
+        if inside and (self.x != 0.0).all():
+            k = int(np.searchsorted(self.x, 0.0))
+            resisted = np.abs(self.y[k - 1 : k + 1]).min()
+        if (inside or self.outside != "error") and abs(self._curve(0.0, 0.0, 0.0)[0]) > resisted:
+            return False
+        return self.outside != "extrapolate" or bool((self._curve(0.0, 0.0, ends)[1] <= 0.0).all())
 
     @property
     def compiled(self) -> Any:

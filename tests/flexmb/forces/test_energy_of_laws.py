@@ -1,11 +1,14 @@
 """Energy, heat and work of force laws in the ledger: stored where a law has a potential, heat where it dissipates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy.integrate import cumulative_trapezoid
+from scipy.integrate import cumulative_trapezoid, quad
 
 import flexmb
 from flexmb.files.results.result_file import load_result, save_result
+from flexmb.forces.frame.tyres import side_force
 from flexmb.forces.scalar.force_map import force_map
 from flexmb.forces.scalar.table import table
 
@@ -70,6 +73,15 @@ def test_a_table_over_the_rate_that_opposes_it_makes_heat():
     assert found.heat[-1] == pytest.approx(np.ptp(result.ledger.kinetic), rel=1e-5)
 
 
+def test_a_damper_without_a_point_at_rest_makes_heat():
+    """Unlike forces in compression and rebound: the curve has a small value at rest."""
+    law = table([-1.5, -0.5, 0.5, 1.5], [30.0, 12.0, -15.0, -40.0], over="xdot")
+    assert law(0.0, 0.0, 0.0) != 0.0
+    found = require_closed(slider(law))
+    assert found.heat[-1] > 0.9
+    assert not found.work.any()
+
+
 def test_a_map_stores_what_it_exerts_at_rest():
     for rates in (RATES, np.array([-3.0, -1.0, 1.0, 3.0])):
         damped = -20.0 * rates
@@ -92,12 +104,28 @@ def test_a_map_stores_what_it_exerts_at_rest():
         table(RISE + 0.4, 1.0 + np.sin(5 * np.pi * RISE / 2), period=0.8),
         force_map(RISE, RATES, PROGRESSIVE[:, None] - DAMPED),
         force_map(RISE, RATES + 5.0, PROGRESSIVE[:, None] + DAMPED),
+        table([1.0, 2.0], [-5.0, -10.0], over="xdot", outside="hold"),
+        table([-1.0, 3.0], [10.0, -1.0], over="xdot"),
+        table([-2.0, -1.0, 0.0, 1.0, 2.0], [2.0, 10.0, 0.0, -10.0, -2.0], over="xdot", outside="extrapolate"),
+        force_map(RISE, [0.0, 1.0, 2.0], PROGRESSIVE[:, None] + [0.0, -10.0, -2.0], outside="extrapolate"),
     ],
-    ids=["motor", "thrust", "pulse", "gas", "map of a motor", "map without rest"],
+    ids=[
+        "motor",
+        "thrust",
+        "pulse",
+        "gas",
+        "map of a motor",
+        "map without rest",
+        "constant below its points",
+        "push at rest",
+        "rising beyond its points",
+        "map that rises beyond its points",
+    ],
 )
 def test_what_gives_energy_is_work(law):
+    """Also where the points resist, but the curve gives energy between them or beyond their ends."""
     assert law.stored is None
-    if getattr(law, "argument", "x") != "x" or getattr(law, "period", None):
+    if law.outside == "error" and (getattr(law, "argument", "x") != "x" or law.period):
         found = require_closed(slider(law, speed=0.2, duration=0.2, step=2e-4))
         assert found.work.any()
         assert not found.heat.any()
@@ -161,6 +189,19 @@ def test_a_tyre_that_only_springs_makes_no_heat(tyre):
     assert np.abs(found.heat).max() < 1e-4 * np.ptp(found.stored)
     assert not found.work.any()
     assert not swung.ledger.load_work.any()
+
+
+@pytest.mark.parametrize("slip", [2.0, 10.0, 45.0, -70.0, 80.0])
+def test_a_tyre_stores_the_integral_of_its_side_force_at_any_slip(slip):
+    deflection = 0.4 * np.tan(np.radians(slip))
+    tyre = replace(TYRES["pacejka"], initial=(0.0, float(deflection)))
+    stored = rolled(tyre, (0, 0, 0), 0.0, duration=1e-4, step=1e-4).energy_by_element()["law"].stored[0]
+    numbers = np.array([*SIDE.values(), *[0.0] * 6])
+    integral = quad(
+        lambda u: side_force(np.degrees(np.arctan(u / 0.4)), 0.0, 1e-3 * LOAD, numbers),
+        0.0, deflection, points=[0.02 * np.sign(slip)] if abs(slip) > 5.0 else None, limit=200,
+    )[0]  # fmt: skip
+    assert stored - 22.5 == pytest.approx(integral, rel=2e-4)
 
 
 @pytest.mark.parametrize("tyre", sorted(TYRES))

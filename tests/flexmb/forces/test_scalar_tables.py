@@ -274,6 +274,11 @@ def titled(tmp_path, first, second, rows="-1, 2\n1, -2\n"):
         (("speed [mm/s]", "force [N]"), "SI", "rail", {"over": "xdot"}, r".*unit of velocity of the system, m/s,.*found mm/s"),
         (("speed [rpm]", "torque [N m]"), "SI", "hinge", {"over": "xdot"}, r".*of angular velocity .*found rpm. .*by 0.104719755"),
         (("angle [rad]", "torque [Nmm]"), "SI", "hinge", {"scale": -1.0}, r".*unit of moment of the system, N m,.*scale=-0.001"),
+        (("speed [1/min]", "torque [N m]"), "SI", "hinge", {"over": "xdot"}, r".*of angular velocity .*found 1/min. .*by 0.104719755"),
+        (("speed [min⁻¹]", "torque [N m]"), "SI", "hinge", {"over": "xdot"}, r".*of angular velocity .*by 0.104719755"),
+        (("angle [rad]", "torque [N-mm]"), "SI", "hinge", {}, r".*unit of moment of the system, N m,.*scale=0.001"),
+        (("angle [rad]", "torque [N.mm]"), "SI", "hinge", {}, r".*unit of moment of the system, N m,.*scale=0.001"),
+        (("travel [\u03bcm]", "force [N]"), "SI", "rail", {}, r".*unit of length .*by 1e-06"),  # the Greek letter
         (("time [ms]", "force [N]"), "SI", "rail", {"over": "t"}, r".*unit of time of the system, s,.*found ms"),
         (("time [s]", "force [N]"), "SI", "rail", {}, r".*unit of length.*found s, which measures something else"),
         (("angle [rad]", "force [N]"), "SI", "hinge", {}, r".*unit of moment .*found N, which measures something else"),
@@ -310,6 +315,11 @@ def test_units_in_a_row_of_their_own_and_in_maps_and_files(tmp_path):
     below = table_from_csv(titled(tmp_path, "travel", "force", "mm, N\n-1, 2\n1, -2\n"))
     with pytest.raises(TableError, match=r"column 'travel \[mm\]'.*found mm"):
         slider_in("SI").joint_spring("strut", "rail", law=below)
+    (tmp_path / "blanks.csv").write_text("travel [mm] force [N m]\n-1 2\n1 -2\n")
+    blanks = table_from_csv(tmp_path / "blanks.csv", columns=("travel", "force"))
+    assert blanks.titles == ("travel [mm]", "force [N m]")
+    with pytest.raises(TableError, match=r"blanks.csv, column 'travel \[mm\]'.*found mm"):
+        slider_in("SI").joint_spring("strut", "rail", law=blanks)
     (tmp_path / "map.csv").write_text("travel [mm], F, F\n0, -1, 1\n-1, 3, 1\n1, -1, -3\n")
     surface = force_map_from_csv(tmp_path / "map.csv")
     with pytest.raises(TableError, match=r"map.csv, column 'travel \[mm\]'.*found mm"):

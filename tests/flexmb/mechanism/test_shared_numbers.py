@@ -44,6 +44,6 @@ def test_a_parameter_may_change_one_of_two_equal_bodies():
 
     at, options = {"mass": 1.0}, {"step": 1e-3, "output_step": 1e-3}
     series = {"end": lambda r: r.position("body 1.end")[:, 2]}
-    expected = gradient(model, at, 0.1, measure=at_the_end(series), newton_tolerance=1e-13, workers=1, **options)
+    expected = gradient(model, at, 0.1, measure=at_the_end(series), newton_tolerance=1e-13, threads=True, **options)
     found = adjoint_gradient(model, at, 0.1, series["end"], over="final", newton_tolerance=1e-11, **options)
     assert_agrees(found.of("result"), expected, "end", at)

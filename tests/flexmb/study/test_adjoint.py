@@ -51,7 +51,7 @@ def expected():
         }
 
     return gradient(
-        arm, AT, DURATION, measure=measure, step=STEP, output_step=STEP, relative_step=1e-2, newton_tolerance=1e-13, workers=2,
+        arm, AT, DURATION, measure=measure, step=STEP, output_step=STEP, relative_step=1e-2, newton_tolerance=1e-13, threads=True,
     ), measure  # fmt: skip
 
 

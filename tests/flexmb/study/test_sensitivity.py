@@ -20,7 +20,7 @@ def formula(a, b):
 
 
 def test_derivatives_of_formulas_are_right_and_so_are_their_errors(tmp_path):
-    found = gradient(formula, {"a": 1.3, "b": -0.7}, workers=1)
+    found = gradient(formula, {"a": 1.3, "b": -0.7}, threads=True)
     exact = {
         "cube": [3 * 1.3**2 * -0.7, 1.3**3],
         "wave": [3 * np.cos(3.9) / -0.7, -np.sin(3.9) / 0.49],
@@ -30,7 +30,7 @@ def test_derivatives_of_formulas_are_right_and_so_are_their_errors(tmp_path):
         np.testing.assert_allclose(found.of(name), values, rtol=1e-10)
         assert (off <= found.errors[name]).all()
     np.testing.assert_allclose(found.relative("cube"), [3.0, 1.0], rtol=1e-10)
-    at_zero = gradient(lambda a: {"f": np.exp(2 * a)}, {"a": 0.0}, workers=1)
+    at_zero = gradient(lambda a: {"f": np.exp(2 * a)}, {"a": 0.0}, threads=True)
     assert at_zero.of("f")[0] == pytest.approx(2.0, rel=1e-9)
     assert "cube" in str(found)
     plot_gradient(found, tmp_path / "gradient.png")
@@ -49,7 +49,7 @@ def test_derivatives_of_a_motion_are_those_of_its_energy():
     """A rod falls to a drag: without it, its largest kinetic energy is `m g l / 2`: derivatives to 1e-6, by mass and length."""
     found = gradient(
         falling_rod, {"mass": 2.0, "length": 1.0, "drag": 0.0}, 0.3, step=1e-4, output_step=1e-4,
-        measure=lambda r: {"energy at the end": r.ledger.kinetic[-1] + r.ledger.gravity[-1] + r.ledger.damper_heat[-1], "fall": -r.ledger.gravity[-1]}, workers=2,
+        measure=lambda r: {"energy at the end": r.ledger.kinetic[-1] + r.ledger.gravity[-1] + r.ledger.damper_heat[-1], "fall": -r.ledger.gravity[-1]}, threads=True,
     )  # fmt: skip
     scale = 2.0 * 9.81 * 0.5
     np.testing.assert_allclose(found.of("energy at the end") / scale, 0.0, atol=1e-6)  # it is conserved
@@ -64,7 +64,7 @@ def test_bad_requests_are_told():
     with pytest.raises(StudyError, match="between 0 and"):
         gradient(formula, {"a": 1.0, "b": 1.0}, relative_step=2.0)
     with pytest.raises(StudyError, match="no measure named"):
-        gradient(formula, {"a": 1.0, "b": 1.0}, workers=1).of("cub")
+        gradient(formula, {"a": 1.0, "b": 1.0}, threads=True).of("cub")
 
 
 def test_the_verb_prints_and_draws(tmp_path, monkeypatch):

@@ -80,7 +80,7 @@ def expected():
     """By extrapolated differences of simulations."""
 
     options = OPTIONS | {"newton_tolerance": 1e-13}
-    return gradient(rotor, AT, DURATION, measure=at_the_end(SERIES), relative_step=5e-3, workers=1, **options)
+    return gradient(rotor, AT, DURATION, measure=at_the_end(SERIES), relative_step=5e-3, threads=True, **options)
 
 
 @pytest.mark.long

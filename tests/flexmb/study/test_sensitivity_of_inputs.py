@@ -63,7 +63,7 @@ OPTIONS = {"step": STEP, "output_step": STEP, "newton_tolerance": 1e-11}
 def test_derivatives_with_inputs_agree_with_differences():
     options = OPTIONS | {"newton_tolerance": 1e-13}
     measure = at_the_end(SERIES)
-    expected = gradient(arm, AT, DURATION, measure=measure, relative_step=5e-3, workers=1, **options)
+    expected = gradient(arm, AT, DURATION, measure=measure, relative_step=5e-3, threads=True, **options)
     forth = direct_gradient(arm, AT, DURATION, measure=measure, **OPTIONS)
     for name, series in SERIES.items():
         back = adjoint_gradient(arm, AT, DURATION, series, over="final", **OPTIONS)

@@ -49,7 +49,7 @@ OPTIONS = {"step": STEP, "output_step": STEP, "newton_tolerance": 1e-11}
 def expected():
     """By extrapolated differences of simulations."""
     options = OPTIONS | {"newton_tolerance": 1e-13}
-    return gradient(plant, AT, DURATION, measure=at_the_end(SERIES), relative_step=5e-3, workers=1, **options)
+    return gradient(plant, AT, DURATION, measure=at_the_end(SERIES), relative_step=5e-3, threads=True, **options)
 
 
 @pytest.mark.long

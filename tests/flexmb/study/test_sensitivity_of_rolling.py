@@ -59,7 +59,7 @@ KEPT = {"force": slice(1, 5)}
 def expected():
     """By extrapolated differences of simulations."""
     options = OPTIONS | {"newton_tolerance": 1e-13}
-    return gradient(toys, AT, 0.15, measure=at_the_end(SERIES), relative_step=1e-2, workers=1, **options)
+    return gradient(toys, AT, 0.15, measure=at_the_end(SERIES), relative_step=1e-2, threads=True, **options)
 
 
 @pytest.mark.long

@@ -81,7 +81,7 @@ def test_a_failed_variant_tells_why_and_the_others_go_on(tmp_path):
     def model(mass):
         return {"speed": 1 / 0} if mass == 7.0 else pendulum(mass=mass)
 
-    study = flexmb.parameter_study(model, [{"mass": m} for m in (1.0, -1.0, 7.0)], 0.1, step=1e-2, workers=1)
+    study = flexmb.parameter_study(model, [{"mass": m} for m in (1.0, -1.0, 7.0)], 0.1, step=1e-2, threads=True)
     assert [row.error is None for row in study.rows] == [True, False, False]
     assert "mass" in study.rows[1].error
     assert "ZeroDivisionError" in study.rows[2].error
@@ -109,13 +109,13 @@ def test_a_study_that_cannot_be_is_refused(tmp_path, monkeypatch, parameters, op
 
 def test_all_variants_failing_is_an_error():
     with pytest.raises(StudyError, match=r"All 2 variants failed.*mass"):
-        flexmb.parameter_study(pendulum, [{"mass": -1.0}, {"mass": -2.0}], 0.1, workers=1)
+        flexmb.parameter_study(pendulum, [{"mass": -1.0}, {"mass": -2.0}], 0.1, threads=True)
     with pytest.raises(StudyError, match="give the duration"):
         flexmb.parameter_study(pendulum, [{"mass": 1.0}], workers=1)
 
 
 def test_names_that_do_not_exist_are_told():
-    study = flexmb.parameter_study(lambda x: {"double": 2 * x}, [{"x": 1}, {"x": 2}], workers=1)
+    study = flexmb.parameter_study(lambda x: {"double": 2 * x}, [{"x": 1}, {"x": 2}], threads=True)
     assert study.columns["double"].tolist() == [2.0, 4.0]
     with pytest.raises(StudyError, match="double"):
         study.measure("duble")
@@ -159,12 +159,12 @@ def test_a_study_goes_on_from_what_it_kept(tmp_path):
     """Also after its file was cut off in the middle of a line; another study's file is refused."""
     (tmp_path / "calls").mkdir()
     kept, variant = tmp_path / "kept.jsonl", numbered(tmp_path / "calls")
-    flexmb.parameter_study(variant, [{"x": x} for x in range(4)], workers=1, checkpoint=kept)
+    flexmb.parameter_study(variant, [{"x": x} for x in range(4)], threads=True, checkpoint=kept)
     kept.write_text(kept.read_text()[:-9])
-    study = flexmb.parameter_study(variant, [{"x": np.int64(x)} for x in range(6)], workers=1, checkpoint=kept)
+    study = flexmb.parameter_study(variant, [{"x": np.int64(x)} for x in range(6)], threads=True, checkpoint=kept)
     assert study.measure("sum").tolist() == list(range(6))
     assert calls(tmp_path / "calls") == {"0-0": 1, "1-0": 1, "2-0": 1, "3-0": 2, "4-0": 1, "5-0": 1}
-    flexmb.parameter_study(variant, [{"x": x} for x in range(6)], workers=1, checkpoint=kept)
+    flexmb.parameter_study(variant, [{"x": x} for x in range(6)], threads=True, checkpoint=kept)
     assert sum(calls(tmp_path / "calls").values()) == 7
     with pytest.raises(StudyError, match="another study"):
         flexmb.parameter_study(pendulum, [{"mass": 1.0}], 0.1, checkpoint=kept)
@@ -211,7 +211,7 @@ def test_a_study_of_reductions():
         basis = reduction.craig_bampton(part.with_interfaces(a="x0", b="x1"), modes)
         return {"frequency": float(basis.frequencies[0])}
 
-    found = flexmb.parameter_study(variant, flexmb.full_factorial(modes=[0, 2, 6]), workers=1).measure("frequency")
+    found = flexmb.parameter_study(variant, flexmb.full_factorial(modes=[0, 2, 6]), threads=True).measure("frequency")
     assert found[0] > found[1] > found[2]
     assert found[1] == pytest.approx(found[2], rel=1e-2)
 
@@ -291,7 +291,7 @@ def test_the_verbs_add_measures_that_are_named(tmp_path, monkeypatch):
 
 
 def test_a_plot_needs_a_number(tmp_path):
-    study = flexmb.parameter_study(lambda kind: {"length": len(kind)}, [{"kind": "a"}, {"kind": "bb"}], workers=1)
+    study = flexmb.parameter_study(lambda kind: {"length": len(kind)}, [{"kind": "a"}, {"kind": "bb"}], threads=True)
     with pytest.raises(StudyError, match="number"):
         plot_study(study, tmp_path / "study.png")
 
@@ -416,7 +416,7 @@ def test_a_kept_study_is_about_its_measure_options_files_and_globals(tmp_path, m
         return pendulum(mass=mass * len(mesh.read_text()))
 
     def run(model=model, measure=lambda r: {"y": 1.0}, duration=0.1, step=1e-2):
-        return flexmb.parameter_study(model, one, duration, measure=measure, step=step, checkpoint=kept, workers=1)
+        return flexmb.parameter_study(model, one, duration, measure=measure, step=step, checkpoint=kept, threads=True)
 
     run()
     run()
@@ -443,7 +443,7 @@ def test_a_file_that_keeps_no_study_is_left_alone(tmp_path):
     for content in ("precious\n", "{}\n", "[1]\n", '{"model": 1}'):
         path.write_text(content)
         with pytest.raises(StudyError, match="another study"):
-            flexmb.parameter_study(using_global, [{"x": 1.0}], checkpoint=path, workers=1)
+            flexmb.parameter_study(using_global, [{"x": 1.0}], checkpoint=path, threads=True)
         assert path.read_text() == content
 
 
@@ -486,7 +486,7 @@ def test_outcomes_of_files_that_have_changed_are_computed_again(tmp_path, monkey
         kept = tmp_path / "kept.jsonl"
         variants = flexmb.study.full_factorial(part=["soft", "stiff"])
         return (
-            flexmb.parameter_study(model, variants, checkpoint=kept, workers=1, progress=done.append)
+            flexmb.parameter_study(model, variants, checkpoint=kept, threads=True, progress=done.append)
             .measure("y")
             .tolist()
         )

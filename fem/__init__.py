@@ -1,5 +1,6 @@
 """fem: meshes, materials, matrices, interfaces, factorisations."""
 
+from fem.analysis.natural_modes import NaturalModes, natural_modes
 from fem.analysis.static import StaticResult, interface_load, solve_static
 from fem.analysis.steps import StepResult, solve_step
 from fem.axes.cylindrical import CylindricalAxes
@@ -71,6 +72,7 @@ __all__ = [
     "MeshError",
     "MeshWarning",
     "Model",
+    "NaturalModes",
     "NodeMass",
     "NodeSpring",
     "Ply",
@@ -101,6 +103,7 @@ __all__ = [
     "matrices_of",
     "merge_nodes",
     "mesh_cad",
+    "natural_modes",
     "nearest",
     "on_cylinder",
     "on_plane",

@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 C = TypeVar("C", bound=type)
 
 HELD = (
-    "reduction.modal(part, modes).frequencies for those of the free part, reduction.craig_bampton(part, modes, "
-    'reference_frame="root").frequencies for those of the part held at its interface "root", the only one'
+    'fem.natural_modes(part, 10, supports=["root"]) for those of a part, held or free, flexmb.linear.linearise(system)'
+    ".modes() for those of a mechanism"
 )
 SAVED = "reduction.Basis.save and reduction.Basis.load for a basis, flexmb.files.save_body and load_body for a body"
 JOINED = "fem.join(parts, welds) for parts, fem.RigidLink for the edge of a shell at a solid, *TIE in a deck"
 SHELL = "fem.Shell, in fem.Model(mesh, fem.Shell(material, thickness))"
 DRAWN = "fem.drawn_section(corners, holes), fem.Section.box, fem.Section.tube"
+TAPER = "fem.BeamTable.of_sections, sections at stations, and fem.BeamTable, their matrices"
 SECTOR = (
     "fem.read_steps and fem.solve_step, which find the frequencies of a sector in a deck of CalculiX; a body needs the "
     "whole wheel"
@@ -27,12 +28,23 @@ WORDS = {
     "static": "fem.solve_static(part, load, supports)",
     "statics": "fem.solve_static(part, load, supports)",
     "linear_static": "fem.solve_static(part, load, supports)",
-    "modes": "reduction.modal(part, modes) for those of a part, flexmb.linear.linearise(system).modes() for those of a "
-    "mechanism",
+    "modes": HELD,
     "eigenmodes": HELD,
     "frequencies": HELD,
     "natural_frequencies": HELD,
     "eigenfrequencies": HELD,
+    "frequency": HELD,
+    "eigenvalues": HELD,
+    "modal_analysis": HELD,
+    "mode_shapes": HELD,
+    "solve_modes": HELD,
+    "solve_modal": HELD,
+    "solve_frequencies": HELD,
+    "solve_eigenvalues": HELD,
+    "vibration": HELD,
+    "effective_mass": "NaturalModes.effective_masses of fem.natural_modes(part)",
+    "modal_mass": "NaturalModes of fem.natural_modes(part): its shapes have modal mass one",
+    "participation_factors": "NaturalModes.participation of fem.natural_modes(part)",
     "read": "fem.read_mesh",
     "load_mesh": "fem.read_mesh",
     "part": "fem.Model",
@@ -72,8 +84,8 @@ WORDS = {
     "hollow_section": DRAWN,
     "pipe": "fem.Section.tube",
     "i_beam": "fem.drawn_section(corners)",
-    "taper": "fem.BeamTable, section matrices at stations",
-    "tapered_beam": "fem.BeamTable, section matrices at stations",
+    "taper": TAPER,
+    "tapered_beam": TAPER,
     "cyclic_symmetry": SECTOR,
     "sector": SECTOR,
     "dashpot": "fem.NodeSpring(..., damping=...) in a part, System.spring_damper in a mechanism",
@@ -114,6 +126,11 @@ def hint(module: str, name: str) -> str | None:
     for room in ROOMS:  # those that are there: fem knows nothing of the others
         there = {_plain(public): public for public in getattr(sys.modules.get(room), "__all__", ())}
         if _plain(name) in there:
+            own = [
+                public for public in getattr(sys.modules.get(module), "__all__", ()) if public.startswith(f"{name}_")
+            ]
+            if own:
+                return f"{module} has no {name!r}; did you mean {module}.{own[0]}? There is also {room}.{name}."
             return f"{module} has no {name!r}; it is {room}.{there[_plain(name)]}."
     for word, answer in WORDS.items():
         if _plain(word) == _plain(name):

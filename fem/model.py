@@ -26,7 +26,7 @@ from fem.matrices.shell_matrices import Shells
 from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import at_stress_places, fibre_stresses, nodal_stresses
-from fem.mesh.check import warn_of_doubled_cells, warn_of_hinges, warn_of_turned_shells
+from fem.mesh.check import warn_of_doubled_cells, warn_of_hinges, warn_of_turned_shells, warn_of_untied_nodes
 from fem.mesh.constraints import Constraint
 from fem.mesh.mesh import Mesh
 from fem.mesh.surface import Surface, require_distinct, surface_of
@@ -213,11 +213,12 @@ class Model:
         (material and area) for truss cells, a `fem.Shell` (material and thickness) for triangles and quadrilaterals.
         Default: the materials that the file of the mesh gives to its cells (`mesh.declared`).
 
-        Raises MaterialError for cells without a material or with two. Issues a MeshWarning for cells that occur twice,
-        and a UnitWarning when modulus, density and
+        Raises MaterialError for cells without a material or with two. Issues a MeshWarning for cells that occur twice
+        and for nodes that ties of the file do not reach, and a UnitWarning when modulus, density and
         size do not belong to one system of units. The matrices are assembled on first use.
         """
         warn_of_doubled_cells(mesh)
+        warn_of_untied_nodes(mesh)
         by_set: Mapping[str, Any] = material if isinstance(material, Mapping) else {"": material}
         wrong = [type(m).__name__ for m in by_set.values() if m is not None and not isinstance(m, _MATERIALS)]
         if wrong:
@@ -924,6 +925,7 @@ class Model:
         return self._rigid_mass[3:, 3:] + self.mass * (np.eye(3) * (d @ d - c @ c) + np.outer(c, c) - np.outer(d, d))
 
     def __str__(self) -> str:
-        lines = [f"model {self.name!r}: {len(self.points)} nodes, {self.ndof} dofs"]
+        aside = 0 if self.mesh is None else len(self.mesh.lump_nodes)
+        lines = [f"model {self.name!r}: {len(self.points) - aside} nodes, {self.ndof} dofs"]
         parts = [*self.interfaces.values(), *(str(s).partition("\n")[0] for s in self.surfaces.values())]
         return "\n".join(lines + [f"  {part}" for part in parts])

@@ -10,7 +10,7 @@ import flexmb.linear
 import flexmb.plots.pictures
 import flexmb.plots.result_plots
 import reduction
-from fem.elsewhere import ROOMS, WORDS
+from fem.elsewhere import HELD, ROOMS, WORDS
 from fem.mesh.structured_meshes import sheet
 from flexmb.mechanism.system import HINTS
 
@@ -29,14 +29,16 @@ ASKED = {
     "fem.read_msh": "fem has no 'read_msh'; did you mean fem.read_mesh?",
     "fem.read_step": "fem has no 'read_step'; see fem.mesh_cad for CAD in a STEP file, fem.read_steps for the analysis "
     "steps of a deck.",
-    "fem.TaperedBeam": "fem has no 'TaperedBeam'; see fem.BeamTable, section matrices at stations.",
+    "fem.TaperedBeam": "fem has no 'TaperedBeam'; see fem.BeamTable.of_sections, sections at stations, and fem.BeamTable, their matrices.",
     "fem.tie": "fem has no 'tie'; see fem.join(parts, welds) for parts, fem.RigidLink for the edge of a shell at a solid, "
     "*TIE in a deck.",
     "part.plot": "Model has no 'plot'; see flexmb.plots.pictures and flexmb.plots.result_plots.",
     "part.mesh.plot": "Mesh has no 'plot'; see flexmb.plots.pictures and flexmb.plots.result_plots.",
-    "part.natural_frequencies": "Model has no 'natural_frequencies'; see reduction.modal(part, modes).frequencies for "
-    'those of the free part, reduction.craig_bampton(part, modes, reference_frame="root").frequencies for those of the '
-    'part held at its interface "root", the only one.',
+    "part.natural_frequencies": "Model has no 'natural_frequencies'; see " + HELD + ".",
+    "fem.frequencies": "fem has no 'frequencies'; see " + HELD + ".",
+    "reduction.modes": "reduction has no 'modes'; see " + HELD + ".",
+    "flexmb.modal_analysis": "flexmb has no 'modal_analysis'; see " + HELD + ".",
+    "fem.check": "fem has no 'check'; did you mean fem.check_mesh? There is also reduction.check.",
     "system.hinge": "System has no 'hinge'; see System.revolute.",
     "system.simulate": "System has no 'simulate'; see flexmb.simulate(system, duration, step=...).",
     "system.revolut": "System has no 'revolut'; see System.revolute.",

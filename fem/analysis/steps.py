@@ -57,7 +57,8 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
 
     Raises `MeshError` for other procedures, for keywords of the step that are not obeyed, and for thermal strains of
     beams and shells; `FactorisationError` where the supports do not hold the part. Issues a `MeshWarning` where a
-    moment acts on the drilling stiffness of shells.
+    moment acts on the drilling stiffness of shells, and where neighbouring shells whose sides differ have opposite
+    normals.
     """
     wrong = [u.label + f" ({u.text})" for u in step.unread]
     if step.procedure not in LINEAR or step.nonlinear or wrong:
@@ -67,6 +68,7 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
             "and FREQUENCY are."
         )
     _require_solids(model, step)
+    model.warn_of_turned_shells()
     if step.cyclic is not None:
         return _cyclic(model, step, before)
     step = replace(step, supports=tuple(_fixed(model, s, before) for s in step.supports))

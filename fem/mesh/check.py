@@ -351,6 +351,16 @@ def warn_of_doubled_cells(mesh: Mesh) -> None:
         warnings.warn(MeshWarning(f"Mesh {mesh.name!r}: {_doubled(twice)}"), stacklevel=3)
 
 
+def warn_of_untied_nodes(mesh: Mesh) -> None:
+    """Issue a `MeshWarning` where ties of the file leave nodes of their slave free."""
+    for tie in mesh.untied:
+        text = (
+            f"Mesh {mesh.name!r}: {tie.label}: {tie.text}. They are free, and the part is softer there; a larger "
+            "POSITION TOLERANCE ties them, a smaller slave leaves them out."
+        )
+        warnings.warn(MeshWarning(text), stacklevel=3)
+
+
 def warn_of_turned_shells(mesh: Mesh, cells: np.ndarray, name: str) -> None:
     """Issue a `MeshWarning` where neighbours among the shell `cells`, of one material `name` whose sides differ, have
     opposite normals: what one has on its top, the other has on its bottom."""

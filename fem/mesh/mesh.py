@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, element
 from fem.errors import MeshError, unknown_name
-from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, turning_nodes
+from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, RigidLink, turning_nodes
 from fem.mesh.directors import Directors, directors
 from fem.mesh.unread import SHOWN, Declared, Unread, listed
 from fem.renamed import renamed
@@ -63,6 +63,7 @@ class Mesh:
       `Model` adds.
     - `instances`: names of the instances of a deck with several, each with what `node_ids` add to its numbers: the
       first multiple of the first one's, the second, and so on.
+    - `untied`: ties of the file that leave nodes of their slave free, of which a `Model` warns.
 
     Raises `MeshError` when points are not (n, 3) finite numbers, or `node_ids`, cells or sets do not fit them.
     """
@@ -81,6 +82,7 @@ class Mesh:
     masses: tuple[NodeMass, ...] = ()
     springs: tuple[NodeSpring, ...] = ()
     instances: tuple[tuple[str, int], ...] = ()
+    untied: tuple[Unread, ...] = ()
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=float)
@@ -376,6 +378,24 @@ class Mesh:
         return np.unique(np.concatenate([masses, *(c.members for c in (*self.constraints, *self.springs))]))
 
     @cached_property
+    def lumps(self) -> dict[str, tuple[int, Int[np.ndarray, " k"]]]:
+        """Rigid lumps with inertia, as CONM2 states them: source -> the node that carries it, and the nodes of its
+        point masses. The file knows nothing of the latter."""
+        weighed: dict[str, list[int]] = {}
+        for m in self.masses:
+            weighed.setdefault(m.source, []).append(m.node)
+        return {
+            c.source: (c.reference, np.asarray(c.nodes))
+            for c in self.constraints
+            if isinstance(c, RigidLink) and sorted(weighed.get(c.source, ())) == sorted(c.nodes.tolist())
+        }
+
+    @property
+    def lump_nodes(self) -> Int[np.ndarray, " k"]:
+        """Sorted numbers of the nodes of point masses that stand for `lumps`."""
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(nodes for _, nodes in self.lumps.values())]))
+
+    @cached_property
     def bare_nodes(self) -> Int[np.ndarray, " k"]:
         """Sorted numbers of the nodes of no cell, without a point mass and a spring."""
         used = self.nodes_of_cells(np.arange(self.cell_count))
@@ -403,14 +423,24 @@ class Mesh:
 
     def __str__(self) -> str:
         cells = ", ".join(f"{n} {kind}" for kind, n in self.kinds.items())
-        low, high = self.points.min(axis=0), self.points.max(axis=0)
-        lines = [f"mesh {self.name!r}: {len(self.points)} nodes, {cells}", f"  box {triple(low)} to {triple(high)}"]
+        points, lumps = np.delete(self.points, self.lump_nodes, axis=0), self.lumps
+        low, high = points.min(axis=0), points.max(axis=0)
+        lines = [f"mesh {self.name!r}: {len(points)} nodes, {cells}", f"  box {triple(low)} to {triple(high)}"]
         for title, sets in (("node", self.node_sets), ("face", self.face_sets), ("cell", self.cell_sets)):
             lines += [f"  {title} set {key!r}: {len(value)} {title}s" for key, value in sets.items()]
         lines += [f"  note: {note}" for note in self.warnings]
         lines += [f"  {s.strength}, {s.source}" for s in self.springs]
-        lines += [f"  point mass: {m.mass:g} at node {self.node_label(m.node)}" for m in self.masses]
-        lines += [f"  constraint: {text}" for text in _together([c.source for c in self.constraints])]
+        lines += [
+            f"  point mass: {m.mass:g} at node {self.node_label(m.node)}" for m in self.masses if m.source not in lumps
+        ]
+        for source, (carrier, nodes) in lumps.items():
+            mass = sum(m.mass for m in self.masses if m.source == source)
+            lines.append(
+                f"  rigid lump: {mass:g} with inertia at node {self.node_label(carrier)}, {source}: {len(nodes)} more "
+                "nodes stand for it"
+            )
+        left = [c.source for c in self.constraints if c.source not in lumps]
+        lines += [f"  constraint: {text}" for text in _together(left)]
         lines += [f"  material of the file: {declared}, {len(declared.cells)} cells" for declared in self.declared]
         return "\n".join([*lines, *(f"  not obeyed: {text}" for text in listed(self.unread))])
 

@@ -44,7 +44,7 @@ class RawMesh:
       says so.
     - `masses`, `springs`: point masses and springs at rows of `points`, and their keywords.
     - `steps`: analysis steps, in rows of `points` and (block, row) of cells.
-    - `instances`: as of `Mesh`.
+    - `instances`, `untied`: as of `Mesh`.
     """
 
     points: np.ndarray
@@ -66,6 +66,7 @@ class RawMesh:
     springs: tuple[tuple[NodeSpring, Unread], ...] = ()
     steps: tuple[Step, ...] = ()
     instances: tuple[tuple[str, int], ...] = ()
+    untied: tuple[Unread, ...] = ()
 
 
 def mesh_and_steps(
@@ -123,6 +124,7 @@ def mesh_and_steps(
         declared=tuple(d for d in declared if len(d.cells)),
         constraints=tuple(c.renumbered(number) for c in stated),
         masses=tuple(m.renumbered(number) for m in masses),
+        untied=tuple(u for u in raw.untied if not u.accepted(ignore)),
         springs=tuple(s.renumbered(number) for s in springs),
     )
     return mesh, tuple(step.renumbered(number, index) for step in raw.steps)
@@ -222,10 +224,15 @@ def _obeyed(
     if supports not in (None, "keep"):
         raise MeshError(f'Mesh {name!r}: supports is "keep", or nothing; found {supports!r}.')
     stated = (*raw.constraints, *(raw.supports if supports == "keep" else ()))
-    obeyed = tuple(s.constraint for s in stated if not s.source.accepted(ignore))
     others = [s.source for s in (*stated, *raw.supports)]
     holding = {s.source for s in raw.supports}
-    return obeyed, tuple(s for s in dict.fromkeys(others) if s.accepted(ignore) or (supports is None and s in holding))
+
+    def accepted(source: Unread) -> bool:  # "keep" says more of supports than STEP, the group that some belong to
+        own = replace(source, group="") if supports == "keep" and source in holding else source
+        return own.accepted(ignore)
+
+    obeyed = tuple(s.constraint for s in stated if not accepted(s.source))
+    return obeyed, tuple(s for s in dict.fromkeys(others) if accepted(s) or (supports is None and s in holding))
 
 
 def _placed(declared: Declared, index: dict[int, np.ndarray]) -> Declared:

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from fem.elements import LINES
 from fem.matrices.stress import von_mises
 from fem.mesh.skin import shell_triangles, skin_triangles, split_at_sharp_edges
+from fem.model import Model
 from flexmb.bodies.body import Body
 from flexmb.drawn.contact_shapes import drawn_shapes, shapes_in
 from flexmb.drawn.simple_shapes import SIDES, SLENDER, Triangles, box, shape_of_inertia, together, tube
@@ -149,6 +150,27 @@ def body_surface(body: Body, markers: Sequence[Float[np.ndarray, "3"]] = ()) -> 
     rows = _stress_rows(body, node)
     rows = None if rows is None else rows[origin].reshape(-1, m)
     return Surface(body.name, points[origin], triangles, node[origin], shapes.astype(np.float32), pairs, rows)
+
+
+def model_surface(
+    model: Model, U: Float[np.ndarray, "ndof k"]
+) -> tuple[Float[np.ndarray, "v 3"], Int[np.ndarray, "nt 3"], Float[np.ndarray, "v 3 k"]]:
+    """Points, triangles and displacements of the surface of a part under the fields `U`: the skin of its solids, shells
+    with their thickness and beams with their sections. A model made from matrices has points alone."""
+    nodal, k = model.displacements(U), U.shape[1]
+    if model.mesh is None:
+        return model.points, np.zeros((0, 3), dtype=np.int64), nodal
+    nodes, numbered = np.unique(skin_triangles(model.mesh), return_inverse=True)
+    parts, moved = [(model.points[nodes], numbered.reshape(-1, 3))], [nodal[nodes]]
+    for part in model.beam_surfaces(U):
+        parts.append((part.points, part.triangles))
+        moved.append(part.displacements)
+    for block in model.mesh.cells:  # of rods
+        for start, end in block.connectivity[:, :2] if block.kind == "truss" else ():
+            parts.append(tube(model.points[start], model.points[end], SLENDER / 2 * model.mesh.size))
+            moved.append(np.repeat(nodal[[start, end]], SIDES, axis=0))
+    points, triangles = together(parts)
+    return points, triangles, np.concatenate(moved).reshape(len(points), 3, k)
 
 
 def _rigid_surface(body: Body, points: np.ndarray, triangles: np.ndarray) -> Surface:

@@ -10,13 +10,14 @@ import pyvista as pv
 from PIL import Image
 from vtkmodules.vtkCommonCore import vtkLogger
 
+from fem.analysis.natural_modes import NaturalModes
 from fem.elements import LINES, SHELLS, element
 from fem.mesh.directors import SIDES, drawn_cells
 from fem.mesh.mesh import Mesh
 from fem.renamed import refuse_old_names
 from fem.user_files import written_whole
 from flexmb.bodies.body import Body
-from flexmb.drawn.surface import body_surface
+from flexmb.drawn.surface import body_surface, model_surface
 from flexmb.errors import PictureError
 from flexmb.plots.animation import require_writable, write_animation
 from flexmb.plots.axes import BLUE, GREEN, GREY, INK, ORANGE
@@ -117,13 +118,14 @@ def picture_mesh(mesh: Mesh, path: str | Path) -> Path:
         plotter.add_mesh(pv.PolyData(mesh.points, lines=np.concatenate(lines)), color=BODY_COLOURS[0], **_TUBES)
         ends = np.union1d(mesh.line_nodes, mesh.truss_nodes)
         plotter.add_mesh(pv.PolyData(mesh.points[ends]), color=INK, point_size=9, render_points_as_spheres=True)
-    lumps = [m.node for m in mesh.masses]
-    if lumps:
-        plotter.add_mesh(pv.PolyData(mesh.points[lumps]), color=INK, point_size=18, render_points_as_spheres=True)
+    single = [m.node for m in mesh.masses if m.source not in mesh.lumps]
+    lumps = np.array([*mesh.points[single], *(mesh.points[nodes].mean(axis=0) for _, nodes in mesh.lumps.values())])
+    if len(lumps):
+        plotter.add_mesh(pv.PolyData(lumps), color=INK, point_size=18, render_points_as_spheres=True)
     for k, (name, colour) in enumerate(named[:8]):
         plotter.add_text(name, position=(20, PIXELS[1] - 50 - 34 * k), color=colour, font_size=12, render=False)
     plotter.view_isometric()
-    _fit(plotter, mesh.points[np.union1d(mesh.skin_nodes, lumps).astype(np.int64)], PIXELS[0] / PIXELS[1])
+    _fit(plotter, np.vstack([mesh.points[mesh.skin_nodes], lumps.reshape(-1, 3)]), PIXELS[0] / PIXELS[1])
     return _save(plotter, path)
 
 
@@ -200,24 +202,50 @@ def picture_modes(body: Body, path: str | Path, count: int = 6, *, units: str | 
     """
     if body.mesh is None or body.Psi is None or not body.is_flexible:
         raise PictureError(f"Body {body.name!r} has no mesh or no modes to draw.")
-    count = min(count, body.modes)
-    columns = min(3, count)
-    rows = -(-count // columns)
-    shown = body_surface(body)
-    skin = drawn(shown.points, shown.triangles)
-    size = np.linalg.norm(np.ptp(body.mesh.points, axis=0))
+    shown, count = body_surface(body), min(count, body.modes)
+    shapes = shown.shapes[:, :count].reshape(len(shown.points), 3, count).astype(float)
+    names = [f"mode {k + 1}:  {body.frequencies[k]:.5g}" for k in range(count)]
+    return _picture_shapes(shown.points, shown.triangles, shapes, names, path, units)
+
+
+def picture_natural_modes(found: NaturalModes, path: str | Path, count: int = 6, *, units: str | None = None) -> Path:
+    """Draw the first `count` natural modes of a part with their frequencies, without motions that have no stiffness.
+
+        flexmb.plots.pictures.picture_natural_modes(fem.natural_modes(part, 6, ["root"]), "modes.png")
+
+    The amplitude is scaled to be visible. `units`: the system of units of the part, such as "mm-t-s". Returns the path.
+    Raises `PictureError` when there is no other mode, or the picture cannot be written.
+    """
+    first = found.rigid_motions
+    chosen = range(first, min(first + count, len(found.frequencies)))
+    if not chosen:
+        raise PictureError(
+            f"{found.model.name!r} has no elastic modes among the {first} that were found. Ask for more."
+        )
+    points, triangles, shapes = model_surface(found.model, found.q[:, chosen])
+    names = [f"mode {k + 1}:  {found.frequencies[k]:.5g}" for k in chosen]
+    return _picture_shapes(points, triangles, shapes, names, path, units)
+
+
+def _picture_shapes(
+    points: np.ndarray, triangles: np.ndarray, shapes: np.ndarray, names: list[str], path: str | Path, units: str | None
+) -> Path:
+    """A panel for each of the `shapes` (v, 3, k), with its name and the unit of frequencies."""
+    columns = min(3, len(names))
+    rows = -(-len(names) // columns)
+    skin = drawn(points, triangles)
+    size = np.linalg.norm(np.ptp(points, axis=0))
     unit = f" {unit_of('frequency', units)}" if units else ""
     plotter = pv.Plotter(off_screen=True, shape=(rows, columns), window_size=(480 * columns, 340 * rows), border=False)
-    for k in range(count):
+    for k, name in enumerate(names):
         plotter.subplot(k // columns, k % columns)
-        shape = shown.shapes[:, k].reshape(-1, 3).astype(float)
-        amplitude = np.linalg.norm(shape, axis=1)
+        amplitude = np.linalg.norm(shapes[:, :, k], axis=1)
         bent = skin.copy()
-        bent.points = skin.points + shape * (0.08 * size / amplitude.max())
+        bent.points = skin.points + shapes[:, :, k] * (0.08 * size / amplitude.max())
         bent["displacement"] = amplitude / amplitude.max()
         plotter.add_mesh(skin, color=GREY, opacity=0.15)
         plotter.add_mesh(bent, scalars="displacement", cmap="viridis", show_scalar_bar=False, smooth_shading=False)
-        plotter.add_text(f"mode {k + 1}:  {body.frequencies[k]:.5g}{unit}", font_size=10, color=INK, render=False)
+        plotter.add_text(name + unit, font_size=10, color=INK, render=False)
         plotter.view_isometric()
         _fit(plotter, np.vstack([skin.points, bent.points]), 480 / 340)
     plotter.set_background("white", all_renderers=True)

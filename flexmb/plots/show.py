@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fem.analysis.natural_modes import NaturalModes
 from fem.mesh.mesh import Mesh
-from fem.mesh.skin import skin_triangles
 from fem.model import Model
 from flexmb.bodies.body import Body
-from flexmb.drawn.surface import body_surface
+from flexmb.drawn.surface import body_surface, model_surface
 from flexmb.errors import PictureError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
@@ -22,7 +22,7 @@ from reduction.basis import Basis
 if TYPE_CHECKING:
     import pyvista
 
-Shown = Mesh | Model | Basis | Body | System | Mechanism | Result
+Shown = Mesh | Model | NaturalModes | Basis | Body | System | Mechanism | Result
 
 
 def show(
@@ -35,11 +35,12 @@ def show(
     magnification: float = 1.0,
     window: bool = True,
 ) -> pyvista.Plotter:
-    """Show a mesh, a model, the shapes of a basis or a body, a mechanism or a motion in 3D, to turn with the mouse.
+    """Show a mesh, a model, its natural modes, the shapes of a basis or a body, a mechanism or a motion in 3D, to turn
+    with the mouse.
 
     - A mesh: its skin with the edges of the cells, its face sets in colour. A model: its interfaces besides.
-    - A basis (`model`: the model that it reduces) or a flexible body: its shapes, from number `mode` on, with a slider.
-      The largest displacement is drawn as 8 % of the size of the body.
+    - Natural modes, a basis (`model`: the model that it reduces) or a flexible body: its shapes, from number `mode` on,
+      with a slider. The largest displacement is drawn as 8 % of the size of the body.
     - A `System` or `Mechanism`: the bodies as modelled, with the names of the joints.
     - A `Result`: the mechanism at the stored time nearest to `time` (by default the first), with a slider. `stress`
       colours the bodies by the von Mises stress; `magnification` is the factor of the deformation.
@@ -57,6 +58,8 @@ def show(
         _mesh(plotter, x)
     elif isinstance(x, Model):
         _model(plotter, x)
+    elif isinstance(x, NaturalModes):
+        _shapes(plotter, *model_surface(x.model, x.q), x.frequencies, mode)
     elif isinstance(x, Basis):
         _basis(plotter, x, model, mode)
     elif isinstance(x, Body):
@@ -138,12 +141,7 @@ def _basis(plotter: pyvista.Plotter, basis: Basis, model: Model | None, mode: in
         raise PictureError("A basis holds no mesh: give the model that it reduces, flexmb.show(basis, model=model).")
     if model.ndof != len(basis.Psi):
         raise PictureError(f"The basis has {len(basis.Psi)} degrees of freedom, the model {model.ndof}.")
-    points, triangles, nodes = model.points, np.zeros((0, 3), dtype=np.int64), np.arange(len(model.points))
-    if model.mesh is not None and model.mesh.solids:
-        skin = skin_triangles(model.mesh)
-        nodes, numbered = np.unique(skin, return_inverse=True)
-        points, triangles = model.mesh.points[nodes], numbered.reshape(-1, 3)
-    shapes = model.displacements(np.asarray(basis.Psi))[nodes]
+    points, triangles, shapes = model_surface(model, np.asarray(basis.Psi))
     _shapes(plotter, points, triangles, shapes, basis.frequencies, mode)
 
 

@@ -281,3 +281,50 @@ def test_stresses_of_sections_that_vary_are_named():
     model = fem.Model(mesh, table([thick, thin], moduli=(E, G))).with_interfaces(root="start")
     with pytest.warns(fem.MeshWarning, match=r"vary along the beam \(radii of gyration from 0.01443 to 0.02887\)"):
         model.stresses(np.zeros((model.ndof, 1)))
+
+
+ANGLE = np.array([(0, 0), (0.06, 0), (0.06, 0.005), (0.005, 0.005), (0.005, 0.04), (0, 0.04)])
+
+
+def modes_of(section_of, cells=16):
+    part = fem.Model(line((0, 0, 0), (1.0, 0, 0), cells), section_of).with_interfaces(root="start", tip="end")
+    return fem.natural_modes(part, 6, ["root"]).frequencies
+
+
+@pytest.mark.parametrize("drawn_at_origin", [False, True])
+def test_a_table_of_equal_sections_is_the_beam_of_that_section(drawn_at_origin):
+    """An angle: principal axes turned, shear centre aside, nodes at the centroid or at the origin of the drawing."""
+    angle = fem.drawn_section(ANGLE)
+    beside = angle.drawn_centroid if drawn_at_origin else (0.0, 0.0)
+    same = fem.BeamTable.of_sections(STEEL, [0, 0.3, 1], [angle] * 3, y_axis=(0, 1, 0), centroids=beside)
+    beam = fem.Beam(STEEL, angle, y_axis=(0, 1, 0), offset=beside)
+    np.testing.assert_allclose(modes_of(same), modes_of(beam), rtol=1e-7)
+    tables, beams = (fem.Model(line((0, 0, 0), (1.0, 0, 0), 4), m) for m in (same, beam))
+    np.testing.assert_allclose(tables.inertia(), beams.inertia(), rtol=1e-9, atol=1e-9)
+
+
+def test_a_tapered_beam_of_drawn_sections_has_its_closed_form():
+    """A square bar that tapers to half its size: the deflection of its tip is F L^3 / (3 E I0) times the ratio of sizes
+    (no shear), here by integration; two stations are far off, and say so."""
+    square = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)]) * 0.02
+    root = 2.0e11 * 0.02**4 / 12
+
+    def tip(stations):
+        sections = [fem.drawn_section((1 - 0.5 * s) * square) for s in stations]
+        table = fem.BeamTable.of_sections(STEEL, stations, sections, y_axis=(0, 1, 0))
+        part = fem.Model(line((0, 0, 0), (1.0, 0, 0), 4), table).with_interfaces(root="start", tip="end")
+        load = fem.interface_load(part, "tip", force=(0, 0, 1.0))
+        return fem.solve_static(part, load, ["root"]).motion("tip")[2]
+
+    exact = 1 / (3 * root) / 0.5
+    assert tip(np.linspace(0, 1, 11)) == pytest.approx(exact, rel=5e-3)
+    assert tip(np.linspace(0, 1, 41)) == pytest.approx(exact, rel=1e-3)
+    with pytest.warns(fem.MeshWarning, match=r"changes 16-fold between the stations at 0 and 1.*some 7 in all"):
+        assert tip(np.array([0.0, 1.0])) < 0.8 * exact
+
+
+def test_sections_of_a_table_are_counted():
+    square = fem.Section.rectangle(0.02, 0.02)
+    for sections in ([], [square]):
+        with pytest.raises(MaterialError, match=f"each of 2 positions.*found {len(sections)} sections"):
+            fem.BeamTable.of_sections(STEEL, [0, 1], sections, y_axis=(0, 1, 0))

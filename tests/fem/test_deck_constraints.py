@@ -362,6 +362,23 @@ def test_nodes_of_two_transforms_are_noted(tmp_path):
     assert not any("earlier" in text for text in read(tmp_path, first + first + equation).warnings)
 
 
+def test_nodes_that_a_tie_does_not_reach_are_named_where_a_model_is_made(tmp_path):
+    """One of four nodes 0.3 away: a note in mesh.warnings alone, which nobody reads."""
+    corners = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+    upper = [(x, y, z + 1 + 0.3 * ((x, y, z) == (1, 1, 0))) for x, y, z in corners]
+    text = "*NODE\n" + "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate([*corners, *upper], 1))
+    text += "*ELEMENT, TYPE=C3D8I, ELSET=E\n1, 1, 2, 3, 4, 5, 6, 7, 8\n2, 9, 10, 11, 12, 13, 14, 15, 16\n"
+    text += "*SURFACE, NAME=LOW\n1, S2\n*SURFACE, NAME=HIGH\n2, S1\n*TIE, NAME=T, POSITION TOLERANCE=.1\nHIGH, LOW\n"
+    mesh = fem.read_mesh(deck(tmp_path, text))
+    with pytest.warns(MeshWarning, match=r"TIE, line 25 .*1 of 4 nodes of 'HIGH' .* not tied \(first: 11\).*POSITION"):
+        fem.Model(mesh, fem.Material.steel())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MeshWarning)
+        fem.Model(fem.read_mesh(deck(tmp_path, text.replace("=.1", "=.4"))), fem.Material.steel())
+    ignored = fem.read_mesh(deck(tmp_path, text), ignore=["TIE"])
+    assert not ignored.untied
+
+
 @pytest.mark.parametrize(("adjust", "frequency"), [("", 219.2380), (", ADJUST=NO", 222.9443)])
 def test_ties_that_adjust_nothing_leave_their_nodes(adjust, frequency, tmp_path):
     """Two cubes, 0.02 apart; frequencies of CalculiX 2.20. In a body such a tie is not obeyed: it resists rotations."""

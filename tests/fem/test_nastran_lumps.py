@@ -98,3 +98,15 @@ def test_mass_matrices_of_short_fields_are_rounded(tmp_path):
     np.testing.assert_allclose(model.centre_of_mass, exact.centre_of_mass, rtol=1e-4)
     there = exact.inertia(POINT)  # the plate has a millionth of it
     np.testing.assert_allclose(model.inertia(POINT), there, rtol=0, atol=5e-4 * np.abs(there).max())
+
+
+def test_a_lump_is_one_thing_in_what_a_mesh_says(tmp_path):
+    """Not the six point masses that stand for it, whose nodes the deck does not know."""
+    mesh = plate(tmp_path, NODE + conm2(0) + "CONM2,71,5,,3.-4\n")
+    said, bare = str(mesh), len(mesh.points) - 6
+    assert said.startswith(f"mesh {mesh.name!r}: {bare} nodes")
+    assert said.count("point mass") == 1
+    assert "rigid lump: 0.0002 with inertia at node" in said
+    assert "constraint: CONM2" not in said
+    assert len(mesh.lump_nodes) == 6
+    assert f"{bare} nodes" in str(fem.Model(mesh))

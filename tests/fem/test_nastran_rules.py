@@ -106,3 +106,12 @@ def test_nodes_may_be_repeated_but_not_with_other_axes_or_supports(tmp_path):
     for other in ("GRID,3,,{},{},0.,,123\n", "GRID,3,,{},{},1.\n"):
         with pytest.raises(MeshError, match="node 3 is given twice"):
             plate(tmp_path, other.format(*PLATE.points[2, :2].tolist()))
+
+
+def test_solids_of_reduced_integration_are_noted(tmp_path):
+    solid = (
+        "GRID,1,,0.,0.,0.\nGRID,2,,1.,0.,0.\nGRID,3,,0.,1.,0.\nGRID,4,,0.,0.,1.\nCTETRA,1,1,1,2,3,4\nPSOLID,1,1,,,,{}\n"
+    )
+    for isop, noted in (("REDUCED", True), ("FULL", False), ("", False)):
+        mesh = read(tmp_path, solid.format(isop) + MAT)
+        assert any("integrated in full, not reduced" in text for text in mesh.warnings) == noted

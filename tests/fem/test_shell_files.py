@@ -60,6 +60,18 @@ def test_a_deck_gives_cells_thickness_and_material(tmp_path):
     assert len(reduction.modal(plain, 3).frequencies) == 3
 
 
+def test_shells_and_beams_of_reduced_integration_are_noted_as_solids_are(tmp_path):
+    """C3D8R had a note, S4R none; where no section makes shells of them, they mark places and have none."""
+    note = "elements of type {} are integrated in full, not reduced"
+    mesh = fem.read_mesh(written(tmp_path, DECK))
+    assert note.format("S4R") in mesh.warnings
+    assert not any("S3" in text for text in fem.read_mesh(written(tmp_path, DECK.replace("=S3,", "=S3R,"))).warnings)
+    expanded = fem.read_mesh(written(tmp_path, DECK), expand=True)
+    assert not any("S4R" in text for text in expanded.warnings)
+    line = "*ELEMENT, TYPE=B31R, ELSET=rib\n9, 1, 2\n*BEAM SECTION, ELSET=rib, MATERIAL=alu, SECTION=RECT\n0.1, 0.1\n0, 0, 1\n"
+    assert note.format("B31R") in fem.read_mesh(written(tmp_path, DECK + line)).warnings
+
+
 def test_another_thickness_than_that_of_the_deck_is_refused(tmp_path):
     mesh = fem.read_mesh(written(tmp_path, DECK))
     alu = fem.Material.isotropic(7e10, 0.3, 2700.0)
@@ -88,7 +100,7 @@ def test_a_section_for_no_element_is_told_where_no_shell_has_one(tmp_path):
     sheets = DECK.replace("ELSET=plate, MATERIAL", "ELSET=plat, MATERIAL").replace(
         "ELSET=end, MATERIAL=alu\n0.01", "ELSET=end, MATERIAL=alu\n0.0"
     )
-    with pytest.raises(MeshError, match=r"no \*SHELL SECTION with a thickness is for 1 of its elements, the first \d+"):
+    with pytest.raises(MeshError, match=r"\(element \d+ has no \*SHELL SECTION with a thickness\)"):
         fem.read_mesh(written(tmp_path, sheets))
 
 

@@ -21,7 +21,7 @@ from fem.files.abaqus.lines import fields, member, number, whole
 from fem.files.abaqus.numbers import Numbers
 from fem.files.abaqus.ties import TOLERANCE, closest_points
 from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink, mean_motion
-from fem.mesh.unread import Stated
+from fem.mesh.unread import Stated, Unread
 
 AXIAL = 1e-10
 """Squares of distances from an axis below this part of the largest count as none."""
@@ -95,6 +95,7 @@ class Constraints:
     warnings: list[str]
     solids: Replaced = field(default_factory=lambda: Replaced())
     loaded: dict[int, np.ndarray] = field(default_factory=dict)
+    untied: list[Unread] = field(default_factory=list)
 
     @staticmethod
     def of(numbers: Numbers, points: np.ndarray, solids: "Replaced | None" = None) -> "Constraints":
@@ -596,10 +597,12 @@ def _tied(c: Constraints, s: Statement, slave: str, master: str) -> Iterator[Con
         )
     if not near.all():
         some = ", ".join(c.numbers.label(int(n)) for n in nodes[~near][:5])
-        c.warnings.append(
-            f"{s.source.label}: {int((~near).sum())} of {len(nodes)} nodes of {slave!r} are farther than {tolerance:g} "
-            f"from {master!r} and are not tied (first: {some})"
+        told = (
+            f"{int((~near).sum())} of {len(nodes)} nodes of {slave!r} are farther than {tolerance:g} from {master!r} "
+            f"and are not tied (first: {some})"
         )
+        c.warnings.append(f"{s.source.label}: {told}")
+        c.untied.append(replace(s.source, text=told))
     adjusts = s.options.get("ADJUST", "YES").upper() != "NO"
     if not (adjusts or c.numbers.deck.as_named):
         if distances[near].max() > APART * size:

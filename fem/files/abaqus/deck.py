@@ -34,7 +34,9 @@ STATEMENTS = ("EQUATION", "MPC", "RIGIDBODY", "TIE", "COUPLING", "TRANSFORM", "O
 """Keywords that connect or hold nodes, which `fem.files.abaqus.constraints` reads."""
 SHELL_TYPES = ("S3", "S3R", "S4", "S4R", "S6", "S8", "S8R")
 """Elements that are shells where a `*SHELL SECTION` gives them a thickness; those with reduced integration are not
-integrated so."""
+integrated so, of which a note tells."""
+IN_FULL = "integrated in full, not reduced"
+"""How elements with reduced integration are taken."""
 BEAM_TYPES = {"B31": 2, "B31R": 2, "B32": 3, "B32R": 3}
 """Beams, where a section is given, and their number of nodes; those of three nodes are two beams."""
 LUMPED = {"MASS": 1, **dict.fromkeys(("SPRING1", "DASHPOT1"), 1), "DCOUP3D": 1} | dict.fromkeys(
@@ -482,7 +484,7 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
         unread.append(source)
     if found is not None and found[2] and AS_NAMED.get(given) != found[0]:
         if given.rstrip("HI").endswith("R"):
-            deck.otherwise[given] = "integrated in full, not reduced"
+            deck.otherwise[given] = IN_FULL
         elif given == "C3D8":
             deck.otherwise[given] = "given incompatible modes, as C3D8I has"
         elif given == "C3D6":

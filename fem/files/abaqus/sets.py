@@ -10,7 +10,7 @@ from fem.axes.cylindrical import CylindricalAxes
 from fem.elements import LINE, TRUSS
 from fem.errors import MeshError
 from fem.files.abaqus.constraints import Axes, Constraints
-from fem.files.abaqus.deck import ASSEMBLY_NODES, Deck, read_deck, shown
+from fem.files.abaqus.deck import ASSEMBLY_NODES, IN_FULL, Deck, read_deck, shown
 from fem.files.abaqus.expanded.links import links, replaced, touched
 from fem.files.abaqus.expanded.plane import expand_plane, layer_constraints
 from fem.files.abaqus.expanded.pretension import cut_constraints, take_cuts
@@ -121,6 +121,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
         springs=lumped.springs,
         steps=read_steps(constraints) if deck.as_named else (),
         instances=tuple((i.name, i.first) for i in deck.instances),
+        untied=shown(constraints.untied),
     )
 
 
@@ -153,10 +154,15 @@ def _shells(deck: Deck, numbers: Numbers) -> dict[int, tuple[np.ndarray, Unread]
     for source, elements in bare.items():
         beam = numbers.blocks[numbers.element_of[elements[0]][0][0]][0] == LINE
         keyword = "*BEAM SECTION" if beam else "*SHELL SECTION with a thickness"
-        reason = f"(no {keyword} is for {len(elements)} of its elements, the first {deck.who(elements[0])})"
+        one, more = deck.who(elements[0]), len(elements) > 1
+        who = f"{len(elements)} elements, the first {one}, have" if more else f"element {one} has"
+        reason = f"({who} no {keyword})"
         (deck.unread_lines if beam else deck.unread).append(replace(source, text=f"{source.text} {reason}"))
     found: dict[int, tuple[np.ndarray, Unread]] = {}
     for k in deck.shells:
+        name = deck.thin[k].name
+        if k in sized and name.endswith("R") and name != "S3R":  # S3R is another name of S3
+            deck.otherwise[name] = IN_FULL
         for block, row in numbers.element_of[k] if k in sized else ():
             rows = found[block][0] if block in found else np.zeros(0, dtype=np.int64)
             found[block] = np.union1d(rows, row), deck.shells[k]

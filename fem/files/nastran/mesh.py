@@ -111,6 +111,8 @@ def _take(deck: Deck, card: Card) -> None:
         deck.properties[kind, card.whole(1)] = card
         if card.name == "PSOLID" and card.text_at(7).upper() not in ("", "SMECH"):
             deck.unread.append(not_obeyed(card, reason=f"its elements are of the kind {card.text_at(7)}, not SMECH"))
+        if card.name == "PSOLID" and card.text_at(6).upper() in ("REDUCED", "0"):
+            deck.notes.append(f"{card.place}: ISOP of REDUCED: its elements are integrated in full, not reduced")
     elif card.name in MATERIALS:
         deck.once(f"material {card.whole(1)}", card)
         deck.materials[card.whole(1)] = card

@@ -7,6 +7,9 @@ import typer
 
 from flexmb.cli.units import Unit
 
+MESHES = (".inp", ".bdf", ".nas", ".fem", ".cdb", ".msh", ".med", ".vtu", ".vtk", ".step", ".stp")
+"""Endings of meshes, whose parts have frequencies of their own."""
+
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
@@ -30,6 +33,11 @@ def command(
     from flexmb.plots.linear_plots import plot_eigenvalue_loci, plot_eigenvalues
     from flexmb.simulation.simulate import simulate
 
+    if model.suffix.lower() in MESHES:
+        raise LinearError(
+            f"{model}: flexmb modes takes the model file (.toml) of a mechanism. Natural frequencies of a part, from "
+            f"its mesh: flexmb frequencies {model}."
+        )
     if start and running:
         raise LinearError("--start and --running are two states to linearise about. Omit one of them.")
     with yellow_warnings():

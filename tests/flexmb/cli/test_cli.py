@@ -25,7 +25,7 @@ from validation import Row
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "slider-crank.toml"
 CONROD = str(meshes.path("conrod.msh"))
-VERBS = ("inspect", "reduce", "run", "compare", "view", "validate", "demo")
+VERBS = ("inspect", "frequencies", "reduce", "run", "compare", "view", "validate", "demo")
 PENDULUM = """
 name = "pendulum"
 gravity = [0, -9.81, 0]
@@ -145,6 +145,37 @@ def test_inspect_takes_materials_and_sections_of_a_deck(flexmb_command):
     assert flexmb_command("inspect", str(deck)).endswith(text[text.index("mass ") :])  # without being asked for
     other = flexmb_command("inspect", str(deck), "--material", "steel")
     assert "not in this mass: MAT1, line" in other  # of the deck, whose density is another
+
+
+def test_frequencies_of_a_part_held_or_free(flexmb_command):
+    """The same as `fem.natural_modes`, and those of the body whose frame is at the hole that is held."""
+    import fem
+    import reduction
+
+    text = flexmb_command(
+        "frequencies", CONROD, "--material", "steel", "--support", "BIG_END", "--modes", 3, "--table", "m.csv",
+        "--picture", "m.png",
+    )  # fmt: skip
+    part = fem.Model(fem.read_mesh(CONROD), fem.Material.steel()).with_interfaces(big="BIG_END")
+    body = reduction.craig_bampton(part, 3, reference_frame="big")
+    assert "held by 'BIG_END'" in text
+    assert f"{body.frequencies[0]:.6g}" in text
+    table = np.genfromtxt("m.csv", delimiter=",", names=True)
+    np.testing.assert_allclose(table["frequency"], body.frequencies, rtol=1e-6)
+    assert is_picture("m.png")
+
+
+def test_frequencies_obeys_supports_of_a_deck(flexmb_command):
+    from validation import decks
+
+    Path("bar.inp").write_text(decks.cantilever("C3D20R"))
+    held = flexmb_command("frequencies", "bar.inp", "--ignore", "STEP", "--modes", 3)
+    assert "held by its constraints" in held
+    assert f"{decks.SAMPLE['C3D20'][1]:.5g}" in held  # by CalculiX
+    free = flexmb_command("frequencies", "bar.inp", "--ignore", "STEP", "--free", "--modes", 7)
+    assert "free, 6 of them motions without stiffness" in free
+    again = flexmb_command("frequencies", "bar.inp", "--ignore", "STEP", "--free", "--support", "FIX:012", "--modes", 3)
+    assert f"{decks.SAMPLE['C3D20'][1]:.5g}" in again
 
 
 @pytest.fixture(scope="module")
@@ -348,6 +379,9 @@ ERRORS = {
     "kind": (["reduce", CONROD, "--material", "steel", "--interface", "a=BIG_END:soft", "-o", "x.h5"], ["'soft'", "'average'"]),
     "absent result": (["view", "absent.h5"], ["no result file", "absent.h5"]),
     "foreign result": (["view", "pendulum.toml"], ["pendulum.toml", "not an HDF5 file"]),
+    "frequencies of a mechanism": (["frequencies", "pendulum.toml"], ["flexmb modes MODEL.toml"]),
+    "modes of a mesh": (["modes", "part.inp"], ["flexmb frequencies part.inp"]),
+    "support": (["frequencies", CONROD, "--material", "steel", "--support", "BIG_END:xy"], ["SET:COMPONENTS", "x0:012"]),
     "place": (["run", "pendulum.toml", "-o", "nowhere/x.h5"], ["Cannot write", "nowhere"]),
 }  # fmt: skip
 

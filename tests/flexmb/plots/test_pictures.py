@@ -8,7 +8,8 @@ import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import block, sheet
-from flexmb.plots.pictures import picture_mesh, picture_modes
+from flexmb.errors import PictureError
+from flexmb.plots.pictures import picture_mesh, picture_modes, picture_natural_modes
 
 STEEL = fem.Material.steel()
 
@@ -22,10 +23,17 @@ def corner():
     return fem.Model(mesh, fem.Shell(STEEL, 0.002))
 
 
-def test_modes_are_drawn_whole(tmp_path):
+@pytest.mark.parametrize("reduced", [True, False])
+def test_modes_are_drawn_whole(reduced, tmp_path):
     part = corner().with_interfaces(root=fem.on_plane((0, 0, 0), (1, 0, 0)))
-    body = flexmb.flexible_body(part, reduction.craig_bampton(part, 3), name="corner")
-    pixels = matplotlib.image.imread(picture_modes(body, tmp_path / "modes.png", count=3))[:, :, :3]
+    if reduced:
+        body = flexmb.flexible_body(part, reduction.craig_bampton(part, 3), name="corner")
+        path = picture_modes(body, tmp_path / "modes.png", count=3)
+    else:
+        path = picture_natural_modes(fem.natural_modes(part, 10), tmp_path / "modes.png", count=3)
+        with pytest.raises(PictureError, match="Ask for more"):
+            picture_natural_modes(fem.natural_modes(part, 6), tmp_path / "none.png")
+    pixels = matplotlib.image.imread(path)[:, :, :3]
     for panel in np.split(pixels, 3, axis=1):
         drawn = np.argwhere((panel < 0.98).any(axis=2))
         below = drawn[drawn[:, 0] > 0.08 * len(panel)]  # the caption

@@ -47,11 +47,14 @@ def result(system):
 def things(model, basis, body, system, result):
     matrices = fem.Model.from_matrices(model.M, model.K, model.points).with_interfaces(root=model.mesh.nodes("x0"))
     line = fem.structured_meshes.line((0, 0, 0), (1, 0, 0), 4)
+    beam = fem.Beam(fem.Material.steel(), fem.Section.circle(0.02))
     return {
         "mesh": (model.mesh, {}),
         "mesh of beams": (line, {}),
         "model": (model, {}),
         "model from matrices": (matrices, {}),
+        "natural modes": (fem.natural_modes(model, 3, ["root"]), {"mode": 3}),
+        "natural modes of beams": (fem.natural_modes(fem.Model(line, beam), 8), {"mode": 7}),
         "basis": (basis, {"model": model}),
         "basis of matrices": (basis, {"model": matrices}),
         "body": (body, {"mode": 2}),
@@ -63,7 +66,7 @@ def things(model, basis, body, system, result):
     }
 
 
-NAMES = ("mesh", "mesh of beams", "model", "model from matrices", "basis", "basis of matrices", "body", "rigid body",
+NAMES = ("mesh", "mesh of beams", "model", "model from matrices", "natural modes", "natural modes of beams", "basis", "basis of matrices", "body", "rigid body",
          "system", "mechanism", "result", "stress of a result")  # fmt: skip
 
 

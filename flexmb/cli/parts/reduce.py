@@ -26,14 +26,14 @@ def _list_methods(asked: bool) -> None:
 
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
     material: Annotated[
         str,
         typer.Option(
             help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units; "file": materials of a '
             "deck."
         ),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
+    ] = "file",
     interface: Annotated[
         list[str] | None,
         typer.Option(

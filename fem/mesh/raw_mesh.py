@@ -166,7 +166,7 @@ def _cells(
             f"The mesh {name!r} has no solid cells that flexmb knows ({known}); it has {there}. "
             "Export the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any "
             "group at all). Triangles and quadrilaterals become shells by read_mesh(..., shells=[...]) with the "
-            'names of their groups, or shells="all".'
+            'names of their groups, or shells="all", and on the command line by --thickness.'
         )
     blocks: list[tuple[str, np.ndarray]] = []
     index: dict[int, np.ndarray] = {}

@@ -95,3 +95,24 @@ def test_a_deck_is_reduced_with_its_own_material(tmp_path):
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert "mass 1.57" in done.output
+
+
+def test_a_surface_mesh_is_a_sheet_on_the_command_line(tmp_path):
+    """Its lowest frequency is that of a clamped strip."""
+    path = str(fem.write_mesh(fem.structured_meshes.sheet("quad", (0.2, 0.02), (20, 2)), tmp_path / "sheet.vtu"))
+    of_steel = ["--material", "2e11,0.0,8000", "--thickness", "0.001"]
+    runner = CliRunner()
+    told = runner.invoke(app, ["inspect", path, *of_steel])
+    assert told.exit_code == 0, told.output
+    assert "mass 0.032," in told.output
+    table, root = tmp_path / "modes.csv", ["--interface", "root=plane/0,0,0/1,0,0"]
+    held = ["--support", "plane/0,0,0/1,0,0", "--modes", "2", "--table", str(table)]
+    told = runner.invoke(app, ["frequencies", path, *of_steel, *held])
+    assert told.exit_code == 0, told.output
+    f = 1.8751**2 / (2 * np.pi * 0.2**2) * np.sqrt(2e11 * 0.001**2 / 12 / 8000)
+    assert float(table.read_text().splitlines()[1].split(",")[1]) == pytest.approx(f, rel=2e-3)
+    told = runner.invoke(app, ["reduce", path, *of_steel, "-o", str(tmp_path / "s.h5"), *root, "--modes", "2"])
+    assert told.exit_code == 0, told.output
+    told = runner.invoke(app, ["frequencies", path, "--thickness", "0.001"])
+    assert told.exit_code == 1
+    assert "give their --material" in told.output

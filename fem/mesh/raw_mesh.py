@@ -150,7 +150,7 @@ def _cells(
     if not solid and not lines and not surfaces:
         there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
         unknown = "; ".join(listed((*raw.unread, *raw.unread_lines)))
-        if unknown:
+        if any(u.accepted(["ELEMENT"]) for u in (*raw.unread, *raw.unread_lines)):
             raise MeshError(
                 f"The mesh {name!r} has no cells that a part can be made of; it has {there}. Not read: {unknown}. "
                 "Correct these lines of the file (docs/interchange.md says what is read)."
@@ -164,7 +164,8 @@ def _cells(
         known = ", ".join(kind for kind in ELEMENTS if "-" not in kind)  # others are integrations of these
         raise MeshError(
             f"The mesh {name!r} has no solid cells that flexmb knows ({known}); it has {there}. "
-            "Export the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any "
+            + (f"Not read: {unknown}. " if unknown else "")
+            + "Export the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any "
             "group at all). Triangles and quadrilaterals become shells by read_mesh(..., shells=[...]) with the "
             'names of their groups, or shells="all", and on the command line by --thickness.'
         )

@@ -1,7 +1,7 @@
 """`Model`: a part as matrices and interfaces, from a mesh with materials or straight from imported matrices."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -27,7 +27,7 @@ from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import at_stress_places, fibre_stresses, nodal_stresses
 from fem.mesh.check import warn_of_doubled_cells, warn_of_hinges, warn_of_turned_shells, warn_of_untied_nodes
-from fem.mesh.constraints import Constraint
+from fem.mesh.constraints import Equation, MeanLink, RigidLink
 from fem.mesh.mesh import Mesh
 from fem.mesh.surface import Surface, require_distinct, surface_of
 from fem.mesh.unread import Declared, Unread, materials_of_file, require_obeyed
@@ -41,6 +41,19 @@ VARIES = 0.01
 """Change of the size of sections along a beam, relative to the largest, from which a warning says so."""
 DRILLED = 0.01
 """Part of a strain energy in the drilling stiffness of shells from which a warning says so; usual fields have 1e-6."""
+
+AT_NODES = (
+    "Masses, springs and dampers at nodes belong to the mesh: dataclasses.replace(mesh, masses=(fem.NodeMass(...),), "
+    "springs=(fem.NodeSpring(...),))."
+)
+
+
+def _require(what: str, given: Iterable[Any], *kinds: type) -> None:
+    """Raise `MeshError` where one of the things given to a method is of none of `kinds`."""
+    for thing in given:
+        if not isinstance(thing, kinds):
+            wanted = " or ".join(f"fem.{kind.__name__}" for kind in kinds)
+            raise MeshError(f"{what} takes {wanted}; found {type(thing).__name__}. {AT_NODES}")
 
 
 class _Condensed:
@@ -415,15 +428,16 @@ class Model:
         it."""
         return self._matrices.stiffness_of_all
 
-    def with_constraints(self, *constraints: Constraint) -> "Model":
+    def with_constraints(self, *constraints: Any) -> "Model":
         """The same part with additional linear constraints: `fem.Equation`, `fem.RigidLink`, `fem.MeanLink`.
 
             frame = fem.Model(mesh, steel).with_constraints(fem.RigidLink(nodes=[4, 5, 6], reference=12))
 
         A `RigidLink` gives rotations to its reference node. Raises `MatrixError` for a model made from matrices or
         with added masses and springs (add these afterwards), and `MeshError` for constraints on nodes that do not
-        exist.
+        exist and for other things.
         """
+        _require("Model.with_constraints", constraints, Equation, RigidLink, MeanLink)
         source = self.elements
         return self.on_mesh(replace(source.mesh, constraints=(*source.mesh.constraints, *constraints)))
 
@@ -662,19 +676,27 @@ class Model:
         copy._set(**{**self.__dict__, "solver": SolverOptions(memory, backend, scratch, checkpoint)})
         return copy
 
-    def with_point_masses(self, masses: Mapping[str, PointMass]) -> "Model":
-        """The same part with additional rigid lumps at interfaces: `masses` from interface to `fem.PointMass`.
+    def with_point_masses(self, masses: Any) -> "Model":
+        """The same part with additional rigid lumps at interfaces: `masses`, a dictionary from interface to
+        `fem.PointMass`.
 
-        Raises InterfaceError and MatrixError. Cost: a sum of sparse matrices.
+        Raises MeshError for other things, InterfaceError and MatrixError. Cost: a sum of sparse matrices.
         """
+        if not isinstance(masses, Mapping):
+            raise MeshError(
+                "Model.with_point_masses takes a dictionary from names of interfaces to fem.PointMass; found "
+                f"{type(masses).__name__}. {AT_NODES}"
+            )
+        _require("Model.with_point_masses", masses.values(), PointMass)
         return self._with_lumped_elements(masses, ())
 
-    def with_springs(self, springs: Sequence[Spring]) -> "Model":
-        """The same part with additional springs between its interfaces (`fem.Spring`).
+    def with_springs(self, springs: Any) -> "Model":
+        """The same part with additional springs between its interfaces: a list of `fem.Spring`.
 
-        Geometric stiffness does not include them. Raises InterfaceError and MatrixError. Cost: a sum of sparse
-        matrices.
+        Geometric stiffness does not include them. Raises MeshError for other things, InterfaceError and MatrixError.
+        Cost: a sum of sparse matrices.
         """
+        _require("Model.with_springs", springs, Spring)
         return self._with_lumped_elements({}, springs)
 
     def _with_lumped_elements(self, masses: Mapping[str, PointMass], springs: Sequence[Spring]) -> "Model":

@@ -16,6 +16,7 @@ from flexmb.mechanism.system import HINTS
 
 THINGS = {"fem": fem, "flexmb": flexmb, "reduction": reduction, "system": flexmb.System()}
 THINGS["part"] = fem.Model(sheet("quad", (1.0, 1.0), (1, 1)), fem.Shell(fem.Material.steel(), 0.1))
+THINGS["modes"] = fem.natural_modes(THINGS["part"], 2)
 ASKED = {
     "flexmb.Model": "flexmb has no 'Model'; it is fem.Model.",
     "flexmb.RigidBody": "flexmb has no 'RigidBody'; it is flexmb.rigid_body.",
@@ -32,13 +33,16 @@ ASKED = {
     "fem.TaperedBeam": "fem has no 'TaperedBeam'; see fem.BeamTable.of_sections, sections at stations, and fem.BeamTable, their matrices.",
     "fem.tie": "fem has no 'tie'; see fem.join(parts, welds) for parts, fem.RigidLink for the edge of a shell at a solid, "
     "*TIE in a deck.",
-    "part.plot": "Model has no 'plot'; see flexmb.plots.pictures and flexmb.plots.result_plots.",
-    "part.mesh.plot": "Mesh has no 'plot'; see flexmb.plots.pictures and flexmb.plots.result_plots.",
+    "part.plot": "Model has no 'plot'; see " + WORDS["plot"] + ".",
+    "part.mesh.plot": "Mesh has no 'plot'; see " + WORDS["plot"] + ".",
     "part.natural_frequencies": "Model has no 'natural_frequencies'; see " + HELD + ".",
     "fem.frequencies": "fem has no 'frequencies'; see " + HELD + ".",
     "reduction.modes": "reduction has no 'modes'; see " + HELD + ".",
     "flexmb.modal_analysis": "flexmb has no 'modal_analysis'; see " + HELD + ".",
     "fem.check": "fem has no 'check'; did you mean fem.check_mesh? There is also reduction.check.",
+    "part.with_masses": "Model has no 'with_masses'; see " + WORDS["with_masses"] + ".",
+    "modes.plot": "NaturalModes has no 'plot'; see " + WORDS["plot"] + ".",
+    "fem.read_op4": "fem has no 'read_op4'; see " + WORDS["read_op4"] + ".",
     "system.hinge": "System has no 'hinge'; see System.revolute.",
     "system.simulate": "System has no 'simulate'; see flexmb.simulate(system, duration, step=...).",
     "system.revolut": "System has no 'revolut'; see System.revolute.",

@@ -15,6 +15,7 @@ from fem.errors import ConvergenceError, FactorisationError, IllConditionedWarni
 from fem.linear_algebra.eigen import Modes, lowest_modes
 from fem.linear_algebra.factor import factor
 from fem.model import Model
+from fem.renamed import renamed
 from fem.shown import shown
 from fem.user_files import written_whole
 
@@ -35,6 +36,7 @@ FIRST = 16
 """Modes of the first trial when a band is asked for."""
 
 
+@renamed()
 @shown
 @dataclass(frozen=True, eq=False)
 class NaturalModes:

@@ -21,6 +21,7 @@ from fem.matrices import assembly
 from fem.mesh.constraints import Equation
 from fem.mesh.steps import Step, Support
 from fem.model import Model
+from fem.shown import shown
 
 LINEAR = ("STATIC", "FREQUENCY")
 """Procedures that are solved."""
@@ -37,17 +38,31 @@ _LIFT = 1e3
 """Value of the extra dof that stands for given displacements, over the largest of them."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class StepResult:
     """The result of a step: `displacements` (n, 3), `rotations` (nr, 3) of `Model.rotation_nodes` and `rates` of twist
     (nw,) of beams with torsion by Vlasov of a static step,
-    natural `frequencies` (modes,) in cycles per unit of time of a frequency step; the others are empty; the `step`."""
+    natural `frequencies` (modes,) in cycles per unit of time of a frequency step; the others are empty; the `step`.
+    Frequencies of a sector are those of one nodal diameter after the other, each twice."""
 
     displacements: Float[np.ndarray, "n 3"]
     rotations: Float[np.ndarray, "nr 3"]
     frequencies: Float[np.ndarray, " modes"]
     step: Step
     rates: Float[np.ndarray, " nw"] = field(default_factory=lambda: np.zeros(0))
+
+    def __str__(self) -> str:
+        lines = [str(self.step)]
+        if len(self.displacements):
+            largest = np.linalg.norm(self.displacements, axis=1).max()
+            return "\n".join([*lines, f"  largest displacement {largest:g}"])
+        first, last = self.step.diameters
+        groups = np.array_split(self.frequencies, last - first + 1)
+        for diameter, group in enumerate(groups, first):
+            where = f" of nodal diameter {diameter}" if self.step.cyclic is not None else ""
+            lines.append(f"  frequencies{where}: " + " ".join(f"{f:.6g}" for f in group))
+        return "\n".join(lines)
 
 
 def solve_step(model: Model, step: Step, before: StepResult | None = None) -> StepResult:

@@ -140,6 +140,8 @@ class MeanLink(_Link):
 class NodeMass:
     """A point mass at a node, without rotary inertia. `source`: its name in messages.
 
+    A mesh holds it: `mesh = dataclasses.replace(mesh, masses=(*mesh.masses, fem.NodeMass(12, 0.5)))`.
+
     Raises `MeshError` when the mass is not positive and finite.
     """
 
@@ -167,7 +169,8 @@ class NodeSpring(_Terms):
         fem.NodeSpring([3, 8], [0, 0], [1.0, -1.0], stiffness=2e5)  # along x, between nodes 3 and 8
         fem.NodeSpring([3, 8], [0, 0], [1.0, -1.0], damping=40.0)  # a damper in the same place
 
-    Springs are part of the stiffness matrix of a model, dampers of its damping matrix (`Model.D`). It turns with the
+    A mesh holds it: `mesh = dataclasses.replace(mesh, springs=(*mesh.springs, fem.NodeSpring(...)))`. Springs are part
+    of the stiffness matrix of a model, dampers of its damping matrix (`Model.D`). It turns with the
     part only in the first order: geometric stiffness does not include it.
 
     Raises `MeshError` when the lists do not fit together, or stiffness and damping are negative, not finite, or both

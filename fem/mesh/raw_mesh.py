@@ -150,13 +150,24 @@ def _cells(
     if not solid and not lines and not surfaces:
         there = ", ".join(f"{len(rows)} {kind}" for kind, rows in raw.blocks if len(rows)) or "no cells at all"
         unknown = "; ".join(listed((*raw.unread, *raw.unread_lines)))
+        if any(u.accepted(["ELEMENT"]) for u in (*raw.unread, *raw.unread_lines)):
+            raise MeshError(
+                f"The mesh {name!r} has no cells that a part can be made of; it has {there}. Not read: {unknown}. "
+                "Correct these lines of the file (docs/interchange.md says what is read)."
+            )
+        if raw.masses or raw.springs:
+            raise MeshError(
+                f"The mesh {name!r} has point masses, springs or dampers alone, and no solids, shells or beams: it is "
+                "no part. Put it together as a mechanism, of flexmb.rigid_body and System.spring_damper, or give its "
+                "matrices to fem.Model.from_matrices."
+            )
         known = ", ".join(kind for kind in ELEMENTS if "-" not in kind)  # others are integrations of these
         raise MeshError(
             f"The mesh {name!r} has no solid cells that flexmb knows ({known}); it has {there}. "
             + (f"Not read: {unknown}. " if unknown else "")
             + "Export the volume mesh (in Gmsh: mesh in 3D, and put the volume into a physical group if there is any "
             "group at all). Triangles and quadrilaterals become shells by read_mesh(..., shells=[...]) with the "
-            'names of their groups, or shells="all".'
+            'names of their groups, or shells="all", and on the command line by --thickness.'
         )
     blocks: list[tuple[str, np.ndarray]] = []
     index: dict[int, np.ndarray] = {}

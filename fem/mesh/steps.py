@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from fem.mesh.constraints import Equation
 from fem.mesh.unread import Unread
+from fem.shown import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +114,7 @@ class CyclicSymmetry:
     masters: tuple[tuple[np.ndarray, np.ndarray], ...]
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Step:
     """One analysis step of a deck.
@@ -145,6 +147,19 @@ class Step:
     cyclic: CyclicSymmetry | None = None
     diameters: tuple[int, int] = (0, 0)
     unread: tuple[Unread, ...] = ()
+
+    def __str__(self) -> str:
+        words = [
+            self.procedure or "no procedure",
+            *(["NLGEOM"] * self.nonlinear),
+            *(["PERTURBATION"] * self.perturbation),
+        ]
+        loads = sum(map(len, (self.forces, self.pressures, self.bodies, self.heating)))
+        words += [f"{len(self.supports)} supports", f"{loads} loads"]
+        words += [f"{self.modes} modes"] if self.modes else []
+        words += [f"nodal diameters {self.diameters[0]} to {self.diameters[1]}"] if self.cyclic is not None else []
+        lines = [f"step {self.number} ({self.source.label}): {', '.join(words)}"]
+        return "\n".join([*lines, *(f"  not obeyed: {u.label} ({u.text})" for u in self.unread)])
 
     def renumbered(self, number: Int[np.ndarray, " n"], index: Mapping[int, Int[np.ndarray, " r"]]) -> "Step":
         """The step with node `number[k]` in the place of row k, and cell `index[block][row]` in that of (block, row).

@@ -230,7 +230,7 @@ def require_obeyed(name: str, unread: Sequence[Unread]) -> None:
         f"The file of part {name!r} says more about the part than flexmb obeys:\n  "
         + "\n  ".join(listed(unread))
         + "\nA body made without these is not the part of the file. Model them here (interfaces, joints, materials, "
-        "fem.PointMass, fem.Spring) or take them out of the file (supports hold a static load case with "
+        "fem.RigidLink, fem.PointMass, fem.Spring) or take them out of the file (supports hold a static load case with "
         'fem.read_mesh(..., supports="keep"), and no body: interfaces do); '
         f"where the body is right without them, say so: fem.read_mesh(..., ignore={keywords!r}), ignore = {keywords!r} "
         f"beside mesh in a model file, {' '.join(f'--ignore {k!r}' for k in keywords)} on the command line."

@@ -85,11 +85,11 @@ def _mesh(plotter: pyvista.Plotter, mesh: Mesh) -> None:
     from flexmb.plots.scene import INK, drawn
 
     lines = mesh.line_nodes
-    if len(lines) or len(mesh.shell_nodes):
-        plotter.add_mesh(
-            surface(mesh)[0], color=COLOURS[-1], line_width=6, render_lines_as_tubes=True, show_edges=not len(lines)
-        )
+    if len(lines):
+        plotter.add_mesh(surface(mesh)[0], color=COLOURS[-1], line_width=6, render_lines_as_tubes=True)
         plotter.add_mesh(drawn(mesh.points[lines], np.zeros((0, 3))), color=INK, point_size=8)
+    elif len(mesh.shell_nodes):
+        plotter.add_mesh(surface(mesh)[0], color=COLOURS[-1], show_edges=len(mesh.shell_nodes) < 30000, line_width=1)
     if mesh.solids:
         sets = {name: COLOURS[k % (len(COLOURS) - 1)] for k, name in enumerate(mesh.face_sets)}
         of_sets = {tuple(face) for faces in mesh.face_sets.values() for face in faces.tolist()}

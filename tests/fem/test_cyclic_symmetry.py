@@ -122,3 +122,16 @@ def test_what_is_not_solved_is_named(tmp_path):
         fem.solve_step(fem.Model(mesh), step)
     with pytest.warns(fem.MeshWarning, match="CYCLIC SYMMETRY MODEL, line"):
         assert {u.keyword for u in fem.read_mesh(path).unread} >= {"TIE", "CYCLIC SYMMETRY MODEL"}
+
+
+def test_a_sector_that_is_refused_names_what_finds_its_frequencies(tmp_path):
+    (tmp_path / "sector.inp").write_text(sector_deck((0, 1)))
+    with pytest.warns(fem.MeshWarning, match="fem.solve_step"):
+        sector = fem.Model(fem.read_mesh(tmp_path / "sector.inp"))
+    with pytest.raises(fem.MeshError, match=r"fem\.read_steps and fem\.solve_step .* whole wheel"):
+        fem.natural_modes(sector, 2)
+    mesh, (step,) = fem.read_steps(tmp_path / "sector.inp")
+    told = str(fem.solve_step(fem.Model(mesh), step)).splitlines()
+    assert [line.partition(":")[0].strip() for line in told[1:]] == [
+        f"frequencies of nodal diameter {k}" for k in (0, 1)
+    ]

@@ -370,3 +370,14 @@ def test_blanks_in_the_direction_of_gravity_are_zeros(tmp_path):
     lines = ("*DLOAD\nEALL, GRAV, 9810., , , -1.\n", "*DLOAD\nEALL, GRAV, 9810., 0., 0., -1.\n")
     found = [fem.read_steps(bar(tmp_path, static(text)))[1][0].bodies[0].gravity for text in lines]
     np.testing.assert_array_equal(*found)
+
+
+def test_steps_and_their_results_are_told_in_short(tmp_path):
+    frequency = "*STEP\n*FREQUENCY\n2\n*BOUNDARY\nFIX, 1, 3\n*END STEP\n"
+    path = bar(tmp_path, static(f"*BOUNDARY\n{AXIAL}*DLOAD\n4, P4, -3.\n") + frequency)
+    _, (pulled, swung) = solved(path)
+    assert str(pulled.step).splitlines()[0].startswith("step 1 (STEP, line ")
+    assert "supports, 1 loads" in repr(pulled.step)
+    assert str(pulled).endswith(f"largest displacement {np.linalg.norm(pulled.displacements, axis=1).max():g}")
+    assert str(swung).endswith("  frequencies: " + " ".join(f"{f:.6g}" for f in swung.frequencies))
+    assert "array" not in repr(pulled) + repr(swung)

@@ -1,5 +1,7 @@
 """What new users write first with meshes and matrices: it works, or is refused with what to write in its place."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -56,3 +58,61 @@ def test_matrices_with_coordinates_take_selections_by_place():
         given.with_interfaces(a=fem.on_plane((-1, 0, 0), (1, 0, 0)))
     with pytest.raises(InterfaceError, match=r"no set 'x0'.*node numbers.*fem\.on_plane"):
         given.with_interfaces(a="x0")
+
+
+def test_masses_and_springs_in_the_wrong_place_are_told_theirs():
+    block = fem.structured_meshes.block("hexahedron", (1.0, 0.1, 0.1), (2, 1, 1))
+    part = fem.Model(block, fem.Material.steel()).with_interfaces(tip="x1")
+    mass, spring = fem.NodeMass(3, 0.5), fem.NodeSpring([3, 8], [0, 0], [1.0, -1.0], stiffness=2e5)
+    for method, thing in (
+        (part.with_constraints, mass), (part.with_constraints, spring), (part.with_springs, [spring]),
+        (part.with_point_masses, [mass]), (part.with_point_masses, {"tip": mass}),
+    ):  # fmt: skip
+        with pytest.raises(fem.MeshError, match=r"takes .*; found \w+\. Masses, springs and dampers at nodes belong"):
+            method(thing)
+    heavy = fem.Model(dataclasses.replace(block, masses=(mass,), springs=(spring,)), fem.Material.steel())
+    assert heavy.mass == pytest.approx(part.mass + 0.5)
+    assert abs(heavy.K - part.K).max() == pytest.approx(2e5)
+
+
+def test_a_deck_is_reduced_with_its_own_material(tmp_path):
+    nodes = "*NODE\n" + "".join(f"{k + 1}, {k // 2 / 4}, {k % 2 / 10}, 0\n" for k in range(10))
+    cells = "*ELEMENT, TYPE=S4, ELSET=S\n" + "".join(
+        f"{k}, {2 * k - 1}, {2 * k + 1}, {2 * k + 2}, {2 * k}\n" for k in range(1, 5)
+    )
+    section = "*MATERIAL, NAME=M\n*ELASTIC\n2.1e11, 0.3\n*DENSITY\n7850.\n*SHELL SECTION, ELSET=S, MATERIAL=M\n0.002\n"
+    (tmp_path / "sheet.inp").write_text(nodes + cells + section + "*NSET, NSET=ROOT\n1, 2\n")
+    words = [
+        "reduce",
+        str(tmp_path / "sheet.inp"),
+        "-o",
+        str(tmp_path / "sheet.h5"),
+        "--interface",
+        "root=ROOT",
+        "--modes",
+        "2",
+    ]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "mass 1.57" in done.output
+
+
+def test_a_surface_mesh_is_a_sheet_on_the_command_line(tmp_path):
+    """Its lowest frequency is that of a clamped strip."""
+    path = str(fem.write_mesh(fem.structured_meshes.sheet("quad", (0.2, 0.02), (20, 2)), tmp_path / "sheet.vtu"))
+    of_steel = ["--material", "2e11,0.0,8000", "--thickness", "0.001"]
+    runner = CliRunner()
+    told = runner.invoke(app, ["inspect", path, *of_steel])
+    assert told.exit_code == 0, told.output
+    assert "mass 0.032," in told.output
+    table, root = tmp_path / "modes.csv", ["--interface", "root=plane/0,0,0/1,0,0"]
+    held = ["--support", "plane/0,0,0/1,0,0", "--modes", "2", "--table", str(table)]
+    told = runner.invoke(app, ["frequencies", path, *of_steel, *held])
+    assert told.exit_code == 0, told.output
+    f = 1.8751**2 / (2 * np.pi * 0.2**2) * np.sqrt(2e11 * 0.001**2 / 12 / 8000)
+    assert float(table.read_text().splitlines()[1].split(",")[1]) == pytest.approx(f, rel=2e-3)
+    told = runner.invoke(app, ["reduce", path, *of_steel, "-o", str(tmp_path / "s.h5"), *root, "--modes", "2"])
+    assert told.exit_code == 0, told.output
+    told = runner.invoke(app, ["frequencies", path, "--thickness", "0.001"])
+    assert told.exit_code == 1
+    assert "give their --material" in str(told.exception)

@@ -267,6 +267,21 @@ def test_surface_meshes_are_refused_with_what_they_hold(tmp_path):
         fem.read_mesh(tmp_path / "skin.vtu")
 
 
+def test_decks_without_a_usable_cell_are_refused_for_what_they_lack(tmp_path):
+    """A deck of shells without a section needs one, no mesh of solids; springs and masses alone are no part."""
+    nodes = "*NODE\n1, 0, 0, 0\n2, 1, 0, 0\n3, 1, 1, 0\n4, 0, 1, 0\n"
+    (tmp_path / "sheet.inp").write_text(nodes + "*ELEMENT, TYPE=S4, ELSET=SHEET\n1, 1, 2, 3, 4\n")
+    with pytest.raises(MeshError, match=r"can be made of; it has 1 quad\. .*line 6 .*no \*SHELL SECTION") as caught:
+        fem.read_mesh(tmp_path / "sheet.inp")
+    assert "solid" not in str(caught.value)
+    assert "Gmsh" not in str(caught.value)
+    springs = "*ELEMENT, TYPE=SPRINGA, ELSET=S\n1, 1, 2\n*SPRING, ELSET=S\n\n1000.\n"
+    masses = "*ELEMENT, TYPE=MASS, ELSET=M\n2, 2\n*MASS, ELSET=M\n1.\n"
+    (tmp_path / "chain.inp").write_text(nodes + springs + masses)
+    with pytest.raises(MeshError, match=r"point masses, springs or dampers alone, .* mechanism"):
+        fem.read_mesh(tmp_path / "chain.inp")
+
+
 # checks and repairs --------------------------------------------------------------------------------------------------
 
 

@@ -568,9 +568,13 @@ def _weighted(node: int, others: list[int], weights: np.ndarray, e: np.ndarray, 
 
 def _tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
     """`*TIE`: pairs of surfaces, one a line."""
+    if "CYCLICSYMMETRY" in s.options:
+        raise MeshError("fem.read_steps and fem.solve_step find frequencies of a sector; a body needs the whole wheel")
     unknown = set(s.options) - {"NAME", "POSITIONTOLERANCE", "ADJUST", "TYPE", "NOROTATION"}
-    if unknown or s.options.get("TYPE", "SURFACE TO SURFACE").upper() not in ("SURFACE TO SURFACE", "NODE TO SURFACE"):
-        raise MeshError(f"options {', '.join(sorted(s.options))} (cyclic symmetry and multistage ties are not read)")
+    if s.options.get("TYPE", "SURFACE TO SURFACE").upper() not in ("SURFACE TO SURFACE", "NODE TO SURFACE"):
+        unknown.add("TYPE")
+    if unknown:
+        raise MeshError(f"{', '.join(sorted(unknown))} of a tie is not read")
     for row in range(len(s.rows)):
         slave, master, *rest = s.entries(row, 2, "the slave and the master surface")
         if any(rest):

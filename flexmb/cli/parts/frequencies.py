@@ -18,6 +18,12 @@ def command(
             "sections of a deck, the default."
         ),
     ] = "file",
+    thickness: Annotated[
+        float | None,
+        typer.Option(
+            help="Thickness of a surface mesh without one: its triangles and quadrilaterals are shells of --material."
+        ),
+    ] = None,
     support: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,7 +56,7 @@ def command(
     import fem
     from fem.errors import MeshError
     from fem.mesh.selection import from_text
-    from flexmb.cli.parts.materials import material_from
+    from flexmb.cli.parts.materials import section_from, shells_of
     from flexmb.cli.screen import at_work, say_text
 
     if mesh.suffix.lower() in (".toml", ".h5"):
@@ -66,8 +72,8 @@ def command(
             raise MeshError(f"--support expects SET or SET:COMPONENTS, such as x0:012; found {text!r}.")
         places[from_text(name)] = tuple(int(c) for c in components) or None
     with at_work("modes"):
-        loaded = fem.read_mesh(mesh, ignore=ignored, supports=None if free else "keep")
-        part = fem.Model(loaded, None if material == "file" else material_from(material), name=mesh.stem)
+        loaded = fem.read_mesh(mesh, ignore=ignored, supports=None if free else "keep", shells=shells_of(thickness))
+        part = fem.Model(loaded, section_from(material, thickness), name=mesh.stem)
         found = fem.natural_modes(part, modes, places, band=None if band is None else (0.0, band))
     say_text(found)
     if table is not None:

@@ -18,6 +18,12 @@ def command(
             "sections of a deck, the default where it has some. Mass properties are shown with it."
         ),
     ] = "",
+    thickness: Annotated[
+        float | None,
+        typer.Option(
+            help="Thickness of a surface mesh without one: its triangles and quadrilaterals are shells of --material."
+        ),
+    ] = None,
     surface: Annotated[
         list[str] | None,
         typer.Option(
@@ -32,17 +38,18 @@ def command(
     from fem.mesh.check import check_mesh
     from fem.mesh.selection import from_text
     from fem.mesh.surface import surface_of
-    from flexmb.cli.parts.materials import material_from
+    from flexmb.cli.parts.materials import section_from, shells_of
     from flexmb.cli.screen import say_text, yellow_warnings
 
     with yellow_warnings():
-        loaded = fem.read_mesh(mesh)
+        section = section_from(material, thickness)
+        loaded = fem.read_mesh(mesh, shells=shells_of(thickness))
         say_text(loaded)
         say_text(check_mesh(loaded))
         for text in surface or []:
             say_text(surface_of(loaded, text, from_text(text), loaded.name))
-        if material not in ("", "file"):
-            _say_mass(fem.Model(loaded, material_from(material)), material)
+        if section is not None:
+            _say_mass(fem.Model(loaded, section), material)
         elif material or loaded.declared:
             try:
                 _say_mass(fem.Model(loaded), "the materials of the file")

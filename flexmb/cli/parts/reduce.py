@@ -26,14 +26,20 @@ def _list_methods(asked: bool) -> None:
 
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
     material: Annotated[
         str,
         typer.Option(
             help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units; "file": materials of a '
             "deck."
         ),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
+    ] = "file",
+    thickness: Annotated[
+        float | None,
+        typer.Option(
+            help="Thickness of a surface mesh without one: its triangles and quadrilaterals are shells of --material."
+        ),
+    ] = None,
     interface: Annotated[
         list[str] | None,
         typer.Option(
@@ -116,7 +122,7 @@ def command(
     from fem.errors import InterfaceError, MatrixError, MeshError
     from fem.linear_algebra.factorisations.solution_cache import clear_cache
     from fem.mesh.selection import from_text
-    from flexmb.cli.parts.materials import material_from
+    from flexmb.cli.parts.materials import section_from, shells_of
     from flexmb.cli.screen import at_work, say_text
     from flexmb.files.bodies.body_file import require_replaceable, save_body
 
@@ -138,8 +144,8 @@ def command(
         surfaces[name] = from_text(place)
     with at_work("reducing"):
         part = fem.Model(
-            fem.read_mesh(mesh, ignore=ignore or ()),
-            None if material == "file" else material_from(material),
+            fem.read_mesh(mesh, ignore=ignore or (), shells=shells_of(thickness)),
+            section_from(material, thickness),
             name=mesh.stem,
         ).with_interfaces(**interfaces)
         part = part.with_solver(memory, checkpoint=checkpoint)

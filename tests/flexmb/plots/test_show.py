@@ -48,9 +48,13 @@ def things(model, basis, body, system, result):
     matrices = fem.Model.from_matrices(model.M, model.K, model.points).with_interfaces(root=model.mesh.nodes("x0"))
     line = fem.structured_meshes.line((0, 0, 0), (1, 0, 0), 4)
     beam = fem.Beam(fem.Material.steel(), fem.Section.circle(0.02))
+    plate = fem.structured_meshes.sheet("quad", (0.3, 0.1), (3, 2))
+    shell = fem.Shell(fem.Material.steel(), 0.002)
     return {
         "mesh": (model.mesh, {}),
         "mesh of beams": (line, {}),
+        "mesh of shells": (plate, {}),
+        "model of shells": (fem.Model(plate, shell).with_interfaces(root="x0"), {}),
         "model": (model, {}),
         "model from matrices": (matrices, {}),
         "natural modes": (fem.natural_modes(model, 3, ["root"]), {"mode": 3}),
@@ -66,7 +70,7 @@ def things(model, basis, body, system, result):
     }
 
 
-NAMES = ("mesh", "mesh of beams", "model", "model from matrices", "natural modes", "natural modes of beams", "basis", "basis of matrices", "body", "rigid body",
+NAMES = ("mesh", "mesh of beams", "mesh of shells", "model of shells", "model", "model from matrices", "natural modes", "natural modes of beams", "basis", "basis of matrices", "body", "rigid body",
          "system", "mechanism", "result", "stress of a result")  # fmt: skip
 
 

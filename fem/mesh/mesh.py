@@ -13,7 +13,7 @@ from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, RigidLink, turning_nodes
 from fem.mesh.directors import Directors, directors
-from fem.mesh.unread import SHOWN, Declared, Unread, listed
+from fem.mesh.unread import SHOWN, SUPPORTS, Declared, Unread, listed
 from fem.renamed import renamed
 from fem.shown import shown
 
@@ -442,7 +442,13 @@ class Mesh:
         left = [c.source for c in self.constraints if c.source not in lumps]
         lines += [f"  constraint: {text}" for text in _together(left)]
         lines += [f"  material of the file: {declared}, {len(declared.cells)} cells" for declared in self.declared]
-        return "\n".join([*lines, *(f"  not obeyed: {text}" for text in listed(self.unread))])
+        lines += [f"  not obeyed: {text}" for text in listed(self.unread)]
+        if any(u.keyword in SUPPORTS for u in self.unread):
+            lines.append(
+                "    (supports hold no body, whose interfaces joints hold; natural modes and static load cases are held "
+                'with fem.read_mesh(..., supports="keep"), as `flexmb frequencies` does)'
+            )
+        return "\n".join(lines)
 
 
 def _together(sources: list[str]) -> list[str]:

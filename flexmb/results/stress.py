@@ -41,7 +41,7 @@ class LargestStress:
 
     - `values` (nt,): the stress, in consistent units.
     - `x` (nt, 3): the point with this stress, in the body frame; `nodes` (nt,): its node of the mesh, -1 for a fibre of
-      a beam.
+      a beam or a place in the thickness of a shell.
     - `envelope` (p,): the largest stress over time at each point of `shapes`.
     - `units`: the names of the units of the model, for plots.
     """
@@ -58,7 +58,9 @@ class LargestStress:
     def __str__(self) -> str:
         k = int(self.values.argmax())
         place = ", ".join(f"{c:.6g}" for c in self.x[k])
-        where = f"node {self.nodes[k]} at ({place})" if self.nodes[k] >= 0 else f"a fibre at ({place})"
+        where = (
+            f"node {self.nodes[k]} at ({place})" if self.nodes[k] >= 0 else f"a fibre of a beam or shell at ({place})"
+        )
         stress = f"largest von Mises stress of {self.body!r}: {self.values[k]:.6g}"
         return f"{stress} at t = {self.t[k]:.6g}, {where} of its frame"
 

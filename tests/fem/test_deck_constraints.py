@@ -190,6 +190,7 @@ def test_supports_are_kept_on_demand(tmp_path):
     with pytest.warns(MeshWarning, match="not obeyed: BOUNDARY, line"):
         free = fem.read_mesh(deck(tmp_path, MODEL + text))
     assert len(free.unread) == 2
+    assert 'held with fem.read_mesh(..., supports="keep")' in str(free)
     assert fem.Model(free).ndof == 36
     mesh = read(tmp_path, text, supports="keep")
     model = fem.Model(mesh)

@@ -13,7 +13,7 @@ from fem.errors import MeshError
 from fem.files.nastran.cards import Card
 from fem.files.nastran.systems import Systems
 from fem.mesh.constraints import Equation, MeanLink, NodeMass, NodeSpring, RigidLink
-from fem.mesh.unread import Stated, Unread
+from fem.mesh.unread import SUPPORTS, Stated, Unread
 
 SAME = 1e-9
 """Distance of nodes, relative to the size of the part, below which they are at one place."""
@@ -52,7 +52,7 @@ class Connections:
     def take(self, card: Card, keyword: str = "") -> None:
         """Add what a card says, or the card to those that are not obeyed."""
         source = Unread(keyword or card.name, card.file, card.line, card.text)
-        to = self.supports if source.keyword in ("SPC", "SPC1", "GRID PS") else self.constraints
+        to = self.supports if source.keyword in SUPPORTS else self.constraints
         try:
             made = [replace(m, source=source.label) for m in _READERS[source.keyword](self, card)]
         except MeshError as error:

@@ -445,8 +445,8 @@ class Mesh:
         lines += [f"  not obeyed: {text}" for text in listed(self.unread)]
         if any(u.keyword in SUPPORTS for u in self.unread):
             lines.append(
-                "    (supports hold no body, whose interfaces joints hold; natural modes and static load cases are held "
-                'with fem.read_mesh(..., supports="keep"), as `flexmb frequencies` does)'
+                "    (supports hold no body, whose interfaces joints hold; natural modes and static load cases are "
+                'held with fem.read_mesh(..., supports="keep"), as `flexmb frequencies` does)'
             )
         return "\n".join(lines)
 

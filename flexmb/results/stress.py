@@ -62,7 +62,7 @@ class LargestStress:
             f"node {self.nodes[k]} at ({place})" if self.nodes[k] >= 0 else f"a fibre of a beam or shell at ({place})"
         )
         stress = f"largest von Mises stress of {self.body!r}: {self.values[k]:.6g}"
-        return f"{stress} at t = {self.t[k]:.6g}, {where} of its frame"
+        return f"{stress} at t = {self.t[k]:.6g}, {where} at ({place}) of its frame"
 
 
 def shapes_of(result: Result, body: str) -> StressShapes:

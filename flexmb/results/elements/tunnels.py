@@ -16,6 +16,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.element import contact_shapes, is_contact
 from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.elements.conforming_contacts import unlike_facets
 from flexmb.results.elements.motion import MarkerMotion, marker_motion
 from flexmb.results.elements.surface_contact import narrow_contacts, surface_contact_motion, wide_contacts
 from flexmb.results.motion import Motion, attitudes
@@ -96,7 +97,8 @@ def surface_tunnels(motion: Motion, step: float) -> Iterator[str]:
 def doubtful_contacts(motion: Motion) -> list[str]:
     """Sentences on contacts of flexible surfaces that their meshes, or the range of local contact, do not hold."""
     between = list(between_nodes(motion))
-    return [*wide_contacts(motion), *between, *([] if between else narrow_contacts(motion))]
+    narrow = [] if between else narrow_contacts(motion)
+    return [*wide_contacts(motion), *between, *narrow, *unlike_facets(motion)]
 
 
 def between_nodes(motion: Motion) -> Iterator[str]:

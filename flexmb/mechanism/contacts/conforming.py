@@ -52,6 +52,21 @@ def facet_heights(surface: BodySurface, facets: np.ndarray) -> Float[np.ndarray,
     return np.where(smooth[:, :, None] & smooth[:, None], form, 0.0)
 
 
+def edge_heights(surface: BodySurface, nodes: np.ndarray) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """The largest curvature (k,) along an edge at each of `nodes`, positive where the surface is convex, and the height
+    of the curved surface above the middle of this edge, of the same sign."""
+    pairs = np.concatenate([surface.triangles[:, [c, d]] for c in range(3) for d in range(3) if c != d])
+    smooth = (surface.curvatures != 0.0).any(axis=1)
+    i, j = pairs[smooth[pairs].all(axis=1)].T
+    d = surface.points[j] - surface.points[i]
+    turned = (d * (surface.normals[j] - surface.normals[i])).sum(axis=1)
+    curvature = turned / (d**2).sum(axis=1)
+    order = np.argsort(np.abs(curvature))
+    found = np.zeros((2, len(surface.nodes)))
+    found[:, i[order]] = curvature[order], turned[order] / 8.0  # the largest of each node stays
+    return found[0, nodes], found[1, nodes]
+
+
 def _curvatures(surface: BodySurface) -> Float[np.ndarray, "n 2"]:
     """Principal curvatures of the nodes that are not on sharp edges, the lower one first."""
     smooth = (surface.curvatures != 0.0).any(axis=1)

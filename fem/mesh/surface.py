@@ -78,6 +78,11 @@ class Surface:
         """Angle (rad) by which the normal turns from a node to its neighbours: largest curvature times spacing."""
         return np.asarray(np.abs(self.curvatures[:, 0]) * self.spacing)
 
+    @property
+    def quadratic(self) -> bool:
+        """Whether some faces have mid-side nodes: they have four triangles or more, linear ones one or two halves."""
+        return len(self.triangles) - len(self.halves) > len(self.faces)
+
     def __str__(self) -> str:
         low, high = self.spacing.min(), self.spacing.max()
         lines = [
@@ -96,6 +101,12 @@ class Surface:
         if self.turn[worst] > COARSE:
             lines.append(
                 f"  note: more than {COARSE} rad from node to node; refine the mesh there if the pressure matters"
+            )
+        if self.quadratic:
+            lines.append(
+                "  note: quadratic faces; forces in contact are right, but those of a uniform pressure differ between "
+                "corners and mid-sides: pressures at nodes are 0 to 1.2 of it, areas 0.84 to 0.92; take linear faces "
+                "if they matter"
             )
         if self.sharp.any():
             lines.append(f"  {int(self.sharp.sum())} nodes on sharp edges, with the mean of the normals on both sides")

@@ -57,6 +57,14 @@ def test_a_box_is_flat_and_sharp_at_its_edges(kind):
     assert np.abs(corner.curvatures).max() < 1e-8
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_surfaces_with_quadratic_faces_say_what_pressures_at_their_nodes_are(kind):
+    part = fem.Model(block(kind, (0.3, 0.2, 0.1), (3, 2, 1)), STEEL).with_surfaces(top="z1")
+    surface = part.surfaces["top"]
+    assert surface.quadratic == (kind not in ("tetra", "hexahedron"))
+    assert ("pressures at nodes are 0 to 1.2" in str(surface)) == surface.quadratic
+
+
 def test_sets_selections_and_node_numbers_name_the_same_surface():
     part = fem.Model(block("tetra10", (0.3, 0.2, 0.1), (3, 2, 1)), STEEL)
     ways = ("z1", fem.on_plane((0, 0, 0.1), (0, 0, 1)), part.mesh.nodes("z1"), part.mesh.face_sets["z1"])

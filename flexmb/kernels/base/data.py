@@ -191,7 +191,9 @@ class CompiledModel(NamedTuple):
     skin_facet: np.ndarray  # (ns, 3) first of the facets of both, and end, if they face each other
     skin_tree: np.ndarray  # (ns, 2) first box and levels of the tree over the facets of the other one
     facet_nodes: np.ndarray  # (nf, 4) nodes of each facet; the fourth is the rest of a quadrilateral, -1 for none
-    facet_excess: np.ndarray  # (nf, 4, 4) compliance of unit forces at the nodes of a facet that is due to the mesh
+    # (nf, 4, 4) forms in the shape functions of a facet: with local contact, the compliance that is due to the mesh; of
+    # surfaces that conform, the height of the curved surface above it; else zero
+    facet_excess: np.ndarray
     node_hertz: np.ndarray  # (nk,) stiffness of Hertz's contact there
     tree_boxes: np.ndarray  # (nx, 6) low and high corners, undeformed; see flexmb/contact/mesh_data.py
     stencil_start: np.ndarray  # (nn+1,) room for the stencil of each point

@@ -11,6 +11,11 @@ that its normal hits. Both are combinations of nodes, so that `X_k - Y_k` is a s
 positive on the first surface and negative on the other, the stencil of point k. A uniform pressure passes from mesh to
 mesh without loss, as in a mortar method: nodes neither lock nor sink in between those of the other surface.
 
+Facets of surfaces that conform, such as those of a pipe in a sleeve, stand back from the curved surfaces by heights
+that do not cancel where meshes differ. Gaps are less by the same means of the heights over both facets,
+`e_k . n_q (phi(x_q) S phi(x_q) + phi(y_q) T phi(y_q))` with the normals n_q along which they are taken, and are those
+between the curved surfaces (flexmb/mechanism/contacts/conforming.py).
+
 Source: Puso and Laursen, "A mortar segment-to-segment contact method for large deformation solid mechanics", Comput.
 Methods Appl. Mech. Eng. 193 (2004) 601-629; here with integration points in place of segments.
 """
@@ -168,6 +173,16 @@ def _turn_normals(flat, workspace, s):
         store(normals[k], 0, scale(1.0 / math.sqrt(dot(n, n)), n))
 
 
+@njit(cache=True, inline="always")
+def _height(flat, f, phi):
+    """The height of the curved surface above facet `f` where its shape functions are `phi`."""
+    height = 0.0
+    for i in range(4):
+        for j in range(i):
+            height += phi[i] * phi[j] * flat.facet_excess[f, i, j]
+    return 2.0 * height
+
+
 @njit(cache=True)
 def _spread(flat, workspace, f, facet, block, sign):
     """Add the sums `block` (4, 4) over products of shape functions of facet `f` and of `facet` to the stencils of the
@@ -199,6 +214,7 @@ def face(flat, workspace, s, R, origin):
         store(workspace.skin_seen[k], 0, add(origin, rotate(R, vector(workspace.skin_at, k))))
         workspace.stencil_count[k] = 0
         workspace.skin_share[k] = 0.0
+        workspace.skin_gap[k] = 0.0
     low, high, stack = np.empty(3), np.empty(3), np.empty(STACK, np.int64)
     own, mixed = np.zeros((4, 4)), np.zeros((4, 4))
     for f in range(flat.skin_facet[s, 0], flat.skin_facet[s, 1]):
@@ -218,8 +234,9 @@ def face(flat, workspace, s, R, origin):
         area = 0.5 * math.sqrt(dot(m, m))
         planes, met = _planes(flat, workspace, count), -1
         for u, v, w, part in RULE:
-            n = rotate(R, add(scale(u, na), add(scale(v, nb), scale(w, nc))))
-            n = scale(1.0 / math.sqrt(dot(n, n)), n)
+            straight = add(scale(u, na), add(scale(v, nb), scale(w, nc)))
+            straight = scale(1.0 / math.sqrt(dot(straight, straight)), straight)
+            n = rotate(R, straight)
             x = add(scale(u, a), add(scale(v, b), scale(w, c)))
             number, weights = _hit(planes, x, n, reach)
             if number < 0:
@@ -230,8 +247,12 @@ def face(flat, workspace, s, R, origin):
             met = facet
             here = shape_functions(flat, f, u, v, w)
             there = shape_functions(flat, facet, weights[0], weights[1], weights[2])
+            height = _height(flat, f, here) + _height(flat, facet, there)
             for i in range(4):
                 share = part * area * here[i]
+                k = flat.facet_nodes[f, i]
+                if height != 0.0 and k >= 0:
+                    workspace.skin_gap[k] -= share * height * dot(straight, vector(workspace.skin_normal, k))
                 for j in range(4):
                     own[i, j] += share * here[j]
                     mixed[i, j] += share * there[j]
@@ -259,5 +280,5 @@ def face(flat, workspace, s, R, origin):
         store(workspace.skin_axes[k, 0], 0, e)
         store(workspace.skin_axes[k, 1], 0, t)
         store(workspace.skin_axes[k, 2], 0, r)
-        workspace.skin_gap[k] = dot(rotate(R, e), between)
+        workspace.skin_gap[k] = dot(rotate(R, e), between) + workspace.skin_gap[k] / share
         store(workspace.skin_place[k], 0, rotate_inv(R, sub(hit, origin)))

@@ -17,6 +17,7 @@ from flexmb.contact.shapes import Sphere, shape_of_code
 from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_tree
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import NO_MATE, RIGID_MESH
+from flexmb.mechanism.contacts.conforming import conforms, facet_heights
 from flexmb.mechanism.contacts.local import LOCAL_ROOM, excess_compliance, node_stiffness
 
 FORCES = 3
@@ -303,7 +304,10 @@ def _facet_arrays(
         there = there[tree.order]
         facets += [np.where(about < 0, -1, start[s] + about), np.where(there < 0, -1, mate[s] + there)]
         boxes.append(np.column_stack([tree.low, tree.high]))
-        excess.append(np.zeros((len(about) + len(there), 4, 4)))
+        if contacts[s].mesh is None and conforms(own, other):
+            excess += [facet_heights(own, about), facet_heights(other, there)]
+        else:
+            excess.append(np.zeros((len(about) + len(there), 4, 4)))
     return {
         "skin_range": ranges,
         "facet_range": np.concatenate(heights),

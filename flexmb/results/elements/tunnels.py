@@ -1,5 +1,5 @@
 """Contacts that a body may have passed through: between two steps of a simulation, or between the nodes of a flexible
-surface, which alone touch simple shapes."""
+surface, which alone touch simple shapes; and those of flexible surfaces whose facets their gap shows."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from flexmb.contact.shape import ContactShape
 from flexmb.contact.shapes import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere
 from flexmb.kernels.base.data import NO_MATE
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.contacts.conforming import CLOSE, conforms, edge_heights
 from flexmb.mechanism.contacts.element import contact_shapes, is_contact
 from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.mechanism.mechanism import Mechanism
@@ -27,6 +28,9 @@ DEEP = 0.1
 """Depth of a shape below a face between its nodes, relative to the longest edge of its triangles, above which it is
 named. A sphere of radius r on nodes h apart, which resolve its contact for h well below r, is h^2 / 4 r deep in a
 square face."""
+COARSE = 1e-4
+"""Difference of the heights of both surfaces above the middles of their edges, relative to their radius, above which
+they are named: a tenth of the interference of common press fits."""
 
 
 def tunnels(motion: Motion, step: float) -> Iterator[str]:
@@ -96,7 +100,8 @@ def surface_tunnels(motion: Motion, step: float) -> Iterator[str]:
 def doubtful_contacts(motion: Motion) -> list[str]:
     """Sentences on contacts of flexible surfaces that their meshes, or the range of local contact, do not hold."""
     between = list(between_nodes(motion))
-    return [*wide_contacts(motion), *between, *([] if between else narrow_contacts(motion))]
+    narrow = [] if between else narrow_contacts(motion)
+    return [*wide_contacts(motion), *between, *narrow, *unlike_facets(motion)]
 
 
 def between_nodes(motion: Motion) -> Iterator[str]:
@@ -128,6 +133,41 @@ def between_nodes(motion: Motion) -> Iterator[str]:
                 f"of the surface {contact.surface!r} of {mechanism.bodies[contact.body].name!r}, between its nodes, "
                 f"which alone touch it; at most {DEEP:g} of the longest edge there, {edge:.4g}, expected. Refine the "
                 "surface there, or give a sphere local=."
+            )
+
+
+def unlike_facets(motion: Motion) -> Iterator[str]:
+    """A sentence for each contact of two flexible surfaces that conform where they touch, but not as a whole, and whose
+    facets stand back by different heights from the curved surfaces there."""
+    bodies = motion.mechanism.bodies
+    if not np.asarray(getattr(motion, "element_states", np.zeros((0, 0)))).size:
+        return
+    for contact in motion.mechanism.surface_contacts:
+        own, mate = contact.surface_of(bodies), contact.other_of(bodies)
+        if mate is None or conforms(own, mate):
+            continue
+        over = surface_contact_motion(motion, contact.name)
+        assert over.other is not None
+        at = int(over.normal_force.sum(axis=1).argmax())
+        near = np.flatnonzero(np.isfinite(over.gap[at]))
+        there = scipy.spatial.cKDTree(over.other.point[at]).query(over.point[at, near])[1]
+        (a, h), (b, g) = (edge_heights(own, near), edge_heights(mate, there))
+        larger = np.maximum(np.abs(a), np.abs(b))
+        touching = np.abs(over.gap[at, near]) <= np.abs(h) + np.abs(g)
+        alike = touching & (a * b < 0.0) & (np.abs(a + b) <= CLOSE * larger)
+        apart = np.where(alike, np.abs(h + g) * larger, 0.0)
+        if apart.max(initial=0.0) > COARSE:
+            k = int(apart.argmax())
+            place = np.round(over.point[at, near[k]], 9)
+            yield (
+                f"Contact {contact.name!r}: the surfaces {contact.surface!r} of {bodies[contact.body].name!r} and "
+                f"{contact.other_surface!r} of {bodies[contact.other].name!r} conform near {place}, with radii of "
+                f"{1 / abs(a[k]):.4g} and {1 / abs(b[k]):.4g}, but between nodes their facets stand back from the "
+                f"curved surfaces by {abs(h[k]):.3g} and {abs(g[k]):.3g} (length), and the gap is that between facets. "
+                f"Expected a difference of at most {COARSE / larger[k]:.3g}, or one that is small beside interference "
+                "or clearance. Divide both alike, refine them (the heights fall with the square of the node spacing), "
+                "or give the convex and the concave face as surfaces of their own: gaps of surfaces that conform as a "
+                "whole are those between the curved surfaces."
             )
 
 

@@ -486,7 +486,7 @@ def test_outcomes_of_files_that_have_changed_are_computed_again(tmp_path, monkey
         kept = tmp_path / "kept.jsonl"
         variants = flexmb.study.full_factorial(part=["soft", "stiff"])
         return (
-            flexmb.parameter_study(model, variants, checkpoint=kept, threads=True, progress=done.append)
+            flexmb.parameter_study(model, variants, checkpoint=kept, workers=1, progress=done.append)
             .measure("y")
             .tolist()
         )

@@ -13,6 +13,7 @@ from concurrent.futures import (
     wait,
 )
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -32,7 +33,7 @@ from flexmb.study.identity import identity
 from flexmb.study.kept import KeptOutcomes
 from flexmb.study.parameters import Parameters, checked
 from flexmb.study.peaks import Measure, peaks
-from flexmb.study.readings import files_read, listen
+from flexmb.study.readings import files_read, listening
 from flexmb.study.table import Row, Study
 from flexmb.study.workers import one_thread, packed, pool, received
 from flexmb.version import __version__
@@ -156,16 +157,15 @@ def _run(task: bytes, keeping: bool, variant: Parameters) -> Answer:
 
 def _outcome(task: Callable[[], Task], keeping: bool, variant: Parameters) -> Answer:
     """The outcome of a variant, or the text of its error."""
-    if keeping:
-        listen()
     try:
-        model, measure, duration, options = task()
-        made = model(**variant)
-        if isinstance(made, System | Mechanism):
-            if duration is None:
-                raise StudyError("The model function returned a mechanism: give the duration of the simulation.")
-            made = measure(simulate(made, duration, **options))
-        outcome = {name: float(value) for name, value in made.items()}
+        with listening() if keeping else nullcontext():
+            model, measure, duration, options = task()
+            made = model(**variant)
+            if isinstance(made, System | Mechanism):
+                if duration is None:
+                    raise StudyError("The model function returned a mechanism: give the duration of the simulation.")
+                made = measure(simulate(made, duration, **options))
+            outcome = {name: float(value) for name, value in made.items()}
         return outcome, None, files_read() if keeping else {}
     except Exception as error:
         told = str(error) if isinstance(error, FlexmbError) else f"{type(error).__name__}: {error}"

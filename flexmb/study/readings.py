@@ -1,14 +1,18 @@
 """The files that a process reads while a model runs, on which an outcome depends in addition to the code of the model.
 
 An audit hook of Python reports every file that is opened: meshes, tables, model files, and modules of the user that the
-model imports. Files that the process itself writes are not inputs. Libraries in other languages can open files without
-a report.
+model imports. Files that variants write are not inputs. What the main thread opens between variants does not count,
+since a notebook may write tables for its studies in threads. Libraries in other languages can open files without a
+report.
 """
 
 import importlib.util
 import os
 import sys
 import sysconfig
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +34,26 @@ _ELSEWHERE = tuple(
 _read: set[str] = set()
 _written: set[str] = set()
 _listening = False
+_thread = threading.local()
+"""`runs`: whether the thread runs a variant."""
 
 
-def listen() -> None:
-    """Record the files that this process opens from now on."""
+@contextmanager
+def listening() -> Iterator[None]:
+    """Record the files that are opened while this thread runs a variant, in it and in threads that it starts."""
     global _listening
     if not _listening:
         _listening = True
         sys.addaudithook(_hear)
+    _thread.runs = True
+    try:
+        yield
+    finally:
+        _thread.runs = False
 
 
 def files_read() -> dict[str, str]:
-    """Digests, by path, of the files that this process has read since `listen`.
+    """Digests, by path, of the files that variants have read in this process.
 
     Files that earlier variants have read are included, since values cached then may serve later variants.
     """
@@ -58,6 +70,8 @@ def unchanged(digests: dict[str, str], known: dict[str, str]) -> bool:
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if event != "open" or not isinstance(arguments[0], str | bytes | os.PathLike):
+        return
+    if not getattr(_thread, "runs", False) and threading.current_thread() is threading.main_thread():
         return
     name = os.path.abspath(os.fsdecode(arguments[0]))
     _, mode, flags = arguments

@@ -507,6 +507,25 @@ def test_outcomes_of_files_that_have_changed_are_computed_again(tmp_path, monkey
     assert not done
 
 
+def test_a_file_that_this_process_writes_between_studies_in_threads_is_read_again(tmp_path):
+    """As a notebook does; a file that a variant writes for itself is none of its inputs."""
+    folder, kept = tmp_path, tmp_path / "kept.jsonl"
+
+    def model(part):
+        (folder / "own.txt").write_text(part)
+        return {"y": float((folder / f"{part}.txt").read_text()) + 0.0 * len((folder / "own.txt").read_text())}
+
+    done, found = [], []
+    for soft in ("1", "1", "2", "3"):  # both variants are computed again: values cached in a process may serve all
+        for name, text in (("soft", soft), ("stiff", "10")):
+            (folder / f"{name}.txt").write_text(text)
+        done.clear()
+        variants = flexmb.study.full_factorial(part=["soft", "stiff"])
+        study = flexmb.parameter_study(model, variants, checkpoint=kept, threads=True, workers=1, progress=done.append)
+        found.append((*study.measure("y"), len(done)))
+    assert found == [(1.0, 10.0, 2), (1.0, 10.0, 0), (2.0, 10.0, 2), (3.0, 10.0, 2)]
+
+
 def test_threads_give_the_bits_of_one_simulation_at_a_time():
     """Also with one model function that shares a flexible body, and with laws in Python; failed variants say why."""
     bar = random_flexible_body(np.random.default_rng(3))

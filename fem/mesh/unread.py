@@ -18,7 +18,7 @@ from fem.shell import Shell
 
 SHOWN = 4
 """Places of one keyword that a message names one by one."""
-SUPPORTS = frozenset({"BOUNDARY", "SPC", "SPC1", "GRID PS"})
+SUPPORTS = frozenset({"BOUNDARY", "SPC", "SPC1", "GRID PS", "D"})
 """Keywords of supports, which hold natural modes and static load cases, and no body."""
 SAME = 1e-6
 """Relative difference up to which constants of a file and of the model count as the same."""

@@ -5,25 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-SUPPORTS = ("BOUNDARY", "SPC", "SPC1", "GRID PS", "D")
-"""Keywords of decks that hold nodes."""
+from flexmb.cli.parts.options import MaterialName, Thickness
 
 
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file or deck: .msh, .inp, .bdf, .vtu, .med, .step, ...")],
-    material: Annotated[
-        str,
-        typer.Option(
-            help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units; "file": materials and '
-            "sections of a deck, the default."
-        ),
-    ] = "file",
-    thickness: Annotated[
-        float | None,
-        typer.Option(
-            help="Thickness of a surface mesh without one: its triangles and quadrilaterals are shells of --material."
-        ),
-    ] = None,
+    material: MaterialName = "file",
+    thickness: Thickness = None,
     support: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,6 +44,7 @@ def command(
     import fem
     from fem.errors import MeshError
     from fem.mesh.selection import from_text
+    from fem.mesh.unread import SUPPORTS
     from flexmb.cli.parts.materials import section_from, shells_of
     from flexmb.cli.screen import at_work, say_text
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flexmb.cli.parts.options import MATERIALS, Thickness
+
 if TYPE_CHECKING:
     from fem import Model
 
@@ -12,18 +14,9 @@ if TYPE_CHECKING:
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file: .msh, .inp, .vtu, .bdf, .med, ...")],
     material: Annotated[
-        str,
-        typer.Option(
-            help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units; "file": materials and '
-            "sections of a deck, the default where it has some. Mass properties are shown with it."
-        ),
+        str, typer.Option(help=f"{MATERIALS[:-1]} where it has some. Mass properties are shown with it.")
     ] = "",
-    thickness: Annotated[
-        float | None,
-        typer.Option(
-            help="Thickness of a surface mesh without one: its triangles and quadrilaterals are shells of --material."
-        ),
-    ] = None,
+    thickness: Thickness = None,
     surface: Annotated[
         list[str] | None,
         typer.Option(

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.parts.options import MaterialName, Thickness
 from flexmb.cli.units import Unit
 
 
@@ -27,19 +28,8 @@ def _list_methods(asked: bool) -> None:
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
-    material: Annotated[
-        str,
-        typer.Option(
-            help='"steel", "aluminium", or "E,nu,density"; ":mm" after a name for mm-t-s units; "file": materials of a '
-            "deck."
-        ),
-    ] = "file",
-    thickness: Annotated[
-        float | None,
-        typer.Option(
-            help="Thickness of a surface mesh without one: its triangles and quadrilaterals are shells of --material."
-        ),
-    ] = None,
+    material: MaterialName = "file",
+    thickness: Thickness = None,
     interface: Annotated[
         list[str] | None,
         typer.Option(

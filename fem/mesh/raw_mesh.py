@@ -155,11 +155,11 @@ def _cells(
                 f"The mesh {name!r} has no cells that a part can be made of; it has {there}. Not read: {unknown}. "
                 "Correct these lines of the file (docs/interchange.md says what is read)."
             )
-        if raw.masses or raw.springs:
+        if lumps := tuple(dict.fromkeys(source for _, source in (*raw.masses, *raw.springs))):
             raise MeshError(
                 f"The mesh {name!r} has point masses, springs or dampers alone, and no solids, shells or beams: it is "
-                "no part. Put it together as a mechanism, of flexmb.rigid_body and System.spring_damper, or give its "
-                "matrices to fem.Model.from_matrices."
+                f"no part: {'; '.join(listed(lumps))}. Put it together as a mechanism, of flexmb.rigid_body and "
+                "System.spring_damper, or give its matrices to fem.Model.from_matrices."
             )
         known = ", ".join(kind for kind in ELEMENTS if "-" not in kind)  # others are integrations of these
         raise MeshError(

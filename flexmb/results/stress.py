@@ -58,9 +58,7 @@ class LargestStress:
     def __str__(self) -> str:
         k = int(self.values.argmax())
         place = ", ".join(f"{c:.6g}" for c in self.x[k])
-        where = (
-            f"node {self.nodes[k]} at ({place})" if self.nodes[k] >= 0 else f"a fibre of a beam or shell at ({place})"
-        )
+        where = f"node {self.nodes[k]}" if self.nodes[k] >= 0 else "a fibre of a beam or shell"
         stress = f"largest von Mises stress of {self.body!r}: {self.values[k]:.6g}"
         return f"{stress} at t = {self.t[k]:.6g}, {where} at ({place}) of its frame"
 

@@ -27,7 +27,7 @@ class BuildLibrary(build_ext):
         """The library, unless the one that is there fits the sources; without it, a warning."""
         made = Path(self.get_ext_fullpath(ext.name))
         try:
-            if made.exists() and self._fits(made):
+            if not self.force and made.exists() and self._fits(made):
                 return
             self._probe()
             folder = Path(self.build_temp) / "kernels"

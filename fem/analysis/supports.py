@@ -41,8 +41,8 @@ class Held:
     supports demand `rows @ z = 0`, rows of unit length.
 
     - `K`: stiffness matrix of z, ones on its diagonal; `lengths`: what each row was divided by;
-    - `fixed`: the dofs z that rows of one entry hold at zero, `free` the others; `others`: numbers of the rows of
-      several entries, which are `U s V^T` on the free dofs, without what follows from others.
+    - `free`: the dofs z that no row of one entry holds at zero; `others`: numbers of the rows of several entries, which
+      are `U s V^T` on the free dofs, without what follows from others.
     """
 
     model: Model
@@ -51,7 +51,6 @@ class Held:
     K: sp.csr_matrix
     rows: sp.csr_matrix
     lengths: Float[np.ndarray, " r"]
-    fixed: Int[np.ndarray, " f"]
     free: Int[np.ndarray, " z"]
     others: Int[np.ndarray, " o"]
     U: Float[np.ndarray, "o k"]
@@ -84,7 +83,7 @@ def held_part(model: Model, supports: list[Support]) -> Held:
     rows = sp.csr_matrix(sp.diags_array(1 / lengths) @ rows)
     fixed, others = _separated(rows)
     free = np.setdiff1d(np.arange(T.shape[1]), fixed)
-    return Held(model, supports, T, K, rows, lengths, fixed, free, others, *_independent(rows[others][:, free]))
+    return Held(model, supports, T, K, rows, lengths, free, others, *_independent(rows[others][:, free]))
 
 
 def rows_of(model: Model, supports: list[Support]) -> sp.csr_matrix:
@@ -93,6 +92,7 @@ def rows_of(model: Model, supports: list[Support]) -> sp.csr_matrix:
 
 
 def supports_of(model: Model, given: Any) -> list[Support]:
+    """The supports that a user gives (see `fem.solve_static`). Raises `MatrixError` and `MeshError` for others."""
     found = []
     for place, components in _places(given).items():
         wanted = range(6) if components is None else _components(components)

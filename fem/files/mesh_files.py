@@ -70,6 +70,11 @@ def register_writer(endings: Iterable[str], write: Writer, *, keeps_sets: bool =
         _WRITERS[ending] = write, keeps_sets
 
 
+def is_mesh_file(path: Path) -> bool:
+    """Whether `read_mesh` has a reader for files with this ending."""
+    return path.suffix.lower() in _READERS
+
+
 def _sound(endings: Iterable[str], known: Collection[str]) -> list[str]:
     """The endings in small letters."""
     found = [endings.lower()] if isinstance(endings, str) else [ending.lower() for ending in endings]

@@ -7,9 +7,6 @@ import typer
 
 from flexmb.cli.units import Unit
 
-MESHES = (".inp", ".bdf", ".nas", ".fem", ".cdb", ".msh", ".med", ".vtu", ".vtk", ".step", ".stp")
-"""Endings of meshes, whose parts have frequencies of their own."""
-
 
 def command(
     model: Annotated[Path, typer.Argument(help="Model file (.toml), see docs/model-files.md.")],
@@ -26,6 +23,7 @@ def command(
     unit: Unit = None,
 ) -> None:
     """Find the equilibrium of a mechanism near its initial state; print and plot frequencies, damping and stability."""
+    from fem.files.mesh_files import is_mesh_file
     from flexmb.cli.screen import bars, say_text, yellow_warnings
     from flexmb.errors import LinearError
     from flexmb.files.models.model_file import load_model
@@ -33,7 +31,7 @@ def command(
     from flexmb.plots.linear_plots import plot_eigenvalue_loci, plot_eigenvalues
     from flexmb.simulation.simulate import simulate
 
-    if model.suffix.lower() in MESHES:
+    if is_mesh_file(model):
         raise LinearError(
             f"{model}: flexmb modes takes the model file (.toml) of a mechanism. Natural frequencies of a part, from "
             f"its mesh: flexmb frequencies {model}."

@@ -1,5 +1,6 @@
 """Contacts of flexible surfaces over a stored motion: pressure, gap and slip of every node."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -291,13 +292,13 @@ def _to_edges(surface: BodySurface, parts: np.ndarray, touches: np.ndarray) -> F
     return far
 
 
-def wide_contacts(motion: Motion) -> list[str]:
+def wide_contacts(motion: Motion, over: Callable[[str], SurfaceContactMotion]) -> list[str]:
     """Warnings of local contacts where they do not hold: with a radius above the node spacing, and beside edges."""
     found = []
     for contact in motion.mechanism.surface_contacts:
-        if not contact.local or not np.asarray(getattr(motion, "element_states", np.zeros((0, 0)))).size:
+        if not contact.local:
             continue
-        patch = surface_contact_motion(motion, contact.name).local
+        patch = over(contact.name).local
         assert patch is not None
         k = int((patch.radius - WIDE * patch.spacing).argmax())
         if patch.radius[k] > WIDE * patch.spacing[k]:
@@ -317,19 +318,17 @@ def wide_contacts(motion: Motion) -> list[str]:
     return found
 
 
-def narrow_contacts(motion: Motion) -> list[str]:
+def narrow_contacts(motion: Motion, over: Callable[[str], SurfaceContactMotion]) -> list[str]:
     """Warnings of contacts with round shapes that are narrower than a face when they press most: no face has a force at
     all of its corners, and the pressure is that of the node spacing."""
     found: list[str] = []
-    if not np.asarray(getattr(motion, "element_states", np.zeros((0, 0)))).size:
-        return found
     for contact in motion.mechanism.surface_contacts:
         shape = contact.rigid
         if contact.local or contact.mate != NO_MATE or not isinstance(shape, Sphere | Cylinder | Capsule):
             continue
-        over = surface_contact_motion(motion, contact.name)
-        k = int(over.normal_force.sum(axis=1).argmax())
-        loaded = over.normal_force[k] > 0.0
+        does = over(contact.name)
+        k = int(does.normal_force.sum(axis=1).argmax())
+        loaded = does.normal_force[k] > 0.0
         surface = contact.surface_of(motion.mechanism.bodies)
         if loaded.any() and not loaded[surface.triangles].all(axis=1).any():
             found.append(

@@ -1,7 +1,8 @@
 """Contacts that a body may have passed through: between two steps of a simulation, or between the nodes of a flexible
 surface, which alone touch simple shapes; and those of flexible surfaces whose facets their gap shows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,12 @@ from flexmb.mechanism.contacts.element import contact_shapes, is_contact
 from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import MarkerMotion, marker_motion
-from flexmb.results.elements.surface_contact import narrow_contacts, surface_contact_motion, wide_contacts
+from flexmb.results.elements.surface_contact import (
+    SurfaceContactMotion,
+    narrow_contacts,
+    surface_contact_motion,
+    wide_contacts,
+)
 from flexmb.results.motion import Motion, attitudes
 from flexmb.spatial.layout import starts_of
 
@@ -99,24 +105,25 @@ def surface_tunnels(motion: Motion, step: float) -> Iterator[str]:
 
 def doubtful_contacts(motion: Motion) -> list[str]:
     """Sentences on contacts of flexible surfaces that their meshes, or the range of local contact, do not hold."""
-    between = list(between_nodes(motion))
-    narrow = [] if between else narrow_contacts(motion)
-    return [*wide_contacts(motion), *between, *narrow, *unlike_facets(motion)]
+    if not np.asarray(getattr(motion, "element_states", ())).size:  # a motion without what contacts do
+        return []
+    over = cache(partial(surface_contact_motion, motion))
+    between = list(between_nodes(motion, over))
+    narrow = [] if between else narrow_contacts(motion, over)
+    return [*wide_contacts(motion, over), *between, *narrow, *unlike_facets(motion, over)]
 
 
-def between_nodes(motion: Motion) -> Iterator[str]:
+def between_nodes(motion: Motion, over: Callable[[str], SurfaceContactMotion]) -> Iterator[str]:
     """A sentence for each contact of a flexible surface with a simple shape that is inside a face, between its
     nodes."""
     mechanism = motion.mechanism
-    if not np.asarray(getattr(motion, "element_states", np.zeros((0, 0)))).size:
-        return
     looks, _ = _looks(np.asarray(motion.t), 0.0)
     for contact in mechanism.surface_contacts:
         shape = contact.rigid
         if contact.local or contact.mate != NO_MATE or not isinstance(shape, Sphere | Cylinder | Capsule | Box):
             continue
         there, faces = marker_motion(motion, contact.marker), contact.surface_of(mechanism.bodies).triangles
-        points = surface_contact_motion(motion, contact.name).point
+        points = over(contact.name).point
         worst, found = DEEP, None
         for at in looks:
             corners = ((points[at] - there.position[at]) @ there.axes[at])[faces]
@@ -136,29 +143,27 @@ def between_nodes(motion: Motion) -> Iterator[str]:
             )
 
 
-def unlike_facets(motion: Motion) -> Iterator[str]:
+def unlike_facets(motion: Motion, over: Callable[[str], SurfaceContactMotion]) -> Iterator[str]:
     """A sentence for each contact of two flexible surfaces that conform where they touch, but not as a whole, and whose
     facets stand back by different heights from the curved surfaces there."""
     bodies = motion.mechanism.bodies
-    if not np.asarray(getattr(motion, "element_states", np.zeros((0, 0)))).size:
-        return
     for contact in motion.mechanism.surface_contacts:
         own, mate = contact.surface_of(bodies), contact.other_of(bodies)
         if mate is None or conforms(own, mate):
             continue
-        over = surface_contact_motion(motion, contact.name)
-        assert over.other is not None
-        at = int(over.normal_force.sum(axis=1).argmax())
-        near = np.flatnonzero(np.isfinite(over.gap[at]))
-        there = scipy.spatial.cKDTree(over.other.point[at]).query(over.point[at, near])[1]
+        does = over(contact.name)
+        assert does.other is not None
+        at = int(does.normal_force.sum(axis=1).argmax())
+        near = np.flatnonzero(np.isfinite(does.gap[at]))
+        there = scipy.spatial.cKDTree(does.other.point[at]).query(does.point[at, near])[1]
         (a, h), (b, g) = (edge_heights(own, near), edge_heights(mate, there))
         larger = np.maximum(np.abs(a), np.abs(b))
-        touching = np.abs(over.gap[at, near]) <= np.abs(h) + np.abs(g)
+        touching = np.abs(does.gap[at, near]) <= np.abs(h) + np.abs(g)
         alike = touching & (a * b < 0.0) & (np.abs(a + b) <= CLOSE * larger)
         apart = np.where(alike, np.abs(h + g) * larger, 0.0)
         if apart.max(initial=0.0) > COARSE:
             k = int(apart.argmax())
-            place = np.round(over.point[at, near[k]], 9)
+            place = np.round(does.point[at, near[k]], 9)
             yield (
                 f"Contact {contact.name!r}: the surfaces {contact.surface!r} of {bodies[contact.body].name!r} and "
                 f"{contact.other_surface!r} of {bodies[contact.other].name!r} conform near {place}, with radii of "

@@ -294,6 +294,7 @@ def modes_of(section_of, cells=16):
 @pytest.mark.parametrize("drawn_at_origin", [False, True])
 def test_a_table_of_equal_sections_is_the_beam_of_that_section(drawn_at_origin):
     """An angle: principal axes turned, shear centre aside, nodes at the centroid or at the origin of the drawing."""
+    pytest.importorskip("gmsh")
     angle = fem.drawn_section(ANGLE)
     beside = angle.drawn_centroid if drawn_at_origin else (0.0, 0.0)
     same = fem.BeamTable.of_sections(STEEL, [0, 0.3, 1], [angle] * 3, y_axis=(0, 1, 0), centroids=beside)
@@ -306,6 +307,7 @@ def test_a_table_of_equal_sections_is_the_beam_of_that_section(drawn_at_origin):
 def test_a_tapered_beam_of_drawn_sections_has_its_closed_form():
     """A square bar that tapers to half its size: the deflection of its tip is F L^3 / (3 E I0) times the ratio of sizes
     (no shear), here by integration; two stations are far off, and say so."""
+    pytest.importorskip("gmsh")
     square = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)]) * 0.02
     root = 2.0e11 * 0.02**4 / 12
 

@@ -20,7 +20,7 @@ RESTITUTION = NUMBERS
 """Further parameter of a contact with permanent indentation."""
 
 
-@numba.njit(cache=True, forceinline=False)
+@numba.njit(cache=True)
 def seen_points(relative: Any, p: Any, points: Any) -> int:
     """The contact points of the shapes of the parameters `p`."""
     a, b = SHAPE_A, SHAPE_B

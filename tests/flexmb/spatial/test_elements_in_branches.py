@@ -96,7 +96,7 @@ def give_tangents(flat, workspace, rng, beta, kind):
         if e == 1 and kind == "unsymmetric":
             K += np.outer(np.sqrt(size), np.sqrt(size)) * (np.eye(6, k=1) - np.eye(6, k=-1))
         if e == 2 and kind == "indefinite":
-            K -= 2.0 * np.abs(K).max() / np.abs(size).min() * np.diag(size)
+            K = -0.1 * np.diag(size)
         workspace.tangents[e] = K
     return [YIELDING * np.diag(inertia_seen(flat, workspace, beta, r)) for r in flat.element_row]
 
@@ -171,9 +171,9 @@ def test_gradients_are_those_of_the_matrix_of_the_rows(monkeypatch):
         given = (lambda k: tree(5, law=tie(k=k)), {"k": 50.0}, 0.05)
         back = adjoint_gradient(*given, heights, over="final", **options).of("result")
         forth = direct_gradient(*given, measure=lambda r: {"height": float(heights(r)[-1])}, **options).of("height")
-        return np.squeeze(back), np.squeeze(forth)
+        return float(np.squeeze(back)), float(np.squeeze(forth))
 
     back, forth = gradients()
     by_rows(monkeypatch)
     assert abs(back) > 1e-6
-    assert (forth, *gradients()) == pytest.approx((back, back, back), rel=1e-7)
+    assert [forth, *gradients()] == pytest.approx([back] * 3, rel=1e-7)

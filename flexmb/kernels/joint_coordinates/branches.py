@@ -9,7 +9,8 @@ multipliers `l` of the link, with the Jacobians `C` and `B` of its rows for both
     [ C  -c   B   ] [l] = [d]        Y^T D^-1 Y + c = K E K^T,    Z = K^-1 B
     [ 0  B^T  A_p ] [p]   [g]        A_p + Z^T E^-1 Z replaces A_p, g - Z^T E^-1 K^-1 (Y^T D^-1 L^-1 f - d) replaces g
 
-No equation is eliminated before its body, so that no envelope is filled. The cost of a link of k rows is that of two
+The compliance `c` of a link is diagonal, but for the inverse tangents (6, 6) of frame forces (steps/coupled.py). No
+equation is eliminated before its body, so that no envelope is filled. The cost of a link of k rows is that of two
 factorisations, of sizes 6 and k, and of their products with k and six columns.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3, of which this is the form for any equations of

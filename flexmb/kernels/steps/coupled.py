@@ -71,17 +71,24 @@ def _invert(e, W, workspace):
     return invert6(workspace.inverse_tangents, e)
 
 
-@njit(cache=True, inline="always")
-def _response(L, row):
-    """The product of a Jacobian `row` with the response of a rigid body to it, for the factor `L` of its mass matrix
-    with inverted diagonal."""
-    a = L[0, 0] * row[0]
-    b = L[1, 1] * (row[1] - L[1, 0] * a)
-    c = L[2, 2] * (row[2] - L[2, 0] * a - L[2, 1] * b)
-    d = L[3, 3] * (row[3] - L[3, 0] * a - L[3, 1] * b - L[3, 2] * c)
-    e = L[4, 4] * (row[4] - L[4, 0] * a - L[4, 1] * b - L[4, 2] * c - L[4, 3] * d)
-    f = L[5, 5] * (row[5] - L[5, 0] * a - L[5, 1] * b - L[5, 2] * c - L[5, 3] * d - L[5, 4] * e)
-    return a * a + b * b + c * c + (d * d + e * e + f * f)
+@njit(cache=True, fastmath=FAST)
+def _add_responses(L, G, r, side, W):
+    """Add to `W` (6,) the products of the rows of an element, from `r` on, with the responses of a rigid body to them,
+    for the factor `L` of its mass matrix with inverted diagonal.
+
+    The rows of rotation have no forces; the masses in the factor are equal in all directions.
+    """
+    unit, i3, i4, i5, l43, l53, l54 = L[0, 0], L[3, 3], L[4, 4], L[5, 5], L[4, 3], L[5, 3], L[5, 4]
+    for i in range(3):
+        a, b, c = unit * G[r + i, side, 0], unit * G[r + i, side, 1], unit * G[r + i, side, 2]
+        d = i3 * (G[r + i, side, 3] - L[3, 0] * a - L[3, 1] * b - L[3, 2] * c)
+        e = i4 * (G[r + i, side, 4] - L[4, 0] * a - L[4, 1] * b - L[4, 2] * c - l43 * d)
+        f = i5 * (G[r + i, side, 5] - L[5, 0] * a - L[5, 1] * b - L[5, 2] * c - l53 * d - l54 * e)
+        W[i] += a * a + b * b + c * c + (d * d + e * e + f * f)
+        d = i3 * G[r + 3 + i, side, 3]
+        e = i4 * (G[r + 3 + i, side, 4] - l43 * d)
+        f = i5 * (G[r + 3 + i, side, 5] - l53 * d - l54 * e)
+        W[3 + i] += d * d + e * e + f * f
 
 
 @njit(cache=True, fastmath=FAST)
@@ -93,7 +100,7 @@ def invert_tangents(flat, workspace, beta):
     The diagonal of the matrix of the rows is that of the bodies alone, also where they are eliminated along their
     branches: what is neglected is then bounded by the inertia of the bodies, whatever hangs on them.
     """
-    W, G = workspace.six[0], workspace.G
+    W, G, factor = workspace.six[0], workspace.G, 1.0 / beta
     for e in range(len(flat.element_row)):
         r = flat.element_row[e]
         for i in range(6):
@@ -101,8 +108,9 @@ def invert_tangents(flat, workspace, beta):
         for side in range(2):
             b = flat.marker_body[flat.row_markers[r, side]]
             if b != GROUND:
-                for i in range(6):
-                    W[i] += _response(flat.rest_chol[b], G[r + i, side]) / beta
+                _add_responses(flat.rest_chol[b], G, r, side, W)
+        for i in range(6):
+            W[i] *= factor
         if not _invert(e, W, workspace):
             return False
     return True

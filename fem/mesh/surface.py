@@ -1,12 +1,18 @@
 """Surfaces of a part where other bodies touch it: their nodes and triangles, and at each node an area, a normal and the
 curvature.
 
-The normal of a node is the mean of the exact normals of its faces there, weighted by its share of their areas: on
-quadratic faces it is that of the curved surface. The curvature is that of the symmetric shape operator `S` that fits
-`n_j - n_i = S (x_j - x_i)` best, in the tangent plane of node i, for its neighbours j. Nodes on sharp edges (30
-degrees) have no curvature.
+The normal of a node is the mean of the normals of its faces there. Those of quadratic faces are the normals of the
+curved surface, weighted by the node's share of their areas. Those of linear faces have the weights
+`|a x b| / (|a|^2 |b|^2)`, with the edges a and b of the face at the node: the mean is exact where the nodes are on a
+sphere, and on a cylinder with rectangular faces, divided into triangles or not, of any lengths. Where the surface ends,
+faces are on one side alone; the normals of linear faces are turned there so that `(n_i + n_j) . (x_j - x_i) = 0`, as on
+arcs and spheres, for neighbours j about which faces span a larger angle.
 
-Source: Rusinkiewicz, "Estimating curvatures and their derivatives on triangle meshes", 3DPVT (2004) 486-493.
+The curvature is that of the symmetric shape operator `S` that fits `n_j - n_i = S (x_j - x_i)` best, in the tangent
+plane of node i, for its neighbours j. Nodes on sharp edges (30 degrees) have no curvature.
+
+Sources: Max, "Weights for computing vertex normals from facet normals", J. Graphics Tools 4(2) (1999) 1-6;
+Rusinkiewicz, "Estimating curvatures and their derivatives on triangle meshes", 3DPVT (2004) 486-493.
 """
 
 from collections.abc import Sequence
@@ -25,6 +31,8 @@ from fem.shown import shown
 
 WELL_POSED = 1e-6
 """Eigenvalues of the fit of a curvature, relative to the largest, below which a direction has no neighbour."""
+WIDER = 1.1
+"""Ratio of the angles that faces span about a node and about its neighbour, from which on the neighbour turns it."""
 COARSE = 0.2
 """Angle (rad) between the normals of neighbouring nodes above which a surface is told to be coarse."""
 
@@ -135,12 +143,17 @@ def surface_of(mesh: Mesh, name: str, where: Any, owner: str) -> Surface:
     local = np.full(len(mesh.points), -1)
     local[nodes] = np.arange(len(nodes))
     areas, sums, normals_of = np.zeros(len(nodes)), np.zeros((len(nodes), 3)), []
+    spanned = np.zeros(len(nodes))
     for block, side, rows, _ in places:
         shape, number = element(block.kind), element(block.kind).faces.index(side)
         x, own = mesh.points[block.connectivity[rows]], local[block.connectivity[rows][:, side]]
         shares, n = face_shares(shape, number, x), _face_normals(shape, side, x)
         np.add.at(areas, own, shares)
-        np.add.at(sums, own, shares[..., None] * n)
+        weights = shares
+        if all(node < shape.corners for node in side):
+            weights, angles = _at_corners(x[:, side])
+            np.add.at(spanned, own, angles)
+        np.add.at(sums, own, weights[..., None] * n)
         normals_of.append((own, n))
     length = np.linalg.norm(sums, axis=1, keepdims=True)
     if not (length > 0).all():
@@ -153,6 +166,7 @@ def surface_of(mesh: Mesh, name: str, where: Any, owner: str) -> Surface:
         sharp[own[turned]] = True
     triangles = local[_triangles(places)]
     points = mesh.points[nodes]
+    normals = _turned_at_ends(points, normals, triangles, sharp, spanned)
     curvatures, spacing = _curvatures(points, normals, triangles, sharp)
     return Surface(name, faces, nodes, points, triangles, areas, normals, curvatures, spacing, sharp, _halves(places))
 
@@ -224,6 +238,34 @@ def _face_normals(
     t = np.einsum("fnk,qna,at->fqtk", x, shape.gradient(xi), tangents)
     normal = np.cross(t[:, :, 0], t[:, :, 1])
     return np.asarray(normal / np.linalg.norm(normal, axis=2, keepdims=True))
+
+
+def _at_corners(x: Float[np.ndarray, "nf k 3"]) -> tuple[Float[np.ndarray, "nf k"], Float[np.ndarray, "nf k"]]:
+    """The weights of the normals of linear faces with corners x at each of these, and the angles there."""
+    a, b = np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x
+    crossed, along = np.linalg.norm(np.cross(a, b), axis=2), (a * b).sum(axis=2)
+    return crossed / ((a**2).sum(axis=2) * (b**2).sum(axis=2)), np.arctan2(crossed, along)
+
+
+def _turned_at_ends(
+    x: Float[np.ndarray, "n 3"],
+    normals: Float[np.ndarray, "n 3"],
+    triangles: np.ndarray,
+    sharp: np.ndarray,
+    spanned: Float[np.ndarray, " n"],
+) -> Float[np.ndarray, "n 3"]:
+    """The normals, at nodes where the surface ends by the least turn after which they make opposite angles with the
+    edges to neighbours as these do, of which faces span larger angles `spanned` (zero: on quadratic faces)."""
+    i, j = np.unique(np.concatenate([triangles[:, [a, b]] for a in range(3) for b in range(3) if a != b]), axis=0).T
+    used = (spanned[i] > 0.0) & (spanned[j] > WIDER * spanned[i]) & ~(sharp[i] | sharp[j])
+    i, j = i[used], j[used]
+    d = x[j] - x[i]
+    d /= np.linalg.norm(d, axis=1, keepdims=True)
+    A, f = np.zeros((len(x), 3, 3)), np.zeros((len(x), 3))
+    np.add.at(A, i, d[:, :, None] * d[:, None])
+    np.add.at(f, i, -d * ((normals[i] + normals[j]) * d).sum(axis=1, keepdims=True))
+    found = normals + np.einsum("nab,nb->na", np.linalg.pinv(A, rcond=WELL_POSED, hermitian=True), f)
+    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
 
 
 def _triangles(places: Sequence[Place]) -> np.ndarray:

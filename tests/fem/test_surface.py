@@ -1,5 +1,7 @@
 """Surfaces where bodies touch: areas, normals and curvatures against those of a cylinder and of a box, and refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ def pipe(kind, around):
     return fem.Model(tube(kind, (0.04, 0.05), 0.1, (1, around, 2)), STEEL)
 
 
-@pytest.mark.parametrize(("kind", "order"), [("hexahedron", 2), ("hexahedron20", 2), ("tetra10", 2)])
+@pytest.mark.parametrize(("kind", "order"), [("hexahedron", 2), ("tetra", 2), ("hexahedron20", 2), ("tetra10", 2)])
 def test_area_normals_and_curvature_converge_to_those_of_a_cylinder(kind, order):
     """The outside is convex, the bore concave; errors fall with the square of the spacing at least."""
     errors = []
@@ -35,6 +37,27 @@ def test_area_normals_and_curvature_converge_to_those_of_a_cylinder(kind, order)
     coarse, fine = np.array(errors[:2]).max(axis=0), np.array(errors[2:]).max(axis=0)
     assert (fine < 0.03).all()
     assert (np.log2(coarse / np.maximum(fine, 1e-10))[coarse > 1e-6] > order - 0.3).all()
+
+
+@pytest.mark.parametrize("wide", [1, 3])
+@pytest.mark.parametrize("kind", ["hexahedron", "tetra"])
+def test_normals_are_exact_on_arcs_with_ends_and_unequal_faces(kind, wide):
+    """An arc of 1.5 rad with faces of 0.12 to 0.22 rad, one or three of them wide: at its ends, where faces are on one
+    side alone, normals are exact to the third power of half the angle of a face, elsewhere to round-off."""
+    mesh = block(kind, (1.0, 1.0, 1.0), (8, wide, 2))
+    angle, radius = 1.5 * mesh.points[:, 0] ** 1.2, 1.0 + mesh.points[:, 2]
+    points = np.column_stack([radius * np.sin(angle), radius * np.cos(angle), -mesh.points[:, 1]])
+    part = fem.Model(replace(mesh, points=points), STEEL).with_surfaces(outside="z1")
+    s = part.surfaces["outside"]
+    radial = s.points * [0.5, 0.5, 0]
+    error, end = (
+        np.linalg.norm(s.normals - radial, axis=1),
+        np.isin(s.nodes, np.union1d(part.mesh.nodes("x0"), part.mesh.nodes("x1"))),
+    )
+    assert error[~end].max() < 1e-12
+    assert 0 < end.sum() < len(end)
+    assert error.max() < 0.5 * 0.12**3
+    np.testing.assert_allclose(s.curvatures, [[0.5, 0.0]] * len(s.nodes), atol=2e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,19 +18,19 @@ from flexmb.mechanism.contacts.conforming import conforms, facet_heights
 YOUNG, INNER, OUTER = 1e9, 0.5, 1.5
 
 
-def ring(name, radii, around, surface, held):
-    mesh = tube("hexahedron", radii, 0.1, (2, around, 1))
+def ring(name, radii, around, surface, held, kind="hexahedron"):
+    mesh = tube(kind, radii, 0.1, (2, around, 1))
     grip = fem.Interface(mesh.nodes_of_faces(mesh.face_sets[held]), kind="average")
     model = fem.Model(mesh, fem.Material.isotropic(YOUNG, 0.3, 1000.0))
     model = model.with_interfaces(held=grip).with_surfaces(**{surface: surface})
     return flexmb.flexible_body(model, reduction.contact_basis(model, 4), name=name)
 
 
-def press_fit(cells, interference, turned=0.0, swap=False, dent=False):
+def press_fit(cells, interference, turned=0.0, swap=False, dent=False, kind="hexahedron"):
     """A tube in another one, as drawn, at a common radius of 1; with a `dent`, a node of the first is concave."""
     system, R = flexmb.System(), flexmb.spatial.lie.rotation_exp(np.array([0.0, 0.0, turned]))
-    pin = ring("pin", (INNER, 1.0 + 0.5 * interference), cells[0], "outer", "inner")
-    sleeve = ring("sleeve", (1.0 - 0.5 * interference, OUTER), cells[1], "inner", "outer")
+    pin = ring("pin", (INNER, 1.0 + 0.5 * interference), cells[0], "outer", "inner", kind)
+    sleeve = ring("sleeve", (1.0 - 0.5 * interference, OUTER), cells[1], "inner", "outer", kind)
     if dent:
         surface = pin.surfaces["outer"]
         bent = np.where(np.arange(len(surface.nodes))[:, None] == 0, -1.0, surface.curvatures)
@@ -61,6 +61,34 @@ def test_a_press_fit_has_the_pressure_of_lame(cells, turned, swap):
     a, b = INNER**2, OUTER**2
     wanted = YOUNG * interference / ((1.0 + a) / (1.0 - a) + (b + 1.0) / (b - 1.0))
     np.testing.assert_allclose(over.pressure[0], wanted, rtol=0.025)
+
+
+def yielding(body, name):
+    """The mean displacement of a surface against a uniform pressure of one on it, by the finite elements alone."""
+    surface = body.surfaces[name]
+    force = np.zeros((len(body.compliance.nodes), 3))
+    force[surface.places] = -surface.areas[:, None] * surface.normals
+    rows = surface.rows.reshape(-1, body.modes)
+    own = force[surface.places].ravel()
+    moved = rows @ ((rows.T @ own) / body.stiffness)
+    moved += (body.compliance.matrix @ force.ravel()).reshape(-1, 3)[surface.places].ravel()
+    return own @ moved / surface.areas.sum()
+
+
+@pytest.mark.parametrize(
+    ("cells", "turned", "swap"),
+    [((36, 48), 0.0, False), ((48, 36), 0.0, False), ((36, 48), 0.03, True), ((24, 24), 0.1, True)],
+    ids=str,
+)
+def test_a_press_fit_of_linear_tetrahedra_has_the_pressure_of_its_elements(cells, turned, swap):
+    """Rings of two linear tetrahedra across yield 3 % less than Lame's, which the elements tell; the contact adds one or two
+    per cent. With normals that are weighted by areas it had 0.5 to 1 of the pressure."""
+    system = press_fit(cells, 1e-3, turned, swap, kind="tetra")
+    pin, sleeve = system.build().bodies
+    over = flexmb.linear.equilibrium(system).result.surface_contact("fit")
+    wanted = 1e-3 / (yielding(pin, "outer") + yielding(sleeve, "inner"))
+    assert over.normal_force[0].sum() / over.areas.sum() == pytest.approx(wanted, rel=0.02)
+    np.testing.assert_allclose(over.other.pressure[0], wanted, rtol=0.15)
 
 
 def test_surfaces_that_conform_only_in_parts_are_named():

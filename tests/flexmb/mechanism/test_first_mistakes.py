@@ -6,7 +6,6 @@ import pytest
 import flexmb
 from flexmb.equations.evaluate import energies
 from flexmb.errors import JointError, MechanismError, MotionError
-from flexmb.files.models.motion_keys import _columns
 
 
 def hinged(**placement):
@@ -103,15 +102,3 @@ def test_a_bushing_over_a_gap_warns_of_its_preload():
         bushed(free=(1, 2))
     with pytest.raises(MechanismError, match="drawn"):
         bushed(free="relaxed")
-
-
-def test_a_table_of_a_driver_may_have_a_title(tmp_path):
-    path = tmp_path / "motion.csv"
-    path.write_text("time [s],angle [rad]\n0,0\n1,2.5\n")
-    np.testing.assert_array_equal(_columns(path), [[0, 1], [0, 2.5]])
-    path.write_text("# made by hand\nt,x\n0,0\n1,y\n")
-    with pytest.raises(MotionError, match=r"line 4.*'1,y'"):
-        _columns(path)
-    path.write_text("a title of one column\n0,0\n")
-    with pytest.raises(MotionError, match="line 1"):
-        _columns(path)

@@ -12,15 +12,19 @@ from benchmarks.row import Row
 COMMAND = "python -m benchmarks force-elements"
 BODIES = (64, 250, 1000)
 K, C, TURN = 2e3, 4.0, 20.0
+SIX = 1.1
+"""Microseconds that an element of six components may take in a step: what a bushing took before its rows were
+eliminated along branches."""
 SCALAR = 0.3
 """Microseconds that a law of one coordinate may take in a step, about one and a half times a spring."""
 
 
 def run() -> list[Row]:
     """CPU time a step of an element and its body, exponents of chains, and seconds of compilation."""
-    kinds = "bushing", "law", "differences"
+    kinds = "bushing", "law", "differences", "none"
     chains = [[spent for spent, _ in costs([tied(n, kind) for kind in kinds], steps=100, step=1e-3)] for n in BODIES]
     per_body = dict(zip(kinds, np.array(chains[0]) / BODIES[0], strict=True))
+    own = per_body["law"] - per_body["none"]
     slopes = dict(zip(kinds, np.polyfit(np.log(BODIES), np.log(chains), 1)[0], strict=True))
     rubbing = [spent for spent, _ in costs([rotor(x) for x in ("friction", "sticking", "damper")], 4000, 1e-4, 3)]
     hung = "none", "spring", "formula", "function"
@@ -32,6 +36,7 @@ def run() -> list[Row]:
         Row("force-elements: a run of 4,000 steps with exact friction of a bearing", 4e-3 * rubbing[1], 1.0, 1.0, "CPU s", COMMAND),
         Row("force-elements: a formula along a line", along["formula"] - along["none"], SCALAR, 1.0, "us CPU a step and element", COMMAND),
         Row("force-elements: a compiled function of the user / a formula", along["function"], along["formula"], 1.1, "us CPU a step and body", COMMAND),
+        Row("force-elements: a law of six components, without its body", own, SIX, 1.0, "us CPU a step", COMMAND),
         Row("force-elements: a law and its body / a bushing and its body", per_body["law"], per_body["bushing"], 1.0, "us CPU a step", COMMAND),
         Row("force-elements: the same law without its tangent, by differences / a bushing and its body", per_body["differences"], per_body["bushing"], 1.5, "us CPU a step", COMMAND),
         Row("force-elements: exponent of a chain of 64 to 1,000 laws / of bushings", slopes["law"], slopes["bushing"], 1.05, "CPU time a step", COMMAND),
@@ -68,7 +73,7 @@ def coupling(tangent: bool = True) -> Any:
 
 
 def tied(count: int, kind: str) -> Any:
-    """Bodies hung from each other by bushings, or by elements of a law."""
+    """Bodies hung from each other by bushings or by elements of a law, or that fall."""
     import flexmb
 
     system, law = flexmb.System(gravity=(0, 0, -9.81)), coupling(kind == "law")
@@ -81,7 +86,7 @@ def tied(count: int, kind: str) -> Any:
             system.bushing(
                 f"tie {k}", before, here, stiffness=[K] * 3 + [TURN] * 3, damping=[C] * 3 + [1e-2 * TURN] * 3
             )
-        else:
+        elif kind != "none":
             system.force(f"tie {k}", before, here, law)
         before = body.at((0.5, 0, 0))
     return system.build()

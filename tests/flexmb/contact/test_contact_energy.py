@@ -134,7 +134,10 @@ def test_the_mean_force_is_the_quotient_of_energies(g0, g1):
 
 @pytest.mark.parametrize(
     "method",
-    ["energy-momentum", pytest.param("generalised-alpha", marks=pytest.mark.long)],  # which compiles the law to repeat it
+    [
+        "energy-momentum",
+        pytest.param("generalised-alpha", marks=pytest.mark.long),
+    ],  # which compiles the law to repeat it
 )
 def test_round_bodies_whose_centres_meet_are_named(method):
     """A step that carries a ball from one side of another one to its centre: no direction of contact."""

@@ -250,7 +250,7 @@ EDITS = (
     Edit("heights of conforming facets a third too small", "flexmb/mechanism/contacts/conforming.py", "form /= 2.0 +", "form /= 4.0 +", "tests/flexmb/contact/test_conforming_surfaces.py"),
     Edit("facing facets count alike", "flexmb/kernels/equations/facing.py", "share = part * area * here[i]", "share = part * here[i]", SURFACES),
     Edit("friction of surfaces heats in directions of the slip", "flexmb/kernels/steps/pressing.py", "workspace.skin_heat[0] -= force", "workspace.skin_heat[0] += force", SURFACES),
-    Edit("points press without the others", "flexmb/kernels/steps/pressing.py", "W[i, p] += _flexed(flat, workspace, k, c, U[p])", "W[i, p] += 0.0 * _flexed(flat, workspace, k, c, U[p])", SURFACES),
+    Edit("points press without the others", "flexmb/kernels/steps/pressing.py", "W[i, p] += flexed(flat, workspace, k, c, U[p])", "W[i, p] += 0.0 * flexed(flat, workspace, k, c, U[p])", SURFACES),
     # dry friction in joints
     Edit("axial forces of one sign rub", "flexmb/kernels/equations/friction.py", "+ factors[AXIAL] * abs(z)", "+ factors[AXIAL] * max(z, 0.0)", RUBBING),
     Edit("one of the radial forces counts twice", "flexmb/kernels/equations/friction.py", "0.5 * multipliers[source[1]]", "multipliers[source[1]]", RUBBING),

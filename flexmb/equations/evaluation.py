@@ -16,6 +16,7 @@ from flexmb.errors import CurveError, MassRatioWarning, MechanismError, TiltErro
 from flexmb.kernels.base.data import (
     ANGLE,
     CURVE,
+    INACTIVE,
     SECOND_ORDER,
     TILT,
     CompiledModel,
@@ -45,7 +46,6 @@ from flexmb.kernels.calls import (
     solve_joints,
 )
 from flexmb.kernels.equations.rows import OPPOSED
-from flexmb.kernels.steps.solve import INACTIVE
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.element import rubs
 from flexmb.mechanism.features import few

@@ -28,9 +28,10 @@ import llvmlite.binding as ll
 import numba
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, codegen, cpu, dispatcher, lowering
+from numba.core import cgutils, codegen, cpu, dispatcher, lowering, postproc, transforms
 from numba.core import ir as front
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.runtime import context as nrt
 from numba.core.runtime import nrtdynmod
 
 VERSION = "0.68"
@@ -84,8 +85,8 @@ def lower_only() -> None:
         setattr(owner, name, function)
 
 
-def remember() -> None:
-    """Make numba's front end find the same types and variables with less work: a fifth of the time of the lowering."""
+def without_repetition() -> None:
+    """Make numba find the same types, variables and code with less work: two fifths of the time of the lowering."""
     resolve = types.Function.get_call_type
 
     def resolved_once(function: Any, context: Any, arguments: Any, named: Any) -> Any:
@@ -118,9 +119,33 @@ def remember() -> None:
                     found += variables(statement, part)
         return found
 
+    counts = nrt.NRTContext.get_meminfos
+
+    def counted(runtime: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
+        """The references in a value; numba takes numbers and shapes apart too, in a quarter of all its instructions."""
+        has_some = runtime._context.data_model_manager[kind].contains_nrt_meminfo()
+        return counts(runtime, builder, kind, value) if has_some else []
+
+    process = postproc.PostProcessor.run
+
+    def processed(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        """Blocks in order and the lifetimes of variables, which are found when they are asked for. Only generators need
+        the variables at the entries of blocks."""
+        function = processor.func_ir
+        if function.is_generator:
+            process(processor, emit_dels, extend_lifetimes)
+            return
+        function.blocks = transforms.canonicalize_cfg(function.blocks)
+        function.variable_lifetime = postproc.VariableLifetime(function.blocks)
+        function.generator_info = None
+        if emit_dels:
+            processor._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
     replaced: list[tuple[Any, str, Any]] = [
         (types.Function, "get_call_type", resolved_once),
         (front.Inst, "_rec_list_vars", variables),
+        (nrt.NRTContext, "get_meminfos", counted),
+        (postproc.PostProcessor, "run", processed),
         (cpu.CPUContext, "load_additional_registries", cache(cpu.CPUContext.load_additional_registries)),
     ]
     for owner, name, function in replaced:
@@ -464,13 +489,48 @@ def header(
     return "\n".join([*lines, "static PyMethodDef METHODS[] = {", *methods, "    {NULL, NULL, 0, NULL}};", ""])
 
 
+def digests_of_sources() -> tuple[str, str]:
+    """Of the kernels and of the laws, as they are now."""
+    from flexmb.kernels.base.library import digest_of, law_files, sources_digest
+
+    return sources_digest(), digest_of(law_files())
+
+
 def fits(made: Path) -> bool:
     """Whether a library was built from the present sources of the kernels and of the laws."""
     alone("flexmb", Path(__file__).parents[1])
-    from flexmb.kernels.base.library import digest_of, law_files, sources_digest
-
     code = made.read_bytes()
-    return all(digest.encode() in code for digest in (sources_digest(), digest_of(law_files())))
+    return all(digest.encode() in code for digest in digests_of_sources())
+
+
+class Lowered(NamedTuple):
+    """What is compiled for each kind of processor, as bitcode, and what the table says of it."""
+
+    code: bytes
+    rows: list[tuple[str, str, str, str]]
+    names: list[str]
+    laws: list[str]
+    unlocked: set[str]
+    layouts: list[str]
+    digests: tuple[str, str]
+
+
+def lowered(package: Path, processor: str) -> Lowered:
+    """All functions after the first pass of LLVM, which is the same for all kinds of processors."""
+    alone("flexmb", package)
+    lower_only()
+    without_repetition()
+    gc.disable()  # a third of the time of the lowering goes into collections that find nothing
+    digests = digests_of_sources()
+    from flexmb.kernels import calls
+    from flexmb.kernels.base.pointed import record_type
+
+    signatures = Signatures(calls.RECORDS, calls.VALUES, record_type)
+    laws = calls_of_laws(package, calls.LAWS)
+    module, rows = lower(calls.ENTRIES, laws, signatures)
+    optimise(module, machine_of(processor), level=0)
+    names = [*calls.ENTRIES, *(f"law_{number}" for number in range(len(laws)))]
+    return Lowered(module.as_bitcode(), rows, names, list(laws), calls.UNLOCKED, signatures.layouts, digests)
 
 
 def main(folder: Path) -> None:
@@ -478,34 +538,21 @@ def main(folder: Path) -> None:
     if not numba.__version__.startswith(VERSION + "."):
         raise SystemExit(f"The library is built with numba {VERSION}, not with {numba.__version__}.")
     package = Path(__file__).parents[1]
-    alone("flexmb", package)
-    lower_only()
-    remember()
-    gc.disable()  # a third of the time of the lowering goes into collections that find nothing
-    from flexmb.kernels.base.library import digest_of, law_files, sources_digest
-
-    digests = sources_digest(), digest_of(law_files())
-    from flexmb.kernels import calls
-    from flexmb.kernels.base.pointed import record_type
-
-    signatures = Signatures(calls.RECORDS, calls.VALUES, record_type)
-    laws = calls_of_laws(package, calls.LAWS)
     architecture = ll.get_process_triple().split("-")[0].lower()
     processors = PROCESSORS.get(architecture, ("generic",))
-    module, rows = lower(calls.ENTRIES, laws, signatures)
-    optimise(module, machine_of(processors[0]), level=0)  # once: it is the same for all kinds of processors
+    with ProcessPoolExecutor(1) as pool:  # whose 3 GB are free again before LLVM needs memory
+        found = pool.submit(lowered, package, processors[0]).result()
     folder.mkdir(parents=True, exist_ok=True)
-    names = [*calls.ENTRIES, *(f"law_{number}" for number in range(len(laws)))]
-    code, suffixes = module.as_bitcode(), [f"_{k}" for k in range(len(processors))]
+    suffixes = [f"_{k}" for k in range(len(processors))]
     with ProcessPoolExecutor(len(processors)) as pool:  # the kinds of processors side by side
-        objects = list(pool.map(emit, repeat(code), repeat(names), processors, suffixes))
+        objects = list(pool.map(emit, repeat(found.code), repeat(found.names), processors, suffixes))
     for suffix, made in zip(suffixes, objects, strict=True):
         (folder / f"kernels{suffix}.o").write_bytes(made)
-    if (sources_digest(), digest_of(law_files())) != digests:
+    alone("flexmb", package)
+    if digests_of_sources() != found.digests:
         raise SystemExit("The sources of the library changed while they were compiled: build it again.")
-    (folder / "table.h").write_text(
-        header(rows, list(laws), calls.UNLOCKED, signatures.layouts, processors, digests), encoding="utf-8"
-    )
+    table = header(found.rows, found.laws, found.unlocked, found.layouts, processors, found.digests)
+    (folder / "table.h").write_text(table, encoding="utf-8")
 
 
 if __name__ == "__main__":

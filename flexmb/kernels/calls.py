@@ -119,7 +119,7 @@ _record(
     "group_start group_pair group_record group_marker line_kind line_body line_function line_station skin_body "
     "skin_marker skin_other skin_local skin_node mate_node stencil_start node_skin node_body node_place "
     "compliance_start compliance_size velocity_body turn_state incident_place branch_body branch_parent branch_start "
-    "branch_row branch_side",
+    "branch_row branch_side branch_element",
     i2="row_markers row_axes term_markers element_command friction_source angle_markers signal_markers signal_axes "
     "contact_markers skin_facet skin_tree facet_nodes",
     b1="marker_moves marker_used",
@@ -131,7 +131,8 @@ _record(
     "command_slopes command_force command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
     "sixes link_outer link_inner link_own point_at touch_force touch_rate near near_S skin_bare skin_bent skin_at "
     "skin_seen skin_before skin_force skin_normal skin_place skin_soft lane_bias lane_scratch body_energies",
-    d3="Mrr Mre G tangents signal_G chol chol0 skin_axes skin_X skin_change skin_turn lane_Lrr lane_six lane_sixes",
+    d3="Mrr Mre G tangents inverse_tangents signal_G chol chol0 skin_axes skin_X skin_change skin_turn lane_Lrr "
+    "lane_six lane_sixes",
     d4="touch_G skin_G",
     i1="touch_count touch_point touch_turns point_feature skin_near skin_known skin_list skin_marked skin_found "
     "stencil_count stencil_node pool unsound Z_start product_start",

@@ -144,12 +144,12 @@ FEATURES: dict[Feature, _Kind] = {
     "local contacts": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts if contact.local],
         "local contacts of flexible surfaces, whose point moves over the faces",
-        "generalised-alpha and HHT do, and flexmb.study.gradient takes differences.",
+        "generalised-alpha and HHT do, and flexmb.study.adjoint_gradient and gradient differentiate.",
     ),
     "facing surfaces": _Kind(
         lambda m: [contact.name for contact in m.surface_contacts if contact.mate != NO_MATE],
         "contacts of flexible surfaces with each other and with meshes, whose points move over facets",
-        "generalised-alpha and HHT do, and flexmb.study.gradient takes differences.",
+        "generalised-alpha and HHT do, and flexmb.study.adjoint_gradient and gradient differentiate.",
     ),
 }
 MOST_NAMES = 6

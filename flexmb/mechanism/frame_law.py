@@ -53,7 +53,9 @@ class FrameLaw:
     `states` (ns,) and `parameters` (np,) must not be changed.
 
     `floors` names, for states, the parameters that are the lowest values at which the law holds, and `below` tells what
-    happens there and what to do; a motion with lower states ends with a `LawRangeWarning`.
+    happens there and what to do; a motion with lower states ends with a `LawRangeWarning`. `limits` names, for states,
+    a parameter and a factor: their product is the largest magnitude at which the law holds, and `beyond` tells the
+    same.
 
     `tangent(t, relative, states, parameters, stiffness, damping)`, of a law without states, adds the derivatives to the
     matrices `stiffness` (6, 6) and `damping` (6, 6), which are zero: minus those of the wrench with respect to the
@@ -79,6 +81,8 @@ class FrameLaw:
     non_negative: tuple[str, ...] = ()
     floors: Mapping[str, str] = field(default_factory=dict)
     below: str = ""
+    limits: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    beyond: str = ""
     tangent: Any = None
     inputs: tuple[str, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
@@ -197,6 +201,8 @@ def law(
     non_negative: Sequence[str] = (),
     floors: Mapping[str, str] | None = None,
     below: str = "",
+    limits: Mapping[str, tuple[str, float]] | None = None,
+    beyond: str = "",
     tangent: Any = None,
     axle: bool = False,
     name: str | None = None,
@@ -221,6 +227,8 @@ def law(
     - `positive`, `non_negative`: names of the parameters that must be positive, or at least zero.
     - `floors`: for states, the names of the parameters that are the lowest values at which the law holds; `below`: a
       sentence on what happens there and what to do, which ends the warning of a motion with lower states.
+    - `limits`: for states, the name of a parameter and a factor, whose product is the largest magnitude at which the
+      law holds; `beyond`: such a sentence.
     - `tangent`: a function of `(t, relative, states, parameters, stiffness, damping)` that writes minus the derivatives
       of the wrench with respect to the displacement and a small rotation of `b` to `stiffness` (6, 6), and with respect
       to `v` and `omega` to `damping` (6, 6), all in axes of `a`. The iterations of implicit methods and the direct and
@@ -246,10 +254,15 @@ def law(
             )
         own, named = state_names(states), tuple(parameters)
         require_different(title, {"inputs": read, "states": own, "parameters": named})
-        for entry in floors or {}:
+        for entry in (*(floors or {}), *(limits or {})):
             if entry not in own:
                 raise LawError(unknown_name(f"state of the law {title!r}", entry, own))
-        for entry in (*positive, *non_negative, *(floors or {}).values()):
+        for entry in (
+            *positive,
+            *non_negative,
+            *(floors or {}).values(),
+            *(which for which, _ in (limits or {}).values()),
+        ):
             if entry not in named:
                 raise LawError(unknown_name(f"parameter of the law {title!r}", entry, named))
         if tangent is not None and (own or read or not callable(tangent) or len(_names(tangent)) != 6):
@@ -261,8 +274,8 @@ def law(
             )
         signs = tuple(positive), tuple(non_negative)
         return FrameLaw(
-            function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below, tangent, read,
-            given(inputs), axle,
+            function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below,
+            dict(limits or {}), beyond, tangent, read, given(inputs), axle,
         )  # fmt: skip
 
     return keep if function is None else keep(function)

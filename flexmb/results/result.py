@@ -28,7 +28,7 @@ from flexmb.results.elements.control import ControllerHistory, controller_histor
 from flexmb.results.elements.energy import EnergyByElement, energy_by_element
 from flexmb.results.elements.forces import element_force, power_of, row_effort
 from flexmb.results.elements.motion import element_dofs, element_row, row_motion
-from flexmb.results.elements.ranges import below_floors, beyond_tables
+from flexmb.results.elements.ranges import beyond_tables, outside_limits
 from flexmb.results.elements.surface_contact import SurfaceContactMotion, surface_contact_motion
 from flexmb.results.elements.tunnels import doubtful_contacts
 from flexmb.results.joint_motion import chosen_dof, coordinate_motion, joint_dofs
@@ -544,7 +544,7 @@ class Result:
         """Whether the energy balance closes, the joints stay closed, and deformations and laws stay in their range."""
         found = judge(self.mechanism, self.ledger, self.q, self.multipliers, self.angles, self.unresolved)
         left = [(TableRangeWarning, text) for text in beyond_tables(self)]
-        low = [(LawRangeWarning, text) for text in (*below_floors(self), *doubtful_contacts(self))]
+        low = [(LawRangeWarning, text) for text in (*outside_limits(self), *doubtful_contacts(self))]
         return replace(found, findings=(*found.findings, *left, *low))
 
     def __str__(self) -> str:

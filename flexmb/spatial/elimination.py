@@ -70,16 +70,18 @@ def _elimination_of(
         "envelope_start": np.concatenate([[0], np.cumsum(np.arange(nr) - first + 1)]).astype(np.int64),
         "envelope_first": first,
         "element_last": last[place[np.array(groups, dtype=np.int64)]],
-        **_branches(bodies_of_term, branches and _plain(row_of_term, modes, groups), len(modes)),
+        **_branches(bodies_of_term, branches and _plain(row_of_term, modes), groups, len(modes)),
     }
 
 
-def _plain(row_of_term: tuple[int, ...], modes: np.ndarray, groups: tuple[int, ...]) -> bool:
-    """Whether all bodies are rigid, and all rows have one term and belong to no frame force."""
-    return len(set(row_of_term)) == len(row_of_term) and not groups and not modes.any()
+def _plain(row_of_term: tuple[int, ...], modes: np.ndarray) -> bool:
+    """Whether all bodies are rigid, and all rows have one term."""
+    return len(set(row_of_term)) == len(row_of_term) and not modes.any()
 
 
-def _branches(bodies_of_term: tuple[tuple[int, ...], ...], plain: bool, bodies: int) -> dict[str, Any]:
+def _branches(
+    bodies_of_term: tuple[tuple[int, ...], ...], plain: bool, groups: tuple[int, ...], bodies: int
+) -> dict[str, Any]:
     """The entries for the elimination along branches; without bodies unless the mechanism is `plain`, and its rows
     close no loop."""
     links: dict[tuple[int, int], list[int]] = {}
@@ -102,12 +104,14 @@ def _branches(bodies_of_term: tuple[tuple[int, ...], ...], plain: bool, bodies: 
     order = list(parents)[:0:-1] if plain and len(hung) == len(links) else []
     rows = [links.get((min(b, parents[b]), max(b, parents[b])), []) for b in order]
     sides = [bodies_of_term[r].index(b) for b, own in zip(order, rows, strict=True) for r in own]
+    element = {r: e for e, r in enumerate(groups)}
     return {
         "branch_body": np.array(order, dtype=np.int64),
         "branch_parent": np.array([parents[b] for b in order], dtype=np.int64),
         "branch_start": np.cumsum([0, *(len(own) for own in rows)]).astype(np.int64),
         "branch_row": np.array([r for own in rows for r in own], dtype=np.int64),
         "branch_side": np.array(sides, dtype=np.int64),
+        "branch_element": np.array([element.get(r, -1) for own in rows for r in own], dtype=np.int64),
         "branch_most": max(map(len, rows), default=0),
     }
 

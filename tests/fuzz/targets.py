@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -593,6 +594,8 @@ TARGETS: dict[str, Target | Callable[[np.random.Generator, Path], None]] = {
     "study": Target("kept.json", _written("kept.json", lambda path: KeptOutcomes(path, {"model": "1"}).put({"a": 1}, {"peak": 2.0})), lambda path: KeptOutcomes(path, {"model": "1"}), True),
     "command line": commands.case,
 }  # fmt: skip
+if find_spec("gmsh"):
+    TARGETS["step"] = Target("part.step", _given("block.step"), lambda path: fem.mesh_cad(path, 20.0, order=1), True)
 
 
 def _unsealed(name: str) -> bytes:

@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
-from fem.user_files import LARGEST_MODEL, quotes_inside, text_of
-from flexmb.errors import MotionError
+from fem.user_files import quotes_inside
+from flexmb.errors import MotionError, TableError
 from flexmb.files.models.key_types import Keys, Positive, refusal
-from flexmb.forces.scalar.points import require_radians
+from flexmb.forces.scalar.points import column_index, read_columns
 from flexmb.mechanism import time_functions as motion
 from flexmb.mechanism.time_functions import TimeFunction
 
@@ -92,6 +91,7 @@ class Table(Keys):
     times: list[float] | None = None
     values: list[float] | None = None
     csv: str | None = None
+    columns: list[int | str] = Field([0, 1], min_length=2, max_length=2)
     feature: Positive | None = None
 
     @model_validator(mode="after")
@@ -105,49 +105,13 @@ class Table(Keys):
         if self.csv is None:
             return motion.table(self.times or [], self.values or [], feature=self.feature)
         path = folder / self.csv
-        with quotes_inside(path, folder, MotionError):
-            points = _columns(path)
+        with quotes_inside(path, folder, TableError), quotes_inside(path, folder, MotionError):
+            found = read_columns(path)
+            times, values = (found.numbers[:, column_index(found, column, path)] for column in self.columns)
             try:
-                return motion.table(*points, feature=self.feature)
+                return motion.table(times, values, feature=self.feature)
             except MotionError as error:
                 raise MotionError(f"The table {path}: {error}") from None
-
-
-def _columns(path: Path) -> np.ndarray:
-    """Two columns (2, n) of a CSV file; lines that begin with `#` are comments, and the first row may hold titles."""
-    text = text_of(path, MotionError, "table", LARGEST_MODEL)
-    rows: list[tuple[float, float]] = []
-    titled = False
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.partition("#")[0].strip()
-        if not words:
-            continue
-        if not (rows or titled) and _is_title(words.split(",")):
-            titled = True
-            require_radians(words.rpartition(",")[2], f"The table {path}")
-            continue
-        try:
-            time, value = (float(word) for word in words.split(","))
-        except ValueError:
-            raise MotionError(
-                f"The table {path}, line {number}: expected two numbers separated by a comma, found {line!r}. Put a # "
-                "before a title."
-            ) from None
-        rows.append((time, value))
-    return np.array(rows).reshape(-1, 2).T
-
-
-def _is_title(words: list[str]) -> bool:
-    """Whether both of two words are no numbers."""
-    return len(words) == 2 and not any(_is_number(word) for word in words)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 MotionKeys = Annotated[

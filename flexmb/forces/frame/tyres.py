@@ -13,6 +13,9 @@ NODES, WEIGHTS = 0.5 * (_ROOTS[0] + 1.0), 0.5 * _ROOTS[1]
 """Gauss points from zero to the deflection of the tread."""
 RISE = 0.05
 """Tangent of a slip angle at which side forces still rise: their nodes lie closer together below it."""
+LARGEST_SLIP = 0.3
+"""Deflection of the tread, relative to the relaxation length, up to which a force proportional to it is one of a tyre;
+tyres slide at slips of 0.1 to 0.2."""
 
 
 @numba.njit
@@ -103,6 +106,11 @@ def pressed(arm: Any, stiffness: float, deflection: float) -> float:
     },
     positive=("radius", "vertical_stiffness", "relaxation"),
     non_negative=("vertical_damping", "slip_stiffness", "cornering_stiffness"),
+    limits=dict.fromkeys(["forward deflection", "side deflection"], ("relaxation", LARGEST_SLIP)),
+    beyond=(
+        "A tyre slides at smaller slips, and the force of the law rises without bound, longest where the wheel turns on"
+        " the spot: drive, brake and steer less, or give the side force by pacejka_89."
+    ),
 )
 def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """A tyre whose forces in the road are proportional to its slip, with a relaxation length.
@@ -114,7 +122,8 @@ def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any
     steady running, and that of a spring at a standstill. `radius`, `relaxation`, pneumatic `trail` (lengths),
     `vertical_stiffness` (force/length), `vertical_damping` (force time/length), `slip_stiffness`,
     `cornering_stiffness` (force). The forces vanish where the wheel leaves the road, and the deflections as it turns
-    in the air.
+    in the air. Deflections of more than 0.3 `relaxation` end a simulation with a `LawRangeWarning`: a tyre slides at
+    smaller slips, where this law has forces without bound, of a wheel that turns on the spot above all.
 
     The law stores the energy of the vertical spring and of the springs `slip_stiffness / relaxation` and
     `cornering_stiffness / relaxation` of the tread; the power `force * |V| u / relaxation` of the slip and that of the
@@ -147,10 +156,15 @@ def linear_tyre(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any
     },
     positive=("radius", "vertical_stiffness", "relaxation"),
     non_negative=("vertical_damping", "slip_stiffness"),
+    limits={"forward deflection": ("relaxation", LARGEST_SLIP)},
+    beyond=(
+        "The forward force of the law is proportional to the slip, where a tyre slides at smaller ones: drive and brake"
+        " less."
+    ),
 )
 def pacejka_89(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """A tyre with the side force of the magic formula of Bakker, Pacejka and Lidner (1989), and a relaxation length;
-    otherwise as `linear_tyre`.
+    otherwise as `linear_tyre`, whose limit of slip holds along the wheel only.
 
     With the load `F` (kN), the slip angle `s` and the camber `g` (degrees):
 

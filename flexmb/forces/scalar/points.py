@@ -102,19 +102,23 @@ def read_columns(path: str | Path) -> Columns:
     """The columns of numbers of a text file.
 
     Columns are separated by semicolons, tabs, commas or blanks; with the first two, numbers may have decimal commas. Up
-    to two rows with titles and units may precede the numbers. Empty lines, and what follows a `#`, are skipped. Raises
-    `TableError`, with the line, when the file cannot be read or a row is not as many numbers as the first.
+    to two rows with titles and units may precede the numbers. Empty lines, and what follows a `#`, are skipped; without
+    other titles, lines that begin with it are titles if they precede the numbers and have a word for each column, as
+    `numpy.savetxt` writes them. Raises `TableError`, with the line, when the file cannot be read or a row is not as
+    many numbers as the first.
     """
     text = text_of(Path(path), TableError, "table", LARGEST_MODEL)
-    rows = [(k, line.partition("#")[0].strip()) for k, line in enumerate(text.splitlines(), 1)]
-    rows = [(k, line) for k, line in rows if line]
     numbers: list[list[float]] = []
     lines: list[int] = []
     titles: list[list[str]] = []
-    for k, line in rows:
-        delimiter = next((d for d in DELIMITERS if d in line), None)
-        words = line.split(delimiter) if delimiter else WORD.findall(line)
-        words = [word.strip().strip('"') for word in words]
+    remarks: list[list[str]] = []
+    for k, row in enumerate(text.splitlines(), 1):
+        line, _, remark = (part.strip() for part in row.partition("#"))
+        if not line:
+            if remark and not numbers:
+                remarks.append(_words(remark)[0])
+            continue
+        words, delimiter = _words(line)
         found = [_number(word, decimal_comma=delimiter in (";", "\t")) for word in words]
         if not numbers and len(titles) < TITLES and all(x is None for x in found):
             titles.append(words)
@@ -126,8 +130,16 @@ def read_columns(path: str | Path) -> Columns:
             lines.append(k)
     if not numbers:
         raise TableError(f"The table {path}: expected rows of numbers; found none.")
+    titles = titles or [words for words in remarks if len(words) == len(numbers[0])][-TITLES:]
     first, second = (row if len(row) == len(numbers[0]) else [] for row in (*titles, [], [])[:TITLES])
     return Columns(np.array(numbers), tuple(lines), tuple(first), tuple(second))
+
+
+def _words(line: str) -> tuple[list[str], str | None]:
+    """The words of a line, and what separates them: none for blanks."""
+    delimiter = next((d for d in DELIMITERS if d in line), None)
+    words = line.split(delimiter) if delimiter else WORD.findall(line)
+    return [word.strip().strip('"') for word in words], delimiter
 
 
 def require_radians(title: str, what: str) -> None:

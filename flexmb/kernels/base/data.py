@@ -16,6 +16,7 @@ NEAR = 256  # room for the contact points of one pair of shapes
 TRANSLATION, DOT, DISTANCE, ANGLE, TILT, SPIN = 0, 1, 3, 4, 6, 7  # 2 and 5 occur in older result files
 HEIGHT, SLIP, SKATE = 8, 9, 10  # rows of rolling bodies
 CURVE, ALONG = 11, 12  # distance from a curve, and direction across it
+INACTIVE, COUPLED = -1.0, -2.0  # in the place of the compliance of a row: it is inactive; it belongs to a frame force
 VELOCITY_KINDS = (SLIP, SKATE)  # joint equations that hold for velocities only
 FORCES = (TRANSLATION, DISTANCE, HEIGHT, SLIP, SKATE, CURVE)  # kinds of joint equations whose multipliers are forces
 
@@ -144,6 +145,7 @@ class CompiledModel(NamedTuple):
     branch_start: np.ndarray  # (nb+1,) start of the rows between both
     branch_row: np.ndarray
     branch_side: np.ndarray  # side of the outer body in each of these rows
+    branch_element: np.ndarray  # frame force whose six rows begin with this one, -1 for none
     branch_most: int  # largest number of rows between two bodies
     load_marker: np.ndarray  # (nl,)
     load_follower: np.ndarray  # (nl,) 1: directions fixed in the marker, 0: in the world
@@ -235,6 +237,7 @@ class Workspace(NamedTuple):
     stored: np.ndarray  # (ne,) energy that each frame force stores; NaN if its law does not tell it
     settling: np.ndarray  # (most states+1, most states) Newton matrix of the states of an element, and its residual
     tangents: np.ndarray  # (ne, 6, 6) effective stiffness of the frame forces in the matrix of a step
+    inverse_tangents: np.ndarray  # (ne, 6, 6) lower triangles of their inverses, if all are symmetric and positive
     unsymmetric: np.ndarray  # (1,) 1 if the factors of the matrix of the rows are `L` and `U`, 0 if `L` and `L^T`
     U: np.ndarray  # upper factor of the matrix of the rows, with frame forces
     coupled: np.ndarray  # (nr,) 1 for the rows of frame forces, in the order of elimination
@@ -402,6 +405,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "sliding_change": (nf, nr), "sliding_rates": nf, "sliding_direction": nf, "sliding_slopes": (nf, 3),
         "seen": 18 + int(flat.element_command[:, 1].max(initial=0)), "answer": (4, 7 + most), "given": 72, "stored": ne,
         "settling": (most + 1, most), "tangents": (ne, 6, 6), "unsymmetric": 1,
+        "inverse_tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),
         "group_motion": (len(flat.group_marker), 6), "group_wrench": (len(flat.group_marker), 6), "group_energy": 2,
         "group_listed": (len(flat.group_marker), 3), "group_pairs": (int(flat.group_pair[-1]), 2),

@@ -32,34 +32,99 @@ def cholesky(S):
     return True
 
 
-@njit(cache=True)
-def invert6(C):
-    """Overwrite a symmetric 6x6 matrix by its inverse; returns False, with the matrix in part changed, if it is not
-    positive definite.
+@njit(cache=True, fastmath=FAST)
+def factor6(A, b):
+    """Overwrite the lower triangle of matrix `b` of `A` (n, 6, 6) by its factors `L D L^T`, with the inverse of `D` on
+    the diagonal; returns whether it is positive definite."""
+    d0 = A[b, 0, 0]
+    if not d0 > 0.0:
+        return False
+    i0 = 1.0 / d0
+    l1, l2, l3, l4, l5 = A[b, 1, 0] * i0, A[b, 2, 0] * i0, A[b, 3, 0] * i0, A[b, 4, 0] * i0, A[b, 5, 0] * i0
+    d1 = A[b, 1, 1] - l1 * A[b, 1, 0]
+    if not d1 > 0.0:
+        return False
+    i1 = 1.0 / d1
+    a21, a31, a41, a51 = (
+        A[b, 2, 1] - l2 * A[b, 1, 0],
+        A[b, 3, 1] - l3 * A[b, 1, 0],
+        A[b, 4, 1] - l4 * A[b, 1, 0],
+        A[b, 5, 1] - l5 * A[b, 1, 0],
+    )
+    m2, m3, m4, m5 = a21 * i1, a31 * i1, a41 * i1, a51 * i1
+    d2 = A[b, 2, 2] - l2 * A[b, 2, 0] - m2 * a21
+    if not d2 > 0.0:
+        return False
+    i2 = 1.0 / d2
+    a32, a42, a52 = (
+        A[b, 3, 2] - l3 * A[b, 2, 0] - m3 * a21,
+        A[b, 4, 2] - l4 * A[b, 2, 0] - m4 * a21,
+        A[b, 5, 2] - l5 * A[b, 2, 0] - m5 * a21,
+    )
+    n3, n4, n5 = a32 * i2, a42 * i2, a52 * i2
+    d3 = A[b, 3, 3] - l3 * A[b, 3, 0] - m3 * a31 - n3 * a32
+    if not d3 > 0.0:
+        return False
+    i3 = 1.0 / d3
+    a43, a53 = A[b, 4, 3] - l4 * A[b, 3, 0] - m4 * a31 - n4 * a32, A[b, 5, 3] - l5 * A[b, 3, 0] - m5 * a31 - n5 * a32
+    o4, o5 = a43 * i3, a53 * i3
+    d4 = A[b, 4, 4] - l4 * A[b, 4, 0] - m4 * a41 - n4 * a42 - o4 * a43
+    if not d4 > 0.0:
+        return False
+    i4 = 1.0 / d4
+    a54 = A[b, 5, 4] - l5 * A[b, 4, 0] - m5 * a41 - n5 * a42 - o5 * a43
+    p5 = a54 * i4
+    d5 = A[b, 5, 5] - l5 * A[b, 5, 0] - m5 * a51 - n5 * a52 - o5 * a53 - p5 * a54
+    if not d5 > 0.0:
+        return False
+    A[b, 0, 0], A[b, 1, 1], A[b, 2, 2], A[b, 3, 3], A[b, 4, 4], A[b, 5, 5] = i0, i1, i2, i3, i4, 1.0 / d5
+    A[b, 1, 0], A[b, 2, 0], A[b, 3, 0], A[b, 4, 0], A[b, 5, 0] = l1, l2, l3, l4, l5
+    A[b, 2, 1], A[b, 3, 1], A[b, 4, 1], A[b, 5, 1] = m2, m3, m4, m5
+    A[b, 3, 2], A[b, 4, 2], A[b, 5, 2] = n3, n4, n5
+    A[b, 4, 3], A[b, 5, 3], A[b, 5, 4] = o4, o5, p5
+    return True
 
-    The sweeps of Gauss and Jordan without pivoting: each pivot is a ratio of leading minors. The row of a pivot is held
-    in variables, so that the compiler can treat the numbers of another row together.
+
+@njit(cache=True, fastmath=FAST)
+def invert6(A, b):
+    """Overwrite the lower triangle of matrix `b` of `A` (n, 6, 6) by its inverse; returns False, with the matrix
+    changed in part, if it is not positive definite.
+
+    It is `L^-T D^-1 L^-1` with the factors of `factor6`, symmetric whatever the rounding. Of a matrix with stiff and
+    soft directions, the entries of the inverse are those of the soft ones; the rounding in them must not be that of a
+    matrix with another response in the stiff ones.
     """
-    for k in range(6):
-        if not C[k, k] > 0.0:
-            return False
-        inverse = 1.0 / C[k, k]
-        C[k, k] = 1.0
-        for j in range(6):
-            C[k, j] *= inverse
-        p0, p1, p2, p3, p4, p5 = C[k, 0], C[k, 1], C[k, 2], C[k, 3], C[k, 4], C[k, 5]
-        for i in range(6):
-            if i == k:
-                continue
-            factor = C[i, k]
-            C[i, k] = 0.0
-            r0, r1, r2, r3, r4, r5 = C[i, 0], C[i, 1], C[i, 2], C[i, 3], C[i, 4], C[i, 5]
-            C[i, 0] = r0 - factor * p0
-            C[i, 1] = r1 - factor * p1
-            C[i, 2] = r2 - factor * p2
-            C[i, 3] = r3 - factor * p3
-            C[i, 4] = r4 - factor * p4
-            C[i, 5] = r5 - factor * p5
+    if not factor6(A, b):
+        return False
+    l21, l31, l32 = A[b, 2, 1], A[b, 3, 1], A[b, 3, 2]
+    l41, l42, l43 = A[b, 4, 1], A[b, 4, 2], A[b, 4, 3]
+    l51, l52, l53, l54 = A[b, 5, 1], A[b, 5, 2], A[b, 5, 3], A[b, 5, 4]
+    # the columns of L^-1, opposite
+    p1, q2, r3, s4, t5 = A[b, 1, 0], l21, l32, l43, l54
+    p2, q3, r4, s5 = A[b, 2, 0] - l21 * p1, l31 - l32 * q2, l42 - l43 * r3, l53 - l54 * s4
+    p3, q4, r5 = A[b, 3, 0] - l31 * p1 - l32 * p2, l41 - l42 * q2 - l43 * q3, l52 - l53 * r3 - l54 * r4
+    p4, q5 = A[b, 4, 0] - l41 * p1 - l42 * p2 - l43 * p3, l51 - l52 * q2 - l53 * q3 - l54 * q4
+    p5 = A[b, 5, 0] - l51 * p1 - l52 * p2 - l53 * p3 - l54 * p4
+    # with the last row of D^-1 L^-1 first
+    i1, i2, i3, i4, i5 = A[b, 1, 1], A[b, 2, 2], A[b, 3, 3], A[b, 4, 4], A[b, 5, 5]
+    a0, a1, a2, a3, a4 = i5 * p5, i5 * q5, i5 * r5, i5 * s5, i5 * t5
+    A[b, 5, 0], A[b, 5, 1], A[b, 5, 2], A[b, 5, 3], A[b, 5, 4] = -a0, -a1, -a2, -a3, -a4
+    b0, b1, b2, b3 = i4 * p4, i4 * q4, i4 * r4, i4 * s4
+    A[b, 4, 0], A[b, 4, 1], A[b, 4, 2], A[b, 4, 3] = t5 * a0 - b0, t5 * a1 - b1, t5 * a2 - b2, t5 * a3 - b3
+    A[b, 4, 4] = i4 + t5 * a4
+    c0, c1, c2 = i3 * p3, i3 * q3, i3 * r3
+    A[b, 3, 0] = s5 * a0 + s4 * b0 - c0
+    A[b, 3, 1] = s5 * a1 + s4 * b1 - c1
+    A[b, 3, 2] = s5 * a2 + s4 * b2 - c2
+    A[b, 3, 3] = s5 * a3 + s4 * b3 + i3
+    d0, d1 = i2 * p2, i2 * q2
+    A[b, 2, 0] = r5 * a0 + r4 * b0 + r3 * c0 - d0
+    A[b, 2, 1] = r5 * a1 + r4 * b1 + r3 * c1 - d1
+    A[b, 2, 2] = r5 * a2 + r4 * b2 + r3 * c2 + i2
+    e0 = i1 * p1
+    A[b, 1, 0] = q5 * a0 + q4 * b0 + q3 * c0 + q2 * d0 - e0
+    A[b, 1, 1] = q5 * a1 + q4 * b1 + q3 * c1 + q2 * d1 + i1
+    A[b, 0, 0] += p5 * a0 + p4 * b0 + p3 * c0 + p2 * d0 + p1 * e0
     return True
 
 

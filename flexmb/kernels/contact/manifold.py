@@ -341,7 +341,7 @@ def _is_first(a, A, own, b, B, other):
     return abs(own) >= abs(other)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def convex_points(a, A, b, B, d, S, points):
     """Write the contact points of two convex shapes to `points` (`MOST`, 8); returns their number. Arguments are those
     of `least_overlap`, columns as in flexmb/kernels/contact/shapes.py. Shapes that are farther apart than `CLOSE` have

@@ -228,7 +228,7 @@ def _write_nearest(address, at, x, radius, points):
     return 1
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def ball_at_mesh(mesh, radius, x, points):
     """Write the points at which a sphere about `x` touches a mesh; returns their number, at least one."""
     address = int(mesh)

@@ -70,7 +70,7 @@ def _above(points, k, x, y, z):
     _put(points, k, x, y, 0.5 * z, 0.0, 0.0, 1.0, -z, 1.0)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _apart(points, x, y, z, from_z, radius_a, radius_b):
     """Spheres of two radii about (0, 0, from_z) and (x, y, z)."""
     z -= from_z
@@ -83,7 +83,7 @@ def _apart(points, x, y, z, from_z, radius_a, radius_b):
     _put(points, 0, reach * nx, reach * ny, from_z + reach * nz, nx, ny, nz, depth, 1.0)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _plane(b, b0, b1, b2, d, S, points):
     """The points of shape `b` that may touch the plane z = 0."""
     if b == SPHERE:
@@ -141,7 +141,7 @@ def _plane(b, b0, b1, b2, d, S, points):
     return 8
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _round(radius, half, r, d, points):
     """A sphere of radius `r` at a solid cylinder."""
     rho = math.hypot(d[0], d[1])
@@ -163,7 +163,7 @@ def _round(radius, half, r, d, points):
     _put(points, 0, x * cx, x * cy, z, n * cx, n * cy, t, depth, 1.0)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _edged(a0, a1, a2, r, d, points):
     """A sphere of radius `r` at a box."""
     out = (abs(d[0]) - 0.5 * a0, abs(d[1]) - 0.5 * a1, abs(d[2]) - 0.5 * a2)
@@ -181,7 +181,7 @@ def _edged(a0, a1, a2, r, d, points):
     _put(points, 0, d[0] - reach * nx, d[1] - reach * ny, d[2] - reach * nz, nx, ny, nz, r - length, 1.0)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _line(radius, length, r, size, d, S, points):
     """A cylinder in a bore: two points of the line along which they touch."""
     count = 0
@@ -224,7 +224,7 @@ def _mouth(points, k, x, y, z, u, radius, r, half):
     return 1
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _tube(radius, length, b, r, size, d, S, points):
     """A sphere or a capsule in a bore: a capsule at both ends of the length that is inside."""
     half = 0.5 * length
@@ -250,9 +250,13 @@ def _tube(radius, length, b, r, size, d, S, points):
     return count
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=False)
 def _points(a, a0, a1, a2, b, b0, b1, b2, d, S, points):
-    """The points of a pair in the order of `PAIRS`; returns their number."""
+    """The points of a pair in the order of `PAIRS`; returns their number.
+
+    The geometry is inlined here, and this function nowhere. numba hands `forceinline` down to functions that do not
+    state it: laws of contact, which have it, would each contain all geometry twice.
+    """
     if a == PLANE:
         return _plane(b, b0, b1, b2, d, S, points)
     if a == BORE:

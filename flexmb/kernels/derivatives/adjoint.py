@@ -58,6 +58,7 @@ from flexmb.kernels.derivatives.elements import (
     scales_of_states,
     transposed_tangents,
 )
+from flexmb.kernels.derivatives.probed import probe_points, settle_points, takes_differences
 from flexmb.kernels.derivatives.rubbing import add_pulled_friction, before_transposed
 from flexmb.kernels.derivatives.skins import (
     begin_slip,
@@ -67,6 +68,7 @@ from flexmb.kernels.derivatives.skins import (
     invert_points,
     keep_points,
     load_states,
+    probed_transposed,
     skins_transposed,
     slip_transposed,
     surfaces_rub,
@@ -380,6 +382,7 @@ def backward_pass(
     was_given, coupled, nz, half = False, len(flat.element_row) > 0, len(costates.states), 0.5 * h
     rubs, guess = len(flat.friction_row) > 0, np.empty(len(row_rhs))
     pressing, slipping, points, inverse = len(flat.skin_body) > 0, surfaces_rub(flat), 0, np.zeros((0, 0))
+    probing, slopes = pressing and takes_differences(flat), np.zeros((0, 0))
     enough = SHARPER if flat.velocity_rows > 0 or pressing else ENOUGH
     scales_of_states(flat, track.states, half, track.state_rates, scratch.state_scale)
     for step in range(seeded[seed], 0, -1):
@@ -395,8 +398,13 @@ def backward_pass(
         if pressing:
             load_states(flat, track.states[step], workspace)
         balance_rows(flat, q, w, track.multipliers[step], now, memory, kinematics, workspace, x, energies)
+        if probing:
+            settle_points(flat, q, track.states[step], kinematics, workspace)
         if pressing:
             points = find_modes(flat, q, kinematics, workspace, skins)
+        if probing and points > 0:
+            slopes = probe_points(flat, q, track.states[step], kinematics, workspace, skins.listed[:points])
+            rate = 0.0  # that of other steps is not that of these, whose corrections know the weights of nodes as fixed
         row_compliances(flat, workspace, now, gamma, compliance)
         if coupled:
             transposed_tangents(flat, now, kinematics, workspace, gamma)
@@ -444,7 +452,10 @@ def backward_pass(
             if pressing:
                 for i in range(nv):
                     to_q[i] += skins.earlier[i]
-                skins_transposed(flat, q, here, kinematics, workspace, skins, points, to_q)
+                if not probing:
+                    skins_transposed(flat, q, here, kinematics, workspace, skins, points, to_q)
+                elif points > 0:
+                    probed_transposed(flat, here, workspace, skins, points, slopes, to_q)
             if given:
                 _add_seeds(seeds[seed], to_q, to_w, to_wdot)
             _at_pivots(flat, tree, q, w, wdot, costates, arrays)

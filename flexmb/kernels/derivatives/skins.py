@@ -44,9 +44,11 @@ from flexmb.kernels.base.algebra import (
     vector,
 )
 from flexmb.kernels.base.data import GROUND, CompiledModel
-from flexmb.kernels.base.dense import eliminate
+from flexmb.kernels.base.dense import eliminate, inner
 from flexmb.kernels.base.pointed import pointed
+from flexmb.kernels.contact.local import local_slope
 from flexmb.kernels.contact.shapes import PLANE, SPHERE, shape_points
+from flexmb.kernels.derivatives.probed import add_to_places, probe_places, takes_differences, yielding
 from flexmb.kernels.equations.rows import add_wrench, place_markers
 from flexmb.kernels.equations.skins import (
     along_ends,
@@ -60,6 +62,7 @@ from flexmb.kernels.equations.skins import (
     skin_slip,
 )
 from flexmb.kernels.joint_coordinates.tree import marker_velocity
+from flexmb.kernels.steps.pressing import flex, flexed, number_nodes
 from flexmb.kernels.steps.touching import respond_at
 
 OPEN, STICKS, SLIDES = range(3)
@@ -127,7 +130,7 @@ def find_modes(flat, q, kinematics, workspace, skins):
     for k in range(len(flat.node_skin)):
         mu, at = flat.skin_friction[flat.node_skin[k]], flat.skin_state + 3 * k
         loaded = is_loaded(flat, workspace.states, k)
-        if not (loaded and _yielding(flat, workspace, k, 0) * workspace.states[at] > workspace.skin_gap[k]):
+        if not (loaded and yielding(flat, workspace, k, 0) * workspace.states[at] > workspace.skin_gap[k]):
             skins.mode[k], skins.nu[k] = OPEN, 0.0
             continue
         skins.mode[k] = STICKS
@@ -139,16 +142,9 @@ def find_modes(flat, q, kinematics, workspace, skins):
         store(skins.slip[k], 0, slip)
         across = _across(workspace, k, slip)
         lacks = mu * workspace.states[at] - math.hypot(workspace.states[at + 1], workspace.states[at + 2])
-        if math.hypot(across[0], across[1]) > _yielding(flat, workspace, k, 1) * lacks:
+        if math.hypot(across[0], across[1]) > yielding(flat, workspace, k, 1) * lacks:
             skins.mode[k] = SLIDES
     return count
-
-
-@njit(cache=True)
-def _yielding(flat, workspace, k, c):
-    """The residual displacement of point `k` by a unit force, both along its direction `c`."""
-    e = load3(workspace.skin_axes[k, c], 0)
-    return dot(e, residual_response(flat, k, k, e))
 
 
 @njit(cache=True, inline="always")
@@ -199,21 +195,25 @@ def invert_points(flat, workspace, null_rows, beta, compliance, skins, count):
             flat, workspace, null_rows, beta, compliance, ends, workspace.skin_G[k], sides_of(flat, k), X[k],
             workspace.skin_change[k],
         )  # fmt: skip
-    W, A, inverse = np.empty((3, 3)), np.zeros((height, height)), np.zeros((height, height))
-    for i in range(count):
-        k = skins.listed[i]
-        ends, rows = (skin_end(flat, k, 0), skin_end(flat, k, 1)), range(sides_of(flat, k))
-        for j in range(count):
-            p, first = skins.listed[j], (skins.row[k], skins.row[skins.listed[j]])
-            same = flat.node_body[p] == flat.node_body[k]
+    closed = np.full(len(flat.node_skin), np.inf)
+    closed[skins.listed[:count]] = 0.0
+    nodes = number_nodes(flat, workspace, closed)
+    U, W = np.empty((3, nodes, 3)), np.zeros((3, 3))
+    A, inverse = np.zeros((height, height)), np.zeros((height, height))
+    for j in range(count):
+        p = skins.listed[j]
+        for d in range(sides_of(flat, p)):
+            flex(flat, workspace, p, d, nodes, U[d])
+        for i in range(count):
+            k, first = skins.listed[i], (skins.row[skins.listed[i]], skins.row[p])
+            ends, rows = (skin_end(flat, k, 0), skin_end(flat, k, 1)), range(sides_of(flat, k))
             W[:] = 0.0
             for d in range(sides_of(flat, p)):
-                u = (0.0, 0.0, 0.0)
-                if same:
-                    u = residual_response(flat, k, p, load3(workspace.skin_axes[p, d], 0))
                 for c in rows:
                     W[c, d] = along_ends(flat, workspace.skin_G[k, c], ends, X[p, d])
-                    W[c, d] += dot(load3(workspace.skin_axes[k, c], 0), u)
+                    W[c, d] += flexed(flat, workspace, k, c, U[d])
+            if k == p and flat.skin_local[flat.node_skin[k]] == 1:
+                W[0, 0] += local_slope(workspace.skin_soft[k], workspace.states[flat.skin_state + 3 * k])
             for d in range(sides_of(flat, p)):
                 unit = (1.0 if d == 0 else 0.0, 1.0 if d == 1 else 0.0, 1.0 if d == 2 else 0.0)
                 pulled, own = _pulled(flat, workspace, skins, p, unit), (0.0, 0.0, 0.0)
@@ -440,6 +440,25 @@ def _slip_back(flat, workspace, skins, k):
 
 
 @njit(cache=True)
+def probed_transposed(flat, y, workspace, skins, count, slopes, to_q):
+    """As `skins_transposed`, with the derivatives `slopes` of `probe_points`."""
+    nv = len(y)
+    given = np.zeros(len(slopes))
+    for i in range(nv):
+        given[i] = -y[i]
+    for i in range(count):
+        k = skins.listed[i]
+        store(given, nv + 3 * i, _pulled(flat, workspace, skins, k, load3(skins.nu[k], 0)))
+    for i in range(nv):
+        to_q[i] += inner(slopes[i], given, len(given))
+    for i in range(count):
+        k = skins.listed[i]
+        own = _of_forces(flat, workspace, skins, k, load3(skins.nu[k], 0))
+        for c in range(3):
+            skins.to_force[k, c] = own[c] + inner(slopes[nv + 3 * i + c], given, len(given))
+
+
+@njit(cache=True)
 def skins_transposed(flat, q, y, kinematics, workspace, skins, count, to_q):
     """Add the derivatives of `L` of the listed points, with the adjoint variables `skins.nu`, by the configuration to
     `to_q` (nv,), and set those by the forces, `skins.to_force`."""
@@ -501,6 +520,15 @@ def slip_transposed(flat, q, before, states, kinematics, workspace, skins, count
     skins.to_place[:] = 0.0
     if count == 0 or not surfaces_rub(flat):
         return
+    if takes_differences(flat):
+        to_seen = np.zeros((len(flat.node_body), 3))
+        for k in skins.listed[:count]:
+            if flat.skin_friction[flat.node_skin[k]] > 0.0:
+                Q, _ = from_shape(flat, q, kinematics, flat.node_skin[k])
+                back, _, _ = _slip_back(flat, workspace, skins, k)
+                add_to_places(flat, workspace, k, scale(-1.0, rotate(Q, back)), to_seen)
+        probe_places(flat, before, states, kinematics, workspace, to_seen, skins.earlier, to_states)
+        return
     for k in skins.listed[:count]:
         s = flat.node_skin[k]
         if flat.skin_friction[s] > 0.0:
@@ -543,7 +571,7 @@ def power_of_skins(flat, track, y, kept, kinematics, workspace):
             begin_slip(flat, track.q[step], track.states[step], kinematics, workspace)
         load_states(flat, states, workspace)
         place_markers(flat, q, kinematics)
-        place_skins(flat, q, kinematics, workspace, False)
+        place_skins(flat, q, kinematics, workspace, True)
         for k in range(n):
             mode = kept[step, 3 * n + k]
             if mode == OPEN:

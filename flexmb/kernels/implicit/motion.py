@@ -13,12 +13,12 @@ from flexmb.kernels.base.algebra import (
     scale,
     store,
 )
-from flexmb.kernels.base.data import VELOCITY_KINDS
+from flexmb.kernels.base.data import INACTIVE, VELOCITY_KINDS
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.displacement import displace, largest
 from flexmb.kernels.implicit.saddle import broken_rates, fill_mass, residual_with_states
 from flexmb.kernels.implicit.sparse import FACTORISED, factorise, solve_factors
-from flexmb.kernels.steps.solve import INACTIVE, solve_joints
+from flexmb.kernels.steps.solve import solve_joints
 
 
 @njit(cache=True)

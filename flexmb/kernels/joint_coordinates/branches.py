@@ -9,7 +9,8 @@ multipliers `l` of the link, with the Jacobians `C` and `B` of its rows for both
     [ C  -c   B   ] [l] = [d]        Y^T D^-1 Y + c = K E K^T,    Z = K^-1 B
     [ 0  B^T  A_p ] [p]   [g]        A_p + Z^T E^-1 Z replaces A_p, g - Z^T E^-1 K^-1 (Y^T D^-1 L^-1 f - d) replaces g
 
-No equation is eliminated before its body, so that no envelope is filled. The cost of a link of k rows is that of two
+The compliance `c` of a link is diagonal, but for the inverse tangents (6, 6) of frame forces (steps/coupled.py). No
+equation is eliminated before its body, so that no envelope is filled. The cost of a link of k rows is that of two
 factorisations, of sizes 6 and k, and of their products with k and six columns.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3, of which this is the form for any equations of
@@ -18,8 +19,8 @@ a joint, among which springs may act.
 
 from numba import njit
 
-from flexmb.kernels.base.data import GROUND
-from flexmb.kernels.base.dense import FAST
+from flexmb.kernels.base.data import COUPLED, GROUND, INACTIVE
+from flexmb.kernels.base.dense import FAST, factor6
 
 
 @njit(cache=True)
@@ -57,61 +58,8 @@ def _dot(x, y):
 
 
 @njit(cache=True, fastmath=FAST)
-def _factor(A, b):
-    """Overwrite the lower triangle of matrix `b` of `A` (n, 6, 6) by its factors `L D L^T`, with the inverse of `D` on
-    the diagonal; returns whether it is positive definite."""
-    d0 = A[b, 0, 0]
-    if not d0 > 0.0:
-        return False
-    i0 = 1.0 / d0
-    l1, l2, l3, l4, l5 = A[b, 1, 0] * i0, A[b, 2, 0] * i0, A[b, 3, 0] * i0, A[b, 4, 0] * i0, A[b, 5, 0] * i0
-    d1 = A[b, 1, 1] - l1 * A[b, 1, 0]
-    if not d1 > 0.0:
-        return False
-    i1 = 1.0 / d1
-    a21, a31, a41, a51 = (
-        A[b, 2, 1] - l2 * A[b, 1, 0],
-        A[b, 3, 1] - l3 * A[b, 1, 0],
-        A[b, 4, 1] - l4 * A[b, 1, 0],
-        A[b, 5, 1] - l5 * A[b, 1, 0],
-    )
-    m2, m3, m4, m5 = a21 * i1, a31 * i1, a41 * i1, a51 * i1
-    d2 = A[b, 2, 2] - l2 * A[b, 2, 0] - m2 * a21
-    if not d2 > 0.0:
-        return False
-    i2 = 1.0 / d2
-    a32, a42, a52 = (
-        A[b, 3, 2] - l3 * A[b, 2, 0] - m3 * a21,
-        A[b, 4, 2] - l4 * A[b, 2, 0] - m4 * a21,
-        A[b, 5, 2] - l5 * A[b, 2, 0] - m5 * a21,
-    )
-    n3, n4, n5 = a32 * i2, a42 * i2, a52 * i2
-    d3 = A[b, 3, 3] - l3 * A[b, 3, 0] - m3 * a31 - n3 * a32
-    if not d3 > 0.0:
-        return False
-    i3 = 1.0 / d3
-    a43, a53 = A[b, 4, 3] - l4 * A[b, 3, 0] - m4 * a31 - n4 * a32, A[b, 5, 3] - l5 * A[b, 3, 0] - m5 * a31 - n5 * a32
-    o4, o5 = a43 * i3, a53 * i3
-    d4 = A[b, 4, 4] - l4 * A[b, 4, 0] - m4 * a41 - n4 * a42 - o4 * a43
-    if not d4 > 0.0:
-        return False
-    i4 = 1.0 / d4
-    a54 = A[b, 5, 4] - l5 * A[b, 4, 0] - m5 * a41 - n5 * a42 - o5 * a43
-    p5 = a54 * i4
-    d5 = A[b, 5, 5] - l5 * A[b, 5, 0] - m5 * a51 - n5 * a52 - o5 * a53 - p5 * a54
-    if not d5 > 0.0:
-        return False
-    A[b, 0, 0], A[b, 1, 1], A[b, 2, 2], A[b, 3, 3], A[b, 4, 4], A[b, 5, 5] = i0, i1, i2, i3, i4, 1.0 / d5
-    A[b, 1, 0], A[b, 2, 0], A[b, 3, 0], A[b, 4, 0], A[b, 5, 0] = l1, l2, l3, l4, l5
-    A[b, 2, 1], A[b, 3, 1], A[b, 4, 1], A[b, 5, 1] = m2, m3, m4, m5
-    A[b, 3, 2], A[b, 4, 2], A[b, 5, 2] = n3, n4, n5
-    A[b, 4, 3], A[b, 5, 3], A[b, 5, 4] = o4, o5, p5
-    return True
-
-
-@njit(cache=True, fastmath=FAST)
 def _forward(L, k, x):
-    """`L^-1 x`, with the factors `k` of `_factor`."""
+    """`L^-1 x`, with the factors `k` of `factor6`."""
     a = x[0]
     b = x[1] - L[k, 1, 0] * a
     c = x[2] - L[k, 2, 0] * a - L[k, 2, 1] * b
@@ -156,14 +104,27 @@ def _add_row(A, k, i, factor, y):
 
 
 @njit(cache=True, fastmath=FAST)
+def _add_compliances(flat, compliance, workspace, low, high):
+    """Add the inverse tangents of the frame forces of a link, with the rows from `low` to `high` - 1, to its matrix."""
+    own, whole = workspace.link_own, workspace.t
+    for k in range(low, high):
+        if flat.branch_element[k] >= 0 and compliance[flat.branch_row[k]] == COUPLED:
+            C = workspace.inverse_tangents[flat.branch_element[k]]
+            for i in range(6):
+                whole[k + i] += C[i, i]
+                for j in range(i + 1):
+                    own[k + i, k + j - low] += C[i, j]
+
+
+@njit(cache=True, fastmath=FAST)
 def factor_branches(flat, beta, compliance, least, workspace):
     """Factorise `[beta M G^T; G -C]` with the inertias and Jacobians of `workspace`: the factors of the bodies are
     written to `workspace.chol`, those of the links to `link_outer` (`D^-1 Y`, a row of the link each), `link_inner`
     (`E^-1 Z`) and `link_own` (`K`, with the inverse of `E` on its diagonal).
 
-    Rows of negative compliance are ignored. Returns False, with the factors in part written, if a mass matrix is not
-    positive definite, or if the pivot of a row is below `least`, relative to the row without those before it: the rows
-    of a link are then dependent.
+    Inactive rows are ignored; those of frame forces have the compliances `workspace.inverse_tangents`. Returns False,
+    with the factors in part written, if a mass matrix is not positive definite, or if the pivot of a row is below
+    `least`, relative to the row without those before it: the rows of a link are then dependent.
     """
     chol, G, Mrr = workspace.chol, workspace.G, workspace.Mrr
     outer, inner, own, whole = workspace.link_outer, workspace.link_inner, workspace.link_own, workspace.t
@@ -174,19 +135,21 @@ def factor_branches(flat, beta, compliance, least, workspace):
     for place in range(len(flat.branch_body)):
         b, parent = flat.branch_body[place], flat.branch_parent[place]
         low, high = flat.branch_start[place], flat.branch_start[place + 1]
-        if not _factor(chol, b):
+        if not factor6(chol, b):
             return False
         for k in range(low, high):
             r, side = flat.branch_row[k], flat.branch_side[k]
-            active = 1.0 if compliance[r] >= 0.0 else 0.0
+            active = 0.0 if compliance[r] == INACTIVE else 1.0
             y = _forward(chol, b, _times(active, _side(G, r, side)))
             scaled = _divided(chol, b, y)
             _put(outer, k, scaled)
             for i in range(low, k):
                 own[k, i - low] = _dot(y, _six(outer, i))
-            whole[k] = own[k, k - low] = _dot(y, scaled) + abs(compliance[r])
+            whole[k] = own[k, k - low] = _dot(y, scaled) + max(compliance[r], 1.0 - active)
             if parent != GROUND:
                 _put(inner, k, _times(active, _side(G, r, 1 - side)))
+        if len(flat.element_row) > 0:
+            _add_compliances(flat, compliance, workspace, low, high)
         for k in range(low, high):
             pivot, z = own[k, k - low], _six(inner, k)
             if not pivot > least * whole[k]:
@@ -228,7 +191,7 @@ def solve_branches(flat, compliance, workspace, rhs, row_rhs, x, multipliers):
         force = _six(bodies, max(parent, 0))
         for k in range(low, high):
             r = flat.branch_row[k]
-            total = _dot(_six(outer, k), y) - (row_rhs[r] if compliance[r] >= 0.0 else 0.0)
+            total = _dot(_six(outer, k), y) - (0.0 if compliance[r] == INACTIVE else row_rhs[r])
             for i in range(low, k):
                 total -= own[k, i - low] * multipliers[flat.branch_row[i]]
             multipliers[r] = total

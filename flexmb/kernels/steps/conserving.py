@@ -29,7 +29,7 @@ from flexmb.kernels.base.algebra import (
     transposed,
 )
 from flexmb.kernels.base.call import call_law
-from flexmb.kernels.base.data import GROUND, SECOND_ORDER, SPIN
+from flexmb.kernels.base.data import COUPLED, GROUND, INACTIVE, SECOND_ORDER, SPIN
 from flexmb.kernels.base.dense import add_coupled, add_transposed, copy, inner
 from flexmb.kernels.contact.discrete import step_wrench
 from flexmb.kernels.equations.bodies import (
@@ -52,9 +52,8 @@ from flexmb.kernels.equations.rows import (
     row_rates,
     to_bodies,
 )
-from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.mean_rows import FEWEST, SIMPSON, mean_rows, points_of
-from flexmb.kernels.steps.solve import INACTIVE, solve_step
+from flexmb.kernels.steps.solve import solve_step
 
 MOST_ITERATIONS = 60
 SLOW, SLOW_ITERATIONS = 0.5, 12

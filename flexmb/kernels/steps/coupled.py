@@ -18,10 +18,9 @@ both with its other approximations.
 
 from numba import njit
 
+from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import FAST, copy, inner, invert6
 
-COUPLED = -2.0
-"""Compliance that marks the rows of frame forces."""
 NEGLIGIBLE, YIELDING = 1e-4, 1e-6
 """Largest entries of a tangent that are neglected, and the stiffness that is added in every direction, relative to the
 inverse of the diagonal of `W`, the effective inertia of the bodies: bounds of the contraction of an iteration."""
@@ -43,38 +42,92 @@ def multiply_tangents(flat, workspace, t):
 
 
 @njit(cache=True)
+def _invert(e, W, workspace):
+    """Write the lower triangle of the inverse tangent of element `e` to `workspace.inverse_tangents`, with the diagonal
+    `W` (6,) of the matrix of its rows; returns False unless the tangent is symmetric and positive."""
+    K, C = workspace.tangents[e], workspace.inverse_tangents[e]
+    little, sound, diagonal = NEGLIGIBLE * NEGLIGIBLE, W[0] > 0.0, True
+    for i in range(1, 6):
+        sound &= W[i] > 0.0
+        for j in range(i):
+            skew, twice, size = K[i, j] - K[j, i], K[i, j] + K[j, i], 0.25 * W[i] * W[j]
+            sound &= skew * skew * size <= little
+            diagonal &= twice * twice * size <= little
+    if not sound:
+        return False
+    if diagonal:
+        for i in range(6):
+            stiffness = K[i, i] * W[i] + YIELDING
+            if not stiffness > 0.0:
+                return False
+            for j in range(i):
+                C[i, j] = 0.0
+            C[i, i] = W[i] / stiffness
+        return True
+    for i in range(6):
+        for j in range(i):
+            C[i, j] = 0.5 * (K[i, j] + K[j, i])
+        C[i, i] = K[i, i] + YIELDING / W[i]
+    return invert6(workspace.inverse_tangents, e)
+
+
+@njit(cache=True, fastmath=FAST)
+def _add_responses(L, G, r, side, W):
+    """Add to `W` (6,) the products of the rows of an element, from `r` on, with the responses of a rigid body to them,
+    for the factor `L` of its mass matrix with inverted diagonal.
+
+    The rows of rotation have no forces; the masses in the factor are equal in all directions.
+    """
+    unit, i3, i4, i5, l43, l53, l54 = L[0, 0], L[3, 3], L[4, 4], L[5, 5], L[4, 3], L[5, 3], L[5, 4]
+    for i in range(3):
+        a, b, c = unit * G[r + i, side, 0], unit * G[r + i, side, 1], unit * G[r + i, side, 2]
+        d = i3 * (G[r + i, side, 3] - L[3, 0] * a - L[3, 1] * b - L[3, 2] * c)
+        e = i4 * (G[r + i, side, 4] - L[4, 0] * a - L[4, 1] * b - L[4, 2] * c - l43 * d)
+        f = i5 * (G[r + i, side, 5] - L[5, 0] * a - L[5, 1] * b - L[5, 2] * c - l53 * d - l54 * e)
+        W[i] += a * a + b * b + c * c + (d * d + e * e + f * f)
+        d = i3 * G[r + 3 + i, side, 3]
+        e = i4 * (G[r + 3 + i, side, 4] - l43 * d)
+        f = i5 * (G[r + 3 + i, side, 5] - l53 * d - l54 * e)
+        W[3 + i] += d * d + e * e + f * f
+
+
+@njit(cache=True, fastmath=FAST)
+def invert_tangents(flat, workspace, beta):
+    """Write the inverse tangents of all elements between rigid bodies to `workspace.inverse_tangents`, for the matrix
+    `beta M` of the bodies; returns False, with the inverses in part written, unless all tangents are symmetric and
+    positive.
+
+    The diagonal of the matrix of the rows is that of the bodies alone, also where they are eliminated along their
+    branches: what is neglected is then bounded by the inertia of the bodies, whatever hangs on them.
+    """
+    W, G, factor = workspace.six[0], workspace.G, 1.0 / beta
+    for e in range(len(flat.element_row)):
+        r = flat.element_row[e]
+        for i in range(6):
+            W[i] = 0.0
+        for side in range(2):
+            b = flat.marker_body[flat.row_markers[r, side]]
+            if b != GROUND:
+                _add_responses(flat.rest_chol[b], G, r, side, W)
+        for i in range(6):
+            W[i] *= factor
+        if not _invert(e, W, workspace):
+            return False
+    return True
+
+
+@njit(cache=True)
 def add_compliances(flat, workspace):
     """Add the inverse tangents of all elements to `workspace.L`, a copy of the matrix of the rows `workspace.S`.
 
     Returns False, with `workspace.L` in part changed, unless all of them are symmetric and positive.
     """
-    start, S, L, six, C = flat.envelope_start, workspace.S, workspace.L, workspace.six[0], workspace.sixes
-    little = NEGLIGIBLE * NEGLIGIBLE
+    start, S, L, six = flat.envelope_start, workspace.S, workspace.L, workspace.six[0]
     for e in range(len(flat.element_row)):
-        K, p = workspace.tangents[e], flat.row_place[flat.element_row[e]]
+        C, p = workspace.inverse_tangents[e], flat.row_place[flat.element_row[e]]
         for i in range(6):
             six[i] = S[start[p + i + 1] - 1]
-        sound, diagonal = six[0] > 0.0, True
-        for i in range(1, 6):
-            sound &= six[i] > 0.0
-            for j in range(i):
-                skew, twice, size = K[i, j] - K[j, i], K[i, j] + K[j, i], 0.25 * six[i] * six[j]
-                sound &= skew * skew * size <= little
-                diagonal &= twice * twice * size <= little
-        if not sound:
-            return False
-        if diagonal:
-            for i in range(6):
-                stiffness = K[i, i] * six[i] + YIELDING
-                if not stiffness > 0.0:
-                    return False
-                L[start[p + i + 1] - 1] += six[i] / stiffness
-            continue
-        for i in range(6):
-            for j in range(i):
-                C[i, j] = C[j, i] = 0.5 * (K[i, j] + K[j, i])
-            C[i, i] = K[i, i] + YIELDING / six[i]
-        if not invert6(C):
+        if not _invert(e, six, workspace):
             return False
         for i in range(6):
             own = start[p + i + 1] - 1 - i

@@ -108,7 +108,7 @@ def _predict(flat, q, kinematics, workspace, x, gap):
 
 
 @njit(cache=True)
-def _number_nodes(flat, workspace, gap):
+def number_nodes(flat, workspace, gap):
     """Number the nodes of the points with finite `gap` (nn,) in `workspace.skin_marked`, and list them in
     `workspace.skin_list`; returns how many there are."""
     marked, listed, count = workspace.skin_marked, workspace.skin_list, 0
@@ -128,7 +128,7 @@ def _number_nodes(flat, workspace, gap):
 
 
 @njit(cache=True)
-def _flex(flat, workspace, k, c, count, U):
+def flex(flat, workspace, k, c, count, U):
     """Write the residual displacements `U` (count, 3) of the listed nodes by a unit force in direction `c` of point
     `k`."""
     e, listed = load3(workspace.skin_axes[k, c], 0), workspace.skin_list
@@ -143,7 +143,7 @@ def _flex(flat, workspace, k, c, count, U):
 
 
 @njit(cache=True)
-def _flexed(flat, workspace, k, c, U):
+def flexed(flat, workspace, k, c, U):
     """The displacement of point `k` in direction `c` by residual displacements `U` (count, 3) of the listed nodes."""
     e, total = load3(workspace.skin_axes[k, c], 0), 0.0
     for i in stencil(flat, workspace, k):
@@ -175,7 +175,7 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
         taken[k] = gap[k] < np.inf and (is_loaded(flat, states, k) or gap[k] < 0.0)
     if not taken.any():
         return True
-    count = _number_nodes(flat, workspace, gap)
+    count = number_nodes(flat, workspace, gap)
     U = np.empty((most, count, 3))
     for _ in range(ROUNDS):
         known = n
@@ -187,7 +187,7 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
             for c in range(sides_of(flat, k)):
                 rows[height] = 3 * k + c
                 old[height] = states[flat.skin_state + 3 * k + c] if is_loaded(flat, states, k) else 0.0
-                _flex(flat, workspace, k, c, count, U[height])
+                flex(flat, workspace, k, c, count, U[height])
                 height += 1
             n += 1
             first[n] = height
@@ -220,7 +220,7 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
             for i in range(height):
                 moved, X = force[i] - old[i], workspace.skin_X[rows[i] // 3, rows[i] % 3]
                 total += moved * along_ends(flat, workspace.skin_G[k, 0], ends, X)
-                total += moved * _flexed(flat, workspace, k, 0, U[i])
+                total += moved * flexed(flat, workspace, k, 0, U[i])
             taken[k] = total < 0.0
     for i in range(height):
         k, c = rows[i] // 3, rows[i] % 3
@@ -255,7 +255,7 @@ def _solve(flat, q, kinematics, workspace, x, points, first, rows, U, old, force
             b[i] = (workspace.skin_gap[k] if c == 0 else dot(e, slip)) + along_ends(flat, own, ends, x)
             for p in range(i + 1):
                 W[i, p] = along_ends(flat, own, ends, workspace.skin_X[rows[p] // 3, rows[p] % 3])
-                W[i, p] += _flexed(flat, workspace, k, c, U[p])
+                W[i, p] += flexed(flat, workspace, k, c, U[p])
                 W[p, i] = W[i, p]
     size = 0.0
     for i in range(height):

@@ -17,7 +17,7 @@ mechanism), the solution of least norm is computed.
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.data import GROUND, SECOND_ORDER
+from flexmb.kernels.base.data import COUPLED, GROUND, INACTIVE, SECOND_ORDER
 from flexmb.kernels.base.dense import (
     FAST,
     add_back,
@@ -32,9 +32,9 @@ from flexmb.kernels.base.sharing import AGAIN, MOVE, RESPOND, put, put_array, sh
 from flexmb.kernels.equations.bodies import add_elastic_inertia, lower_factor
 from flexmb.kernels.joint_coordinates.branches import factor_branches, solve_branches
 from flexmb.kernels.steps.coupled import (
-    COUPLED,
     add_compliances,
     factor_coupled,
+    invert_tangents,
     joints_alone,
     multiply_tangents,
     solve_coupled,
@@ -43,7 +43,6 @@ from flexmb.kernels.steps.coupled import (
 DEPENDENT = 1e-11  # relative size of a pivot below which a row is dependent
 CLOSED, CORRECTIONS = 1e-14, 5  # residual of a joint equation, relative to its terms, and corrections to reach it
 NEGLIGIBLE = 1e-10  # size of an entry of a combination of equations without effect, relative to the largest
-INACTIVE = -1.0  # compliance of an inactive row
 
 
 @njit(cache=True)
@@ -625,10 +624,15 @@ def solve_step(anew, null_rows, flat, workspace, beta, gamma, compliance, rhs, r
     """`solve_rows` with the matrix of a step if `anew`, otherwise `solve_again`; returns the outcome and the basis of
     the null space for the next call.
 
-    Rigid bodies whose rows form no closed loops are eliminated with their rows, along the branches.
+    Rigid bodies whose rows form no closed loops are eliminated with their rows, along the branches, if the tangents of
+    frame forces are symmetric and positive.
     """
     if anew:
-        if len(flat.branch_body) > 0 and factor_branches(flat, beta, compliance, DEPENDENT, workspace):
+        if (
+            len(flat.branch_body) > 0
+            and (not couples(flat, compliance) or invert_tangents(flat, workspace, beta))
+            and factor_branches(flat, beta, compliance, DEPENDENT, workspace)
+        ):
             workspace.branched[0] = 1.0
             solve_branches(flat, compliance, workspace, rhs, row_rhs, x, multipliers)
             return 0, np.zeros((0, 0))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.data import FORCES, GROUND, VELOCITY_KINDS
+from flexmb.kernels.base.data import COUPLED, FORCES, GROUND, INACTIVE, VELOCITY_KINDS
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.controllers import control
 from flexmb.kernels.equations.displacement import fastest_rotation, largest_vector
@@ -16,10 +16,9 @@ from flexmb.kernels.joint_coordinates.pivots import unwind
 from flexmb.kernels.joint_coordinates.tree import joint_velocities, place_bodies
 from flexmb.kernels.steps.carried import carry_lines
 from flexmb.kernels.steps.commanded import follow_commands, respond_to_commands
-from flexmb.kernels.steps.coupled import COUPLED
 from flexmb.kernels.steps.pressing import begin_skins, press_skins
 from flexmb.kernels.steps.sliding import respond, slide
-from flexmb.kernels.steps.solve import INACTIVE, solve_step
+from flexmb.kernels.steps.solve import solve_step
 from flexmb.kernels.steps.touching import add_touch_forces, press, respond_to_touch, touch
 
 BELOW_ERROR = 3e4

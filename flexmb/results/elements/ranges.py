@@ -23,23 +23,29 @@ def beyond_tables(motion: Motion) -> list[str]:
     return found
 
 
-def below_floors(motion: Motion) -> list[str]:
-    """A sentence for each state of a force element between frames that was below the lowest value at which its law
-    holds, at a stored time."""
+def outside_limits(motion: Motion) -> list[str]:
+    """A sentence for each state of a force element between frames that was outside the values for which its law holds,
+    at a stored time."""
     mechanism, times = motion.mechanism, np.asarray(motion.t)
     states = getattr(motion, "element_states", np.zeros((len(times), 0)))
     found, first = [], 0
     for force in mechanism.frame_forces:
         law = force.call.law
-        for k, state in enumerate(law.states):
-            if state not in law.floors or states.shape[1] <= first + k:  # pictures of states without own states
-                continue
-            values, parameter = states[:, first + k], law.floors[state]
-            floor, least = force.parameters[law.parameters.index(parameter)], int(values.argmin())
-            if values[least] < floor:
+        given = dict(zip(law.parameters, force.parameters, strict=True))
+        for state, values in zip(law.states, states[:, first:].T, strict=False):  # pictures of states have no own ones
+            what, k = f"The {state} of {force.name!r} of {mechanism.name!r}", int(np.abs(values).argmax())
+            if state in law.limits:
+                which, factor = law.limits[state]
+                if abs(values[k]) > factor * given[which]:
+                    found.append(
+                        f"{what} reached {values[k]:.4g} at t = {times[k]:.6g}; the law {law.name!r} holds up to "
+                        f"{factor:g} {which} = {factor * given[which]:.4g}. {law.beyond}"
+                    )
+            least = int(values.argmin())
+            if state in law.floors and values[least] < given[law.floors[state]]:
                 found.append(
-                    f"The {state} of {force.name!r} of {mechanism.name!r} fell to {values[least]:.4g} at t = "
-                    f"{times[least]:.6g}; the law {law.name!r} holds down to {parameter} = {floor:.4g}. {law.below}"
+                    f"{what} fell to {values[least]:.4g} at t = {times[least]:.6g}; the law {law.name!r} holds down to "
+                    f"{law.floors[state]} = {given[law.floors[state]]:.4g}. {law.below}"
                 )
         first += len(law.states)
     return found

@@ -24,6 +24,8 @@ MOVED_LAWS = 1e-5
 """The same for force elements between frames, controllers and dry friction, which may be nonlinear over lengths of a
 thousandth, and are evaluated with the multipliers of the motion.
 """
+MOVED_POINTS = 2e-6
+"""The same for points of flexible surfaces, which must move by less than they slip in a step, and not by round-off."""
 OF_LAWS = ("element_parameters", "control_parameters", "signal_given")
 MARKER = ("marker_point", "marker_axes", "marker_rows")
 
@@ -186,13 +188,18 @@ class Work:
         flat, d = self._flat, rates.arrays
         if not (any(name in d for name in SKINS) or _moved_markers(flat, d)[flat.skin_marker].any()):
             return 0.0
-        mechanism, size = self._recording.result.mechanism, 0.5 * rates.distance
-        powers = []
-        for sign in (-1.0, 1.0):
-            changed, _ = rates.moved(mechanism, self._recording.functions, sign * size)
+        mechanism = self._recording.result.mechanism
+
+        def power(size: float) -> float:
+            changed, _ = rates.moved(mechanism, self._recording.functions, size)
             space = make_marker_kinematics(changed), make_workspace(changed)
-            powers.append(power_of_skins(changed, self._recording.track, self._y, self._of_points, *space))
-        return float(powers[1] - powers[0]) / (2 * size)
+            return power_of_skins(changed, self._recording.track, self._y, self._of_points, *space)
+
+        def central(size: float) -> float:
+            return (power(size) - power(-size)) / (2 * size)
+
+        size = min(0.5 * rates.distance, rates.size(mechanism, MOVED_POINTS, (*SKINS, *MARKER)))
+        return (4 * central(0.5 * size) - central(size)) / 3
 
     def _slopes(self, body: int) -> np.ndarray:
         """Derivatives (13,) with respect to the mass, first moments and inertia of a rigid body."""

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from flexmb.errors import MechanismError, StudyError
-from flexmb.kernels.base.data import GROUND
+from flexmb.errors import StudyError
+from flexmb.kernels.base.data import CompiledModel
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.features import SMOOTH, Feature, refuse
 from flexmb.mechanism.mechanism import Mechanism
@@ -15,7 +15,7 @@ from flexmb.mechanism.system import System
 Model = Callable[..., System | Mechanism]
 FURTHER: frozenset[Feature] = frozenset({"new states", "regularised friction", "friction that sticks"})
 """What has derivatives beside smooth features; friction is known to slide, or to stick, throughout the motion."""
-SURFACES: frozenset[Feature] = frozenset({"surface contacts", "rubbing surfaces"})
+SURFACES: frozenset[Feature] = frozenset({"surface contacts", "rubbing surfaces", "facing surfaces", "local contacts"})
 """What has derivatives in the adjoint method only: forces with the same points in every step."""
 
 
@@ -38,16 +38,6 @@ def refuse_without_derivatives(mechanism: Mechanism, what: str, further: frozens
     """Raise `MechanismError` or `ControllerError` when parts of a mechanism have no derivatives in a method, called
     `what`, which includes `further` features beside those of all methods."""
     refuse(mechanism, what, includes=SMOOTH - {"velocity matrices"} | FURTHER | further)
-    markers = ((c.name, c.marker) for c in mechanism.surface_contacts)
-    carriers = ((name, mechanism.markers[marker].body) for name, marker in markers)
-    elastic = [(name, mechanism.bodies[b]) for name, b in carriers if b != GROUND and mechanism.bodies[b].modes]
-    if elastic:
-        name, body = elastic[0]
-        raise MechanismError(
-            f"{what} includes contacts of flexible surfaces with rigid shapes on rigid bodies. The shape that the "
-            f"contact {name!r} of {mechanism.name!r} touches is on the flexible body {body.name!r}. Put it on a rigid "
-            "body that is fixed to this one, or use flexmb.study.gradient, which takes differences."
-        )
 
 
 def require_alike(a: Mechanism, b: Mechanism) -> None:
@@ -88,12 +78,22 @@ def require_alike(a: Mechanism, b: Mechanism) -> None:
         "skin_other",
         "skin_local",
         "skin_node",
+        "mate_node",
         "node_place",
         "compliance_size",
     )
-    for name in (*structure, *further):
-        if not np.array_equal(getattr(x, name), getattr(y, name)):
+    pairs = [(getattr(x, name), getattr(y, name)) for name in (*structure, *further)]
+    pairs.append((sorted_facets(x)[0], sorted_facets(y)[0]))
+    for own, other in pairs:
+        if not np.array_equal(own, other):
             raise StudyError(
                 "A parameter changes the structure of the mechanism (bodies, elastic coordinates, joints, forces, "
                 "loads), not only its numbers: derivatives do not exist there."
             )
+
+
+def sorted_facets(flat: CompiledModel) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes (nf, 4) of the facets of surfaces in an order that trees, which list them otherwise when points move,
+    do not change; and this order (nf,)."""
+    order = np.lexsort(flat.facet_nodes.T[::-1])
+    return flat.facet_nodes[order], order

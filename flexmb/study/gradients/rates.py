@@ -14,14 +14,17 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.study.gradients.aligned import Aligned, aligned, near_of
 from flexmb.study.gradients.held import held_by
-from flexmb.study.gradients.model import Model, mechanism_of, require_alike
+from flexmb.study.gradients.model import Model, mechanism_of, require_alike, sorted_facets
 from flexmb.study.gradients.scales import scale_of
 
 LINES = ("line_numbers", "station_point", "station_tangent", "station_length", "station_rows", "station_slopes")
 """Arrays of fluid in pipes and of wind."""
 FRICTION = ("friction_factors", "friction_speed", "friction_arm")
 """Arrays of dry friction in joints."""
-SKINS = ("skin_friction", "skin_shape", "node_point", "node_across", "node_rows", "node_second", "compliance_entries")
+SKINS = (
+    "skin_friction", "skin_shape", "node_point", "node_across", "node_bend", "node_rows", "node_second",
+    "node_hertz", "facet_excess", "compliance_entries",
+)  # fmt: skip
 """Arrays of flexible surfaces that touch."""
 NUMBERS = (
     "gravity", "mass", "s0", "J0", "rest_Mrr", "rest_Mre", "rest_moments", "rest_chol", "linear", "quadratic",
@@ -214,7 +217,7 @@ def _slopes(low: Mechanism, high: Mechanism, base: Mechanism, builds: _Builds) -
     """Derivatives of the arrays that change; warns with `SensitivityWarning` of numbers that jump or have a kink."""
     found: dict[str, np.ndarray] = {}
     for key in NUMBERS:
-        a, b, at = (np.asarray(getattr(compiled(m), key)) for m in (low, high, base))
+        a, b, at = (_numbers(key, m, base) for m in (low, high, base))
         difference, scale = b - a, scale_of(key, base)
         real = np.abs(difference) > ROUNDING * scale
         if key in DERIVED:
@@ -237,12 +240,23 @@ def _slopes(low: Mechanism, high: Mechanism, base: Mechanism, builds: _Builds) -
     return found
 
 
+def _numbers(key: str, mechanism: Mechanism, base: Mechanism) -> np.ndarray:
+    """The array `CompiledModel.key` of a mechanism, those of facets in the order of `base`: a parameter may change the
+    order in which a tree lists them."""
+    numbers = np.asarray(getattr(compiled(mechanism), key))
+    if key != "facet_excess":
+        return numbers
+    found = np.empty_like(numbers)
+    found[sorted_facets(compiled(base))[1]] = numbers[sorted_facets(compiled(mechanism))[1]]
+    return found
+
+
 def _largest_change(low: Mechanism, high: Mechanism, base: Mechanism) -> float:
     """The largest change of the arrays, relative to the scale of each number."""
     largest = 0.0
     for key in NUMBERS:
         if key not in DERIVED:
-            change, scale = np.abs(getattr(compiled(high), key) - getattr(compiled(low), key)), scale_of(key, base)
+            change, scale = np.abs(_numbers(key, high, base) - _numbers(key, low, base)), scale_of(key, base)
             real = (change > ROUNDING * scale) & (scale > 0)
             largest = max(largest, float((change[real] / scale[real]).max(initial=0.0)))
     return largest

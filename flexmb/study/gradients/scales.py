@@ -23,6 +23,8 @@ OWN = (
     "station_length",
     "skin_friction",
     "skin_shape",
+    "node_hertz",
+    "facet_excess",
 )
 """Numbers whose scale is their own size, independently of their neighbours."""
 
@@ -42,7 +44,7 @@ def scale_of(name: str, mechanism: Mechanism) -> np.ndarray:
         return size
     if name == "row_offset":
         return np.maximum(size, np.where(np.isin(flat.row_kind, (TRANSLATION, DISTANCE, HEIGHT, SLIP)), length, 1.0))
-    if name in ("marker_axes", "station_tangent", "node_across"):
+    if name in ("marker_axes", "station_tangent", "node_across", "node_bend"):
         return np.ones_like(value)
     if name in ("marker_point", "station_point", "node_point"):
         return np.full_like(value, length)

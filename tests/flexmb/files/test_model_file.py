@@ -370,8 +370,8 @@ WRONG = {
     "number for a motion": (DRIVE, "drive = 3", ["'joints[2] ('hinge').drive'", "expected a table", "found 3"]),
     "table from two sources": (DRIVE, 'drive = { kind = "table", csv = "a.csv", times = [1] }', ["'joints[2] ('hinge').drive'", "times and values, or csv"]),
     "absent table": (DRIVE, 'drive = { kind = "table", csv = "a.csv" }', ["'joints[2] ('hinge')'", "a.csv", "There is no table"]),
-    "table of words": (DRIVE, 'drive = { kind = "table", csv = "words.csv" }', ["words.csv, line 2", "two numbers separated by a comma", "'t;x'"]),
-    "empty table": (DRIVE, 'drive = { kind = "table", csv = "empty.csv" }', ["'joints[2] ('hinge')'", "at least 4 finite points"]),
+    "table of words": (DRIVE, 'drive = { kind = "table", csv = "words.csv" }', ["words.csv, line 2", "expected 2 numbers", "'t;x'"]),
+    "empty table": (DRIVE, 'drive = { kind = "table", csv = "empty.csv" }', ["'joints[2] ('hinge')'", "empty.csv", "expected rows of numbers"]),
     "joint of a spring": ('joint = "rail"', 'joint = "rial"', ["'joint_springs[1] ('return spring')'", "no joint named 'rial'", "Did you mean 'rail'?"]),
     "negative stiffness": ("stiffness = 40.0", "stiffness = -40.0", ["'joint_springs[1] ('return spring').stiffness'", "found -40.0"]),
     "load on the ground": ('place = "pendulum.tip"', 'place = "ground"', ["'loads[1] ('gust')'", "needs a place on a body"]),
@@ -401,6 +401,21 @@ WRONG = {
     "value of the initial state": ("[[joint_springs]]", "[initial_state]\nhinge = 'up'\n[[joint_springs]]", ["'initial_state.hinge'", "[value, rate]", "found 'up'"]),
     "band that is missing": ("[[joints]]", MESHED.format('material = "steel"\ninterfaces = { a = "BIG_END" }\nreduction = { method = "choose" }'), ["'choose' needs a band"]),
 }  # fmt: skip
+
+
+def test_a_motion_by_columns_of_a_file(tmp_path):
+    """Titles, units and decimal commas as in tables of forces."""
+    drive = 'drive = { kind = "table", csv = "log.csv", columns = ["time", "angle"] }'
+    (tmp_path / "log.csv").write_text("angle;time\nrad;s\n0;0\n0,1;1\n0,5;2,5\n0,2;3\n")
+    plain = 'drive = { kind = "table", times = [0, 1, 2.5, 3], values = [0, 0.1, 0.5, 0.2] }'
+    same = load_model(write(tmp_path, EXAMPLE.replace(DRIVE, plain, 1))).mechanism()
+    path = write(tmp_path, EXAMPLE.replace(DRIVE, drive, 1))
+    found = load_model(path).mechanism()
+    at = [[m.functions[0](t) for t in (0.3, 1.7, 2.9)] for m in (same, found)]
+    np.testing.assert_array_equal(at[0], at[1])
+    (tmp_path / "log.csv").write_text("angle;time\ndeg;s\n0;0\n0,1;1\n0,5;2,5\n0,2;3\n")
+    with pytest.raises(ModelFileError, match="expected angles in radians"):
+        load_model(path)
 
 
 @pytest.mark.parametrize("kind", WRONG)

@@ -340,8 +340,36 @@ def test_a_chamber_that_cavitates_is_named_with_the_remedy(tmp_path):
     assert enough.verdict.sound
 
 
+def test_a_linear_tyre_that_spins_on_the_spot_is_named():
+    """Its tread would be drawn without end, and its force rise with it; a wheel that rolls says nothing."""
+    tyre = flexmb.forces.linear_tyre(
+        radius=0.3, vertical_stiffness=2e5, slip_stiffness=4e4, cornering_stiffness=5e4, relaxation=0.4
+    )
+
+    def wheel(speed):
+        system = flexmb.System(gravity=(0, 0, -10.0))
+        wheel = system.add(
+            flexmb.rigid_body("wheel", mass=300.0, inertia=(1e6, 4.0, 1e6)),
+            position=(0, 0, 0.285),
+            velocity=(speed, 0, 0),
+            angular_velocity=(0, 40.0, 0),
+        )
+        system.force("tyre", system.ground.at((0, 0, 0)), wheel.at((0, 0, 0)), tyre)
+        return system
+
+    with pytest.warns(
+        flexmb.LawRangeWarning, match=r"forward deflection of 'tyre'.*0.3 relaxation = 0.12.*on the spot"
+    ):
+        flexmb.simulate(wheel(0.0), 0.02, step=2e-4)
+    assert flexmb.simulate(wheel(12.0), 0.02, step=2e-4).verdict.sound
+
+
 def test_limits_of_states_are_checked():
     with pytest.raises(flexmb.LawError, match="'pressures'"):
         flexmb.law(
             lambda t, relative, states, parameters, wrench, rates: None, states=("p",), floors={"pressures": "k"}
+        )
+    with pytest.raises(flexmb.LawError, match="'tread'"):
+        flexmb.law(
+            lambda t, relative, states, parameters, wrench, rates: None, states=("p",), limits={"p": ("tread", 0.3)}
         )

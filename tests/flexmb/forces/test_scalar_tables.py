@@ -121,6 +121,21 @@ def test_columns_by_title(tmp_path):
         table_from_csv(path, columns=(0, 3))
 
 
+def test_titles_after_a_mark_are_titles(tmp_path):
+    """As `numpy.savetxt(header=...)` writes them; a sentence is none."""
+    path = tmp_path / "bench.txt"
+    for header in ("measured on the bench of the laboratory\ntravel [m],force [N]", "travel,force\nm,N"):
+        np.savetxt(path, [[0, 1], [1, 2]], delimiter=",", header=header)
+        law = table_from_csv(path, columns=("travel", "force"))
+        np.testing.assert_allclose([law.x, law.y], [[0, 1], [1, 2]])
+    np.savetxt(path, [[0, 1], [1, 2]], header="travel [mm] force [N]")
+    with pytest.raises(TableError, match=r"column 'travel \[mm\]'.*by 0.001"):
+        slider_in("SI").joint_spring("strut", "rail", law=table_from_csv(path))
+    np.savetxt(path, [[0, 1], [90, 2]], header="angle [deg] torque [N m]")
+    with pytest.raises(TableError, match=r"column 'angle \[deg\]': expected angles in radians"):
+        table_from_csv(path)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -10,11 +10,17 @@ from mechanisms import random_flexible_body
 
 import flexmb
 from flexmb.equations.initial_conditions import start
-from flexmb.kernels.base.data import GROUND, SECOND_ORDER, make_marker_kinematics, make_workspace
-from flexmb.kernels.calls import displace, residual
-from flexmb.kernels.joint_coordinates.branches import _factor
-from flexmb.kernels.steps.solve import (
+from flexmb.kernels.base.data import (
+    COUPLED,
+    GROUND,
     INACTIVE,
+    SECOND_ORDER,
+    make_marker_kinematics,
+    make_workspace,
+)
+from flexmb.kernels.base.dense import factor6, invert6
+from flexmb.kernels.calls import displace, residual
+from flexmb.kernels.steps.solve import (
     _factor_symmetric,
     _solve_symmetric,
     solve_again,
@@ -72,8 +78,13 @@ def dense_solution(flat, workspace, beta, gamma, compliance, rhs, row_rhs):
                 n = 6 + flat.modes[b]
                 G[r, flat.v_start[b] : flat.v_start[b] + n] += workspace.G[r, side, :n]
     active = compliance != INACTIVE
-    G, C = G[active], np.diag(compliance[active])
-    solution = np.linalg.solve(np.block([[A, G.T], [G, -C]]), np.concatenate([rhs, row_rhs[active]]))
+    left, C, right = G.copy(), np.diag(compliance), row_rhs.copy()
+    for r, K in zip(flat.element_row, workspace.tangents, strict=True):
+        if compliance[r] == COUPLED:  # s = K (G x - d)
+            own = slice(r, r + 6)
+            left[own], C[own, own], right[own] = K @ G[own], np.eye(6), K @ row_rhs[own]
+    G, left, C = G[active], left[active], C[np.ix_(active, active)]
+    solution = np.linalg.solve(np.block([[A, G.T], [left, -C]]), np.concatenate([rhs, right[active]]))
     multipliers = np.zeros(nr)
     multipliers[active] = solution[nv:]
     return solution[:nv], multipliers
@@ -176,7 +187,21 @@ def test_an_inertia_that_rounding_loses_is_told(lost):
     """A pivot of zero is no division by zero; such a step is that of the matrix of the rows."""
     inertia = np.eye(6)[None]
     inertia[0, lost, lost] = 0.0
-    assert not _factor(inertia, 0)
+    assert not factor6(inertia, 0)
+    assert not invert6(inertia, 0)
+
+
+@pytest.mark.parametrize("stiffness", [1.0, 1e5])
+def test_inverses_keep_their_stiff_directions(stiffness):
+    """Of soft matrices with a stiff direction: the response in this direction of the inverse beside a unit matrix."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        stiff = rng.normal(size=6)
+        C = np.array([stiffness * np.outer(stiff, stiff) + 1e-6 * np.eye(6)])
+        right = stiff / (1.0 + 1.0 / (stiffness * stiff @ stiff + 1e-6))
+        assert invert6(C, 0)
+        found = np.linalg.solve(np.eye(6) + np.tril(C[0]) + np.tril(C[0], -1).T, stiff)
+        np.testing.assert_allclose(found, right, rtol=0, atol=1e-8)
 
 
 def test_the_newton_matrix_is_the_derivative_at_rest():

@@ -479,5 +479,8 @@ def face(flat, workspace, s, R, origin):
         store(workspace.skin_axes[k, 0], 0, e)
         store(workspace.skin_axes[k, 1], 0, t)
         store(workspace.skin_axes[k, 2], 0, r)
-        workspace.skin_gap[k] = dot(rotate(R, e), between) + workspace.skin_gap[k] / share
+        seen = rotate(R, e)
+        apart = dot(seen, between)
+        workspace.skin_gap[k] = apart + workspace.skin_gap[k] / share
+        hit = add(hit, sub(between, scale(apart, seen)))  # in line with the point: no torque from facets askew
         store(workspace.skin_place[k], 0, rotate_inv(R, sub(hit, origin)))

@@ -1,5 +1,7 @@
 """Flexible surfaces of which parts face each other: points at the edges of the contact, patch test, tipping."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull, Delaunay, HalfspaceIntersection
@@ -66,8 +68,8 @@ def common(over, turned):
 @pytest.mark.parametrize("cells", [(4, 3), (5, 8)], ids=str)
 def test_uniform_pressures_have_their_resultant_and_points_reach_the_edges(cells, over, turned, swap, kind):
     """The areas of the points and their places, against the polygon in which both faces overlap. Along edges of the
-    other surface the places are on the edge; at corners that are askew to the faces they are at most half a face
-    inside."""
+    other surface the places are on the edge; at corners that are askew to the faces, as all are to triangles, they are
+    at most half a face inside."""
     system = standing(bodies(*cells, kind), over, swap, turned).build()
     flat, q = compiled(system), system.initial.q
     kinematics, workspace = make_marker_kinematics(flat), make_workspace(flat)
@@ -87,7 +89,11 @@ def test_uniform_pressures_have_their_resultant_and_points_reach_the_edges(cells
     hull = ConvexHull(corners).equations
     assert (places[:, :2] @ hull[:, :2].T + hull[:, 2]).max() < 1e-12
     missed = np.linalg.norm(corners[:, None] - places[None, :, :2], axis=2).min(axis=1)
-    assert missed.max() < (1e-12 if turned == 0.0 else 0.5 * LONG / min(cells))
+    askew = turned != 0.0 or kind == "tetra"
+    assert missed.max() < (0.5 * LONG / min(cells) if askew else 1e-12)
+    if turned == 0.0:
+        reached = (places[:, :2] @ hull[:, :2].T + hull[:, 2]).max(axis=0)
+        np.testing.assert_allclose(reached, 0.0, atol=1e-12)
     for k in np.flatnonzero(faces):
         entries = slice(flat.stencil_start[k], flat.stencil_start[k] + workspace.stencil_count[k])
         weight, own = workspace.stencil_weight[entries], workspace.stencil_node[entries] < len(flat.node_skin)
@@ -115,3 +121,29 @@ def test_a_block_tips_when_the_resultant_leaves_the_table(cells, over, swap):
             weight = 1000.0 * LONG * WIDE * HIGH * 9.81
             total = rest.surface_contact("stands").total[0] * (-1.0 if swap else 1.0)
             np.testing.assert_allclose(total, [-slope * weight, 0.0, weight], atol=1e-6 * weight)
+
+
+def crowned(depth):
+    """A crowned block on a flat one, with meshes that do not match, moved into it by `depth`."""
+    system, bodies = flexmb.System(), []
+    for name, cells, rise in (("flat", 8, 0.0), ("crowned", 10, 0.02)):
+        mesh = block("hexahedron", (LONG, WIDE, HIGH), (cells, 1, 2))
+        x, y, z = mesh.points.T
+        lifted = z + rise * (2.0 * x / LONG - 1.0) ** 2 * (1.0 - z / HIGH)
+        mesh = replace(mesh, points=np.column_stack([x, y, lifted]))
+        model = fem.Model(mesh, fem.Material.isotropic(1e9, 0.0, 1000.0)).with_surfaces(low="z0", top="z1")
+        bodies.append(flexmb.flexible_body(model, reduction.contact_basis(model, 4), name=name))
+    flat, up = system.add(bodies[0]), system.add(bodies[1], position=(0.0, 0.0, HIGH - depth))
+    return system, up.surface("low"), flat.surface("top")
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_curved_surfaces_that_touch_as_drawn_do_not_begin_inside_each_other(swap):
+    for depth in (0.0, 1e-5):
+        system, *surfaces = crowned(depth)
+        system.contact("line", *(surfaces[::-1] if swap else surfaces))
+        if depth == 0.0:
+            flexmb.simulate(system, 1e-6, step=1e-6)
+        else:
+            with pytest.raises(MechanismError, match=r"begins inside .*, 1e-05 deep"):
+                flexmb.simulate(system, 1e-6, step=1e-6)

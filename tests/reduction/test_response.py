@@ -1,5 +1,6 @@
 """The reference response and every error measured by it, against direct solves, dense algebra and closed forms."""
 
+from dataclasses import replace
 from functools import cache
 
 import dense
@@ -286,6 +287,17 @@ def test_inputs_left_out_are_reported():
     assert basis.options["unmeasured_inputs"]["end 1"] > 0.02
     assert "not among the inputs: 'end 1'" in str(basis)
     assert reduction.gramian(model, band=BAND, tolerance=0.02).options["unmeasured_inputs"] == {}
+
+
+def test_loads_of_rotation_are_those_about_the_mass_centre():
+    """They have no resultant, wherever the part is drawn: about another point they would accelerate it."""
+    loads = []
+    for origin in ((0.0, 0.0, 0.0), (3.0, -2.0, 5.0)):
+        mesh = block("hexahedron", (1.0, 0.3, 0.2), (4, 2, 2))
+        mesh = replace(mesh, points=mesh.points + np.array(origin))
+        loads.append(resolve_inputs(fem.Model(mesh, fem.Material.steel()), ["rotation"]).loads)
+    np.testing.assert_allclose(loads[0], loads[1], atol=1e-9 * np.abs(loads[0]).max())
+    np.testing.assert_allclose(loads[1].reshape(-1, 3, 6).sum(axis=0), 0.0, atol=1e-9 * np.abs(loads[1]).max())
 
 
 @pytest.mark.parametrize("method", ["modal", "Craig-Bampton", "Craig-Chang", "Herting", "Krylov", "Gramian"])

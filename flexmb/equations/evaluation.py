@@ -42,7 +42,6 @@ from flexmb.kernels.calls import (
     powers_of,
     residual,
     row_rates,
-    see,
     solve_joints,
 )
 from flexmb.kernels.equations.rows import OPPOSED
@@ -135,9 +134,8 @@ class Equations:
         for k, force in enumerate(self.mechanism.frame_forces):
             if not self.flat.element_tangent[k]:
                 continue
-            seen, compare = np.zeros(18), force.call.compare_tangent if again else force.call.require_tangent
-            see(self.flat, self.kinematics, self.workspace, k, seen)
-            compare(t, seen, np.array(force.numbers), tuple(self.flat.scales))
+            compare = force.call.compare_tangent if again else force.call.require_tangent
+            compare(t, self.workspace.seen[k, :18].copy(), np.array(force.numbers), tuple(self.flat.scales))
 
     def residual(
         self, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
@@ -164,8 +162,7 @@ class Equations:
         Raises `LawError` when its law fails.
         """
         force, flat = self.mechanism.frame_forces[element], self.flat
-        seen = np.zeros(force.call.seen)
-        see(flat, self.kinematics, self.workspace, element, seen)
+        seen = self.workspace.seen[element, : force.call.seen].copy()
         states, own = self.states, slice(*flat.element_state[element : element + 2])
         if force.call.law.entry is not None:
             found = np.zeros((len(times), 7 + len(states[own])))

@@ -24,7 +24,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
 from flexmb.kernels.base.data import ANGLE, GROUND, TILT, CompiledModel
 from flexmb.kernels.base.pointed import fields_of, pointed
-from flexmb.kernels.calls import displace, see
+from flexmb.kernels.calls import displace
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
 from flexmb.spatial.layout import elastic_places
@@ -142,8 +142,7 @@ def _given(
     tangents, covectors, columns = [], [], []
     touching: list[list[int]] = [[] for _ in flat.modes]
     for place, k in enumerate(np.flatnonzero(own).tolist()):
-        force, seen = e.mechanism.frame_forces[k], np.zeros(18)
-        see(flat, e.kinematics, e.workspace, k, seen)
+        force, seen = e.mechanism.frame_forces[k], e.workspace.seen[k, :18]
         tangents.append(force.call.sound_tangent(t, seen, np.array(force.numbers)))
         sides = [(side, b) for side, b in enumerate(flat.marker_body[flat.row_markers[rows[place, 0]]]) if b != GROUND]
         for _, b in sides:

@@ -127,7 +127,7 @@ _record(
 _record(MarkerKinematics, d2="body_point position", d3="tangent axes attitude rows")
 _record(
     Workspace,
-    d2="wrenches sliding_x sliding_change sliding_slopes answer settling control_answer control_settling "
+    d2="wrenches seen sliding_x sliding_change sliding_slopes answer settling control_answer control_settling "
     "command_slopes command_force command_x command_change group_motion group_wrench group_listed group_pairs Lrr six "
     "sixes link_outer link_inner link_own point_at touch_force touch_rate near near_S skin_bare skin_bent skin_at "
     "skin_seen skin_before skin_force skin_normal skin_place skin_soft lane_bias lane_scratch body_energies",
@@ -203,7 +203,6 @@ add_turns = _entry(rows.add_turns, "CompiledModel d1 d d1")
 as_driven = _entry(rows.as_driven, "CompiledModel d2 d1")
 angles_at = _entry(rows.angles_at, "CompiledModel MarkerKinematics d1")
 angles_reached = _entry(rows.angles_reached, "CompiledModel d2 MarkerKinematics d1 d1")
-see = _entry(elements.see, "CompiledModel MarkerKinematics Workspace i d1")
 answer_over = _entry(elements.answer_over, "CompiledModel i d1 d1 d1 d2")
 friction_bounds = _entry(friction.friction_bounds, "CompiledModel d1 d1")
 friction_change = _entry(friction.friction_change, "CompiledModel i d1 d1")

@@ -231,13 +231,15 @@ class Workspace(NamedTuple):
     state_base: np.ndarray  # (nz,) states of the frame forces without the part that depends on the evaluated motion
     state_rates: np.ndarray  # (nz,)
     half: np.ndarray  # (1,) half of the step in which states change; 0 at a given state
-    seen: np.ndarray  # (18+most inputs,) relative motion of the frames of an element, and its inputs
+    seen: np.ndarray  # (ne+1, 18+most inputs) relative motion of the frames of each element, and its inputs; work space
     answer: np.ndarray  # (4, 7+most states) what a law returns
     given: np.ndarray  # (72,) stiffness and damping that a law gives
     stored: np.ndarray  # (ne,) energy that each frame force stores; NaN if its law does not tell it
     settling: np.ndarray  # (most states+1, most states) Newton matrix of the states of an element, and its residual
     tangents: np.ndarray  # (ne, 6, 6) effective stiffness of the frame forces in the matrix of a step
-    inverse_tangents: np.ndarray  # (ne, 6, 6) lower triangles of their inverses, if all are symmetric and positive
+    inverse_tangents: (
+        np.ndarray
+    )  # (ne, 6, 6) lower triangles of the inverses of their symmetric parts, if all are positive
     unsymmetric: np.ndarray  # (1,) 1 if the factors of the matrix of the rows are `L` and `U`, 0 if `L` and `L^T`
     U: np.ndarray  # upper factor of the matrix of the rows, with frame forces
     coupled: np.ndarray  # (nr,) 1 for the rows of frame forces, in the order of elimination
@@ -341,7 +343,9 @@ class Workspace(NamedTuple):
     unsound: np.ndarray  # (nb,) 1 for bodies whose mass matrix is not positive definite
     Z_start: np.ndarray  # (nb+1,) start of the responses of each body in `Z`
     product_start: np.ndarray  # (nb+1,) start of each body in `products`
-    branched: np.ndarray  # (1,) 1 if the factors of the matrix of a step are those of joint_coordinates/branches.py:
+    branched: (
+        np.ndarray
+    )  # (1,) 1, and the repetitions of a solution, if the factors of a step are those of branches.py:
     link_outer: np.ndarray  # (rows, 6)
     link_inner: np.ndarray  # (rows, 6)
     link_own: np.ndarray  # (rows, branch_most)
@@ -403,7 +407,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "command_change": (nu, nr), "sliding_force": nv if nf else 0, "sliding_none": nr if nf else 0,
         "sliding_x": (nf, nv),
         "sliding_change": (nf, nr), "sliding_rates": nf, "sliding_direction": nf, "sliding_slopes": (nf, 3),
-        "seen": 18 + int(flat.element_command[:, 1].max(initial=0)), "answer": (4, 7 + most), "given": 72, "stored": ne,
+        "seen": (ne + 1, 18 + int(flat.element_command[:, 1].max(initial=0))), "answer": (4, 7 + most), "given": 72,
+        "stored": ne,
         "settling": (most + 1, most), "tangents": (ne, 6, 6), "unsymmetric": 1,
         "inverse_tangents": (ne, 6, 6),
         "U": int(flat.envelope_start[nr]) if ne else 0, "coupled": len(flat.row_place),

@@ -407,8 +407,8 @@ def backward_pass(
             rate = 0.0  # that of other steps is not that of these, whose corrections know the weights of nodes as fixed
         row_compliances(flat, workspace, now, gamma, compliance)
         if coupled:
-            transposed_tangents(flat, now, kinematics, workspace, gamma)
-            element_slopes(flat, now, kinematics, workspace, scratch)
+            transposed_tangents(flat, now, workspace, gamma)
+            element_slopes(flat, now, workspace, scratch)
         if flat.follows == 1:
             control_slopes(flat, now, kinematics, workspace, scratch)
         for k in range(nz):

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.dense import copy, solve_small
-from flexmb.kernels.equations.elements import answer, element_tangents, see, turn
+from flexmb.kernels.equations.elements import answer, element_tangents, turn
 from flexmb.kernels.equations.residual import balance_rows
 from flexmb.kernels.steps.step import predict_states
 
@@ -48,16 +48,21 @@ def scales_of_states(flat, states, half, rates, scale):
 
 
 @njit(cache=True)
-def element_slopes(flat, functions, kinematics, workspace, scratch):
+def element_slopes(flat, functions, workspace, scratch):
     """Set the derivatives `scratch.slopes` (ne, 6 + most, 12 + most + inputs) of wrenches, then of rates or new states,
     with respect to the relative displacement, rotation, velocity and angular velocity, to the states and to the inputs.
 
     The rows must have been evaluated in `workspace`.
     """
-    t, seen, low, high = functions[len(functions) - 1, 0], workspace.seen, workspace.answer[1], workspace.answer[2]
+    t, seen, low, high = (
+        functions[len(functions) - 1, 0],
+        workspace.seen[len(flat.element_row)],
+        workspace.answer[1],
+        workspace.answer[2],
+    )
     states = scratch.states
     for e in range(len(flat.element_row)):
-        see(flat, kinematics, workspace, e, seen)
+        copy(workspace.seen[e], seen)
         first, n, slopes = flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e], scratch.slopes[e]
         for k in range(first, first + n):
             states[k] = workspace.state_base[k] if flat.element_updates[e] == 1 else workspace.states[k]
@@ -96,9 +101,9 @@ def element_slopes(flat, functions, kinematics, workspace, scratch):
 
 
 @njit(cache=True)
-def transposed_tangents(flat, functions, kinematics, workspace, gamma):
+def transposed_tangents(flat, functions, workspace, gamma):
     """Set the transposed effective stiffnesses of all elements, for the matrix of the adjoint equations."""
-    element_tangents(flat, functions, kinematics, workspace, gamma)
+    element_tangents(flat, functions, workspace, gamma)
     for e in range(len(flat.element_row)):
         K = workspace.tangents[e]
         for i in range(6):

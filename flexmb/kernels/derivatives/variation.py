@@ -308,7 +308,7 @@ def vary(
         )
         row_compliances(flat, workspace, now, gamma, compliance)
         if len(flat.element_row) > 0:
-            element_tangents(flat, now, kinematics[0], workspace, gamma)
+            element_tangents(flat, now, workspace, gamma)
         beside = _base_of_states(flat, h, v)
         _force(flats, size, bends, tables, track, step, couplings, v, kinematics, scratch)
         for k in range(KEPT, 0, -1):

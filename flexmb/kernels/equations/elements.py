@@ -20,7 +20,7 @@ from numba import njit
 from flexmb.kernels.base.algebra import matrix, relative
 from flexmb.kernels.base.call import call_frame_law
 from flexmb.kernels.base.data import GROUND
-from flexmb.kernels.base.dense import solve_small
+from flexmb.kernels.base.dense import copy, solve_small
 
 SLOPE, NEAR = 1e-6, 1e-3
 """Step of differences relative to a displacement or state, and the lower bound of the latter relative to the length of
@@ -88,7 +88,7 @@ def _settle(flat, workspace, e, t, seen, states, out):
 
 
 @njit(cache=True)
-def see(flat, kinematics, workspace, e, seen):
+def _see(flat, kinematics, workspace, e, seen):
     """The relative motion of the frames of element `e`: `d`, `S` row by row, `v` and `omega`; then its inputs."""
     r = flat.element_row[e]
     a, b = flat.row_markers[r, 0], flat.row_markers[r, 1]
@@ -108,11 +108,12 @@ def act(flat, functions, kinematics, workspace):
     """Set the efforts of the rows of all elements, their stored energies, their states and rates of states; returns the
     sum of the energies.
 
-    The values and rates of the rows must have been evaluated.
+    The values and rates of the rows must have been evaluated. The relative motions remain in `workspace.seen`.
     """
-    t, seen, out, total = functions[len(functions) - 1, 0], workspace.seen, workspace.answer[0], 0.0
+    t, out, total = functions[len(functions) - 1, 0], workspace.answer[0], 0.0
     for e in range(len(flat.element_row)):
-        see(flat, kinematics, workspace, e, seen)
+        seen = workspace.seen[e]
+        _see(flat, kinematics, workspace, e, seen)
         _settle(flat, workspace, e, t, seen, workspace.states, out)
         r, first = flat.element_row[e], flat.element_state[e]
         for k in range(6):
@@ -126,17 +127,16 @@ def act(flat, functions, kinematics, workspace):
 
 
 @njit(cache=True)
-def element_tangents(flat, functions, kinematics, workspace, gamma):
+def element_tangents(flat, functions, workspace, gamma):
     """Effective stiffnesses `workspace.tangents` (ne, 6, 6) of all elements at the last evaluated state.
 
     They are minus the derivatives of the wrench with respect to the relative displacement and rotation of `b`, in axes
     of `a`, plus `gamma` times those with respect to velocities: those that the law gives, or by differences, in which
     the states follow.
     """
-    t, seen = functions[len(functions) - 1, 0], workspace.seen
+    t, seen = functions[len(functions) - 1, 0], workspace.seen[len(flat.element_row)]
     out, states, tangents = workspace.answer[1], workspace.answer[2], workspace.tangents
     for e in range(len(flat.element_row)):
-        see(flat, kinematics, workspace, e, seen)
         r, first, count = flat.element_row[e], flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e]
         if flat.element_tangent[e] != 0:
             given, p = workspace.given, flat.element_parameter[e]
@@ -144,7 +144,7 @@ def element_tangents(flat, functions, kinematics, workspace, gamma):
                 flat.element_tangent[e],
                 flat.element_record[e],
                 t,
-                seen,
+                workspace.seen[e],
                 workspace.states[first:],
                 flat.element_parameters[p:],
                 given,
@@ -153,6 +153,7 @@ def element_tangents(flat, functions, kinematics, workspace, gamma):
                 for j in range(6):
                     tangents[e, i, j] = given[6 * i + j] + gamma * given[36 + 6 * i + j]
             continue
+        copy(workspace.seen[e], seen)
         for k in range(count):
             states[k] = workspace.states[first + k]
         size = np.sqrt(seen[0] * seen[0] + seen[1] * seen[1] + seen[2] * seen[2])
@@ -179,15 +180,15 @@ def element_tangents(flat, functions, kinematics, workspace, gamma):
 
 
 @njit(cache=True)
-def add_input_forces(flat, functions, kinematics, workspace, forces):
+def add_input_forces(flat, functions, workspace, forces):
     """Add the derivatives of the generalised forces of elements by their inputs, which are commands, to `forces`
     (nu, nv), at the last evaluated state. States follow."""
-    t, seen = functions[len(functions) - 1, 0], workspace.seen
+    t, seen = functions[len(functions) - 1, 0], workspace.seen[len(flat.element_row)]
     out, states = workspace.answer[1], workspace.answer[2]
     for e in range(len(flat.element_row)):
         if flat.element_command[e, 1] == 0:
             continue
-        see(flat, kinematics, workspace, e, seen)
+        copy(workspace.seen[e], seen)
         r, first, count = flat.element_row[e], flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e]
         for k in range(count):
             states[k] = workspace.states[first + k]

@@ -47,6 +47,7 @@ from flexmb.kernels.base.data import (
     TILT,
     TRANSLATION,
 )
+from flexmb.kernels.base.dense import inner
 from flexmb.kernels.equations.curves import distance_from_curve
 
 
@@ -542,16 +543,15 @@ def row_rates(flat, G, w, rates):
     """The rates `G w` (nr,) of the coordinates of the rows, without the rates of functions of time."""
     marker_body, v_start, nr = flat.marker_body, flat.v_start, len(rates)
     for k in range(len(flat.term_row)):
-        total = 0.0
+        rate = 0.0
         for side in range(2):
             b = marker_body[flat.term_markers[k, side]]
             if b != GROUND:
-                for i in range(v_start[b], v_start[b + 1]):
-                    total += G[k, side, i - v_start[b]] * w[i]
+                rate += inner(G[k, side], w[v_start[b] :], v_start[b + 1] - v_start[b])
         if k < nr:
-            rates[k] = total
+            rates[k] = rate
         else:
-            rates[flat.term_row[k]] += total
+            rates[flat.term_row[k]] += rate
 
 
 @njit(cache=True)

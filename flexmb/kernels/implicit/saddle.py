@@ -246,9 +246,9 @@ def evaluate_blocks(
             _add_rows(flat, saddle, D, G, r, r, flat.row_damping[r])
     if len(flat.element_row) > 0:
         rate = flat.scales[1]
-        element_tangents(flat, functions, kinematics, workspace, 0.0)
+        element_tangents(flat, functions, workspace, 0.0)
         stiff = workspace.tangents.copy()
-        element_tangents(flat, functions, kinematics, workspace, 1.0 / rate)
+        element_tangents(flat, functions, workspace, 1.0 / rate)
         for e in range(len(flat.element_row)):
             for i in range(6):
                 for j in range(6):

@@ -21,7 +21,7 @@ def respond_to_commands(flat, functions, kinematics, workspace, null_rows, beta,
     `workspace.command_change` (nu, nr)."""
     command_slopes(flat, functions, workspace)
     command_forces(flat, kinematics, workspace)
-    add_input_forces(flat, functions, kinematics, workspace, workspace.command_force)
+    add_input_forces(flat, functions, workspace, workspace.command_force)
     workspace.previous_multipliers[:] = 0.0
     for k in range(len(workspace.commands)):
         copy(workspace.command_force[k], workspace.command_rhs)

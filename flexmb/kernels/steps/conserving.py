@@ -41,7 +41,7 @@ from flexmb.kernels.equations.bodies import (
     terms_of_products,
 )
 from flexmb.kernels.equations.displacement import displace, fastest_rotation, largest
-from flexmb.kernels.equations.elements import element_tangents, see
+from flexmb.kernels.equations.elements import element_tangents
 from flexmb.kernels.equations.residual import balance_rows
 from flexmb.kernels.equations.rows import (
     add_row_forces,
@@ -474,10 +474,9 @@ def _set_efforts(flat, h, middle, state, kinematics, workspace):
     for e in range(len(flat.element_row)):
         first, work = flat.element_row[e], 0.0
         if flat.element_contact[e] == 1:
-            see(flat, kinematics, workspace, e, workspace.seen)
             parameters = flat.element_parameters[flat.element_parameter[e] : flat.element_parameter[e + 1]]
             step_wrench(
-                parameters, state.poses[e], workspace.seen, state.end_poses[e], change[first : first + 6], h,
+                parameters, state.poses[e], workspace.seen[e], state.end_poses[e], change[first : first + 6], h,
                 flat.scales[0], efforts[first : first + 6],
             )  # fmt: skip
         else:
@@ -586,7 +585,7 @@ def _correct(anew, null_rows, flat, h, middle, state, kinematics, workspace):
             stiffness = flat.row_stiffness[r] + 2.0 / h * flat.row_damping[r] if r >= nj else np.inf
             compliance[r] = 1.0 / stiffness if stiffness > 0.0 else INACTIVE
         if len(flat.element_row) > 0:
-            element_tangents(flat, middle, kinematics, workspace, 2.0 / h)
+            element_tangents(flat, middle, workspace, 2.0 / h)
             for e in range(len(flat.element_row)):
                 for r in range(flat.element_row[e], flat.element_row[e] + 6):
                     compliance[r] = COUPLED

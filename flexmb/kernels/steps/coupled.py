@@ -10,20 +10,32 @@ The matrix is factorised as `L U` without pivoting, `L` by rows and `U` by colum
 positive semi-definite `K` all pivots are positive.
 
 Where every `K` is symmetric and positive, its inverse `C` is a compliance, as that of a spring, and the rows keep the
-symmetric matrix `W + C`: `(W + C) s = G A^-1 r`. This has half the operations. Little is neglected: an unsymmetric part
-of `K`, or all beside its diagonal, whose product with `W` is at most `NEGLIGIBLE`, and `YIELDING` times the inverse of
-the diagonal of `W`, which is added to `K` for directions without stiffness. The iterations that use the matrix correct
-both with its other approximations.
+symmetric matrix `W + C`: `(W + C) s = G A^-1 r`. This has half the operations. Little is neglected: an antisymmetric
+part of `K`, or all beside its diagonal, whose product with `W` is at most `NEGLIGIBLE`, and `YIELDING` times the
+inverse of the diagonal of `W`, which is added to `K` for directions without stiffness. The iterations that use the
+matrix correct both with its other approximations.
+
+Along branches (joint_coordinates/branches.py), the antisymmetric part `N` of `K` need not be negligible. With the
+inverse `C` of the symmetric part, the rows of an element are `G x - C s = -C N G x`, and each solution gives the
+right-hand side of the next one. The error decreases by the largest eigenvalue of `(W^-1 + K)^-1 N`. In steps that
+resolve the motion it is small, because `W^-1`, the effective inertia of the bodies, grows with the inverse square of
+the step. It is estimated element by element, by the Frobenius norm with the diagonals of `W` and `K`. If it is above
+`CONTRACTION`, the matrix of the rows is used.
 """
 
+import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.data import GROUND
 from flexmb.kernels.base.dense import FAST, copy, inner, invert6
+from flexmb.kernels.joint_coordinates.branches import solve_branches
 
 NEGLIGIBLE, YIELDING = 1e-4, 1e-6
 """Largest entries of a tangent that are neglected, and the stiffness that is added in every direction, relative to the
 inverse of the diagonal of `W`, the effective inertia of the bodies: bounds of the contraction of an iteration."""
+CONTRACTION = 0.5
+"""Largest factor by which errors may decrease as solutions are repeated for antisymmetric parts of tangents, until the
+estimated error is `NEGLIGIBLE`."""
 
 
 @njit(cache=True)
@@ -43,32 +55,49 @@ def multiply_tangents(flat, workspace, t):
 
 @njit(cache=True)
 def _invert(e, W, workspace):
-    """Write the lower triangle of the inverse tangent of element `e` to `workspace.inverse_tangents`, with the diagonal
-    `W` (6,) of the matrix of its rows; returns False unless the tangent is symmetric and positive."""
+    """Write the lower triangle of the inverse of the symmetric part of the tangent of element `e` to
+    `workspace.inverse_tangents`, with the diagonal `W` (6,) of the matrix of its rows.
+
+    Returns the square of the contraction with its antisymmetric part, 0 if that is negligible; -1, with the inverse in
+    part written, if the symmetric part is not positive.
+    """
     K, C = workspace.tangents[e], workspace.inverse_tangents[e]
-    little, sound, diagonal = NEGLIGIBLE * NEGLIGIBLE, W[0] > 0.0, True
+    little, sound, symmetric, diagonal = NEGLIGIBLE * NEGLIGIBLE, W[0] > 0.0, True, True
     for i in range(1, 6):
         sound &= W[i] > 0.0
         for j in range(i):
             skew, twice, size = K[i, j] - K[j, i], K[i, j] + K[j, i], 0.25 * W[i] * W[j]
-            sound &= skew * skew * size <= little
+            symmetric &= skew * skew * size <= little
             diagonal &= twice * twice * size <= little
     if not sound:
-        return False
+        return -1.0
     if diagonal:
         for i in range(6):
             stiffness = K[i, i] * W[i] + YIELDING
             if not stiffness > 0.0:
-                return False
+                return -1.0
             for j in range(i):
                 C[i, j] = 0.0
             C[i, i] = W[i] / stiffness
-        return True
-    for i in range(6):
+    else:
+        for i in range(6):
+            for j in range(i):
+                C[i, j] = 0.5 * (K[i, j] + K[j, i])
+            C[i, i] = K[i, i] + YIELDING / W[i]
+        if not invert6(workspace.inverse_tangents, e):
+            return -1.0
+    return 0.0 if symmetric else _contraction(K, W)
+
+
+@njit(cache=True)
+def _contraction(K, W):
+    """The square of the Frobenius norm of the antisymmetric part of `K` (6, 6), relative to the diagonals `1/W + K`."""
+    total = 0.0
+    for i in range(1, 6):
         for j in range(i):
-            C[i, j] = 0.5 * (K[i, j] + K[j, i])
-        C[i, i] = K[i, i] + YIELDING / W[i]
-    return invert6(workspace.inverse_tangents, e)
+            skew = K[i, j] - K[j, i]
+            total += skew * skew * W[i] * W[j] / ((1.0 + K[i, i] * W[i]) * (1.0 + K[j, j] * W[j]))
+    return 0.5 * total
 
 
 @njit(cache=True, fastmath=FAST)
@@ -93,14 +122,16 @@ def _add_responses(L, G, r, side, W):
 
 @njit(cache=True, fastmath=FAST)
 def invert_tangents(flat, workspace, beta):
-    """Write the inverse tangents of all elements between rigid bodies to `workspace.inverse_tangents`, for the matrix
-    `beta M` of the bodies; returns False, with the inverses in part written, unless all tangents are symmetric and
-    positive.
+    """Write the inverses of the symmetric parts of the tangents of all elements between rigid bodies to
+    `workspace.inverse_tangents`, for the matrix `beta M` of the bodies.
+
+    Returns how often a solution must be repeated for the antisymmetric parts; -1, with the inverses in part written, if
+    a symmetric part is not positive or the repetition would not converge fast.
 
     The diagonal of the matrix of the rows is that of the bodies alone, also where they are eliminated along their
     branches: what is neglected is then bounded by the inertia of the bodies, whatever hangs on them.
     """
-    W, G, factor = workspace.six[0], workspace.G, 1.0 / beta
+    W, G, factor, worst = workspace.six[0], workspace.G, 1.0 / beta, 0.0
     for e in range(len(flat.element_row)):
         r = flat.element_row[e]
         for i in range(6):
@@ -111,9 +142,43 @@ def invert_tangents(flat, workspace, beta):
                 _add_responses(flat.rest_chol[b], G, r, side, W)
         for i in range(6):
             W[i] *= factor
-        if not _invert(e, W, workspace):
-            return False
-    return True
+        square = _invert(e, W, workspace)
+        if square < 0.0 or not square <= CONTRACTION * CONTRACTION:
+            return -1
+        worst = max(worst, square)
+    repeats, ratio = 0, np.sqrt(worst)
+    error = ratio
+    while error > NEGLIGIBLE:
+        error *= ratio
+        repeats += 1
+    return repeats
+
+
+@njit(cache=True)
+def solve_repeatedly(flat, repeats, compliance, workspace, rhs, row_rhs, x, multipliers):
+    """`solve_branches`, `repeats` times again with the antisymmetric parts of the tangents on the right-hand side."""
+    solve_branches(flat, compliance, workspace, rhs, row_rhs, x, multipliers)
+    G, shifted, stretch, force = workspace.G, workspace.t, workspace.six[0], workspace.six[1]
+    if repeats > 0:
+        copy(row_rhs, shifted)
+    for _ in range(repeats):
+        for e in range(len(flat.element_row)):
+            r, K, C = flat.element_row[e], workspace.tangents[e], workspace.inverse_tangents[e]
+            for i in range(6):
+                stretch[i] = -row_rhs[r + i]
+                for side in range(2):
+                    b = flat.marker_body[flat.row_markers[r, side]]
+                    if b != GROUND:
+                        stretch[i] += inner(G[r + i, side], x[6 * b :], 6)
+            for i in range(6):
+                force[i] = 0.0
+                for j in range(6):
+                    force[i] += 0.5 * (K[i, j] - K[j, i]) * stretch[j]
+            for i in range(6):
+                shifted[r + i] = row_rhs[r + i]
+                for j in range(6):
+                    shifted[r + i] -= C[max(i, j), min(i, j)] * force[j]
+        solve_branches(flat, compliance, workspace, rhs, shifted, x, multipliers)
 
 
 @njit(cache=True)
@@ -127,7 +192,7 @@ def add_compliances(flat, workspace):
         C, p = workspace.inverse_tangents[e], flat.row_place[flat.element_row[e]]
         for i in range(6):
             six[i] = S[start[p + i + 1] - 1]
-        if not _invert(e, six, workspace):
+        if _invert(e, six, workspace) != 0.0:
             return False
         for i in range(6):
             own = start[p + i + 1] - 1 - i

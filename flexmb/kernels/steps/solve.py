@@ -30,7 +30,7 @@ from flexmb.kernels.base.dense import (
 )
 from flexmb.kernels.base.sharing import AGAIN, MOVE, RESPOND, put, put_array, share
 from flexmb.kernels.equations.bodies import add_elastic_inertia, lower_factor
-from flexmb.kernels.joint_coordinates.branches import factor_branches, solve_branches
+from flexmb.kernels.joint_coordinates.branches import factor_branches
 from flexmb.kernels.steps.coupled import (
     add_compliances,
     factor_coupled,
@@ -38,6 +38,7 @@ from flexmb.kernels.steps.coupled import (
     joints_alone,
     multiply_tangents,
     solve_coupled,
+    solve_repeatedly,
 )
 
 DEPENDENT = 1e-11  # relative size of a pivot below which a row is dependent
@@ -514,8 +515,9 @@ def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, m
     `null_rows` is the basis that they returned; `beta` and `compliance` must be the same. The blocks in
     `workspace` may have changed slightly.
     """
-    if workspace.branched[0] == 1.0:
-        solve_branches(flat, compliance, workspace, rhs, row_rhs, x, multipliers)
+    if workspace.branched[0] > 0.0:
+        repeats = int(workspace.branched[0]) - 1
+        solve_repeatedly(flat, repeats, compliance, workspace, rhs, row_rhs, x, multipliers)
         return
     place, t = flat.row_place, workspace.t
     for r in range(len(place)):
@@ -624,18 +626,16 @@ def solve_step(anew, null_rows, flat, workspace, beta, gamma, compliance, rhs, r
     """`solve_rows` with the matrix of a step if `anew`, otherwise `solve_again`; returns the outcome and the basis of
     the null space for the next call.
 
-    Rigid bodies whose rows form no closed loops are eliminated with their rows, along the branches, if the tangents of
-    frame forces are symmetric and positive.
+    Rigid bodies whose rows form no closed loops are eliminated with their rows, along the branches, if the symmetric
+    parts of the tangents of frame forces are positive and their antisymmetric parts small.
     """
     if anew:
-        if (
-            len(flat.branch_body) > 0
-            and (not couples(flat, compliance) or invert_tangents(flat, workspace, beta))
-            and factor_branches(flat, beta, compliance, DEPENDENT, workspace)
-        ):
-            workspace.branched[0] = 1.0
-            solve_branches(flat, compliance, workspace, rhs, row_rhs, x, multipliers)
-            return 0, np.zeros((0, 0))
+        if len(flat.branch_body) > 0:
+            repeats = invert_tangents(flat, workspace, beta) if couples(flat, compliance) else 0
+            if repeats >= 0 and factor_branches(flat, beta, compliance, DEPENDENT, workspace):
+                workspace.branched[0] = 1.0 + repeats
+                solve_repeatedly(flat, repeats, compliance, workspace, rhs, row_rhs, x, multipliers)
+                return 0, np.zeros((0, 0))
         return solve_rows(flat, workspace, beta, gamma, 1.0, compliance, rhs, row_rhs, x, multipliers)
     solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, multipliers)
     return 0, null_rows

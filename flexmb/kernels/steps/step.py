@@ -253,7 +253,7 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
         if flat.velocity_rows > 0:
             _require_rates(flat, workspace, w, gamma, row_rhs)
         if slow and len(flat.element_row) > 0:
-            element_tangents(flat, functions, kinematics, workspace, gamma)
+            element_tangents(flat, functions, workspace, gamma)
         outcome, null_rows = solve_step(
             slow, null_rows, flat, workspace, beta, gamma, compliance, unbalanced, row_rhs, x, change
         )

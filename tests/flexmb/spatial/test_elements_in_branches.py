@@ -8,7 +8,7 @@ from test_elimination import dense_solution
 import flexmb
 from flexmb.kernels.base.data import COUPLED, GROUND, INACTIVE, make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import residual
-from flexmb.kernels.steps.coupled import YIELDING
+from flexmb.kernels.steps.coupled import NEGLIGIBLE, YIELDING
 from flexmb.kernels.steps.solve import solve_again, solve_step
 from flexmb.mechanism.compile import compiled
 from flexmb.study import adjoint_gradient, direct_gradient
@@ -86,6 +86,9 @@ def inertia_seen(flat, workspace, beta, r):
     return 1.0 / total
 
 
+SKEW = {"a little unsymmetric": 2e-5, "unsymmetric": 0.05, "very unsymmetric": 3.0}
+
+
 def give_tangents(flat, workspace, rng, beta, kind):
     """Set random tangents of all elements; for the comparison, what the matrix of a step adds to them."""
     for e, r in enumerate(flat.element_row):
@@ -93,8 +96,8 @@ def give_tangents(flat, workspace, rng, beta, kind):
         rank = {"singular": e % 3}.get(kind, 6)
         B = np.sqrt(size)[:, None] * 10.0 ** rng.uniform(-2, 3) * rng.normal(size=(6, rank))
         K = B @ B.T if kind != "diagonal" else np.diag(size * 10.0 ** rng.uniform(-3, 6, 6))
-        if e == 1 and kind == "unsymmetric":
-            K += np.outer(np.sqrt(size), np.sqrt(size)) * (np.eye(6, k=1) - np.eye(6, k=-1))
+        if e % 3 == 1 and kind in SKEW:
+            K += SKEW[kind] * np.outer(np.sqrt(size), np.sqrt(size)) * (np.eye(6, k=1) - np.eye(6, k=-1))
         if e == 2 and kind == "indefinite":
             K = -0.1 * np.diag(size)
         workspace.tangents[e] = K
@@ -102,17 +105,19 @@ def give_tangents(flat, workspace, rng, beta, kind):
 
 
 @pytest.mark.parametrize("off", [False, True])
-@pytest.mark.parametrize("kind", ["symmetric", "singular", "diagonal", "unsymmetric", "indefinite"])
+@pytest.mark.parametrize("kind", ["symmetric", "singular", "diagonal", *SKEW, "indefinite"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_step_is_that_of_dense_matrices(seed, kind, off):
-    """Anew and again, with an inactive row; tangents that are not symmetric and positive leave the branches."""
+    """Anew and again, with an inactive row. Tangents whose symmetric part is not positive, or whose antisymmetric part is
+    large, leave the branches; with a small one, solutions are repeated until the estimated error is `NEGLIGIBLE`."""
     rng, beta = np.random.default_rng(seed), 1e4
     flat, workspace, compliance = evaluated(tree(seed), rng)
     nv, nr, null_rows = int(flat.v_start[-1]), len(flat.row_kind), np.zeros((0, 0))
     assert (len(flat.branch_row), len(flat.branch_body)) == (nr, len(flat.modes))
     assert min(flat.branch_parent) == GROUND < max(flat.branch_parent)
     compliance[0] = INACTIVE if off else 0.0
-    added, along = give_tangents(flat, workspace, rng, beta, kind), kind in ("symmetric", "singular", "diagonal")
+    added, along = give_tangents(flat, workspace, rng, beta, kind), kind not in ("very unsymmetric", "indefinite")
+    accuracy = NEGLIGIBLE if along and kind in SKEW else 1e-9
     for again in (False, True):
         rhs, row_rhs, x, multipliers = rng.standard_normal(nv), rng.standard_normal(nr), np.zeros(nv), np.zeros(nr)
         if again:
@@ -121,13 +126,14 @@ def test_a_step_is_that_of_dense_matrices(seed, kind, off):
             outcome, null_rows = solve_step(
                 True, null_rows, flat, workspace, beta, 1e2, compliance, rhs, row_rhs, x, multipliers
             )
-            assert (outcome, workspace.branched[0]) == (0, float(along))
+            assert (outcome, workspace.branched[0] > 0.0) == (0, along)
+            assert (workspace.branched[0] > 1.0) == (along and SKEW.get(kind, 0.0) > 0.01)
         kept = workspace.tangents.copy()
         workspace.tangents[:] += added if along else 0.0
         expected = dense_solution(flat, workspace, beta, 1e2, compliance, rhs, row_rhs)
         workspace.tangents[:] = kept
         for found, right in zip((x, multipliers), expected, strict=True):
-            np.testing.assert_allclose(found, right, rtol=0, atol=1e-9 * np.abs(right).max())
+            np.testing.assert_allclose(found, right, rtol=0, atol=accuracy * np.abs(right).max())
 
 
 def test_elements_that_close_a_loop_are_not_branches():

@@ -15,6 +15,9 @@ K, C, TURN = 2e3, 4.0, 20.0
 SIX = 1.1
 """Microseconds that an element of six components may take in a step: what a bushing took before its rows were
 eliminated along branches."""
+BUSHING = 1.1
+"""What a law and its body may take of a bushing and its body, which take half of what they took when a law was to cost as
+much: a bushing is compiled with the step, and its compliance is diagonal."""
 SCALAR = 0.3
 """Microseconds that a law of one coordinate may take in a step, about one and a half times a spring."""
 
@@ -25,6 +28,7 @@ def run() -> list[Row]:
     chains = [[spent for spent, _ in costs([tied(n, kind) for kind in kinds], steps=100, step=1e-3)] for n in BODIES]
     per_body = dict(zip(kinds, np.array(chains[0]) / BODIES[0], strict=True))
     own = per_body["law"] - per_body["none"]
+    swung = costs([tied(BODIES[0], "law")], steps=3000, step=1e-3, rounds=3)[0][0] / BODIES[0]
     slopes = dict(zip(kinds, np.polyfit(np.log(BODIES), np.log(chains), 1)[0], strict=True))
     rubbing = [spent for spent, _ in costs([rotor(x) for x in ("friction", "sticking", "damper")], 4000, 1e-4, 3)]
     hung = "none", "spring", "formula", "function"
@@ -37,7 +41,8 @@ def run() -> list[Row]:
         Row("force-elements: a formula along a line", along["formula"] - along["none"], SCALAR, 1.0, "us CPU a step and element", COMMAND),
         Row("force-elements: a compiled function of the user / a formula", along["function"], along["formula"], 1.1, "us CPU a step and body", COMMAND),
         Row("force-elements: a law of six components, without its body", own, SIX, 1.0, "us CPU a step", COMMAND),
-        Row("force-elements: a law and its body / a bushing and its body", per_body["law"], per_body["bushing"], 1.0, "us CPU a step", COMMAND),
+        Row("force-elements: a law and its body / a bushing and its body", per_body["law"], per_body["bushing"], BUSHING, "us CPU a step", COMMAND),
+        Row("force-elements: the same law while the chain swings for 3 s, with tangents that are not symmetric / in the first 0.1 s", swung, per_body["law"], 1.3, "us CPU a step and body", COMMAND),
         Row("force-elements: the same law without its tangent, by differences / a bushing and its body", per_body["differences"], per_body["bushing"], 1.5, "us CPU a step", COMMAND),
         Row("force-elements: exponent of a chain of 64 to 1,000 laws / of bushings", slopes["law"], slopes["bushing"], 1.05, "CPU time a step", COMMAND),
         Row("force-elements: preparing 1,000 elements of one law / of one element of another", prepared(1000), prepared(1), 3.0, "s", COMMAND),

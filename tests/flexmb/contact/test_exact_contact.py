@@ -74,6 +74,46 @@ def test_a_sliding_ball_begins_to_roll():
     assert result.ledger.imbalance < 1e-5
 
 
+def test_a_block_that_is_driven_to_and_fro_slides_back_at_once():
+    """Its load exceeds its friction where its velocity vanishes: v' = a cos(w t) - mu g sign(v), piece by piece. A step
+    in which it turns back is divided there, so that errors fall with the square of the step."""
+    a, w, mu, v0, end = 8.0, 2 * np.pi * 2.0, 0.2, 0.1, 1.0
+    t, x, v, turns = 0.0, 0.0, v0, 0
+    while t < end:
+        sign = np.sign(v) if v else np.sign(np.cos(w * t))
+
+        def velocity(s, t=t, v=v, sign=sign):
+            return v + a / w * (np.sin(w * s) - np.sin(w * t)) - sign * mu * G * (s - t)
+
+        later = np.linspace(t, end, 4001)[1:]
+        back = np.flatnonzero(sign * velocity(later) < 0)
+        until = end
+        if len(back):
+            until = scipy.optimize.brentq(velocity, max(later[back[0]] - 1e-3, t + 1e-6), later[back[0]], xtol=1e-14)
+            assert abs(a * np.cos(w * until)) > mu * G
+            turns += 1
+        s = until - t
+        x += (
+            v * s
+            - a / w**2 * (np.cos(w * until) - np.cos(w * t))
+            - a / w * np.sin(w * t) * s
+            - sign * mu * G * s * s / 2
+        )
+        t, v = until, 0.0 if len(back) else velocity(end)
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = flexmb.rigid_body("block", mass=2.0, inertia=(0.1, 0.12, 0.15))
+    body = system.add(body, position=(0, 0, 0.1), velocity=(v0, 0, 0))
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1))
+    system.contact("floor", floor, Box(1.0, 0.3, 0.2).on(body.at((0, 0, 0))), friction=mu)
+    pull = flexmb.time_functions.harmonic(1.0, 2.0, phase=np.pi / 2)
+    system.load("pull", body.at((0, 0, 0)), force=(2.0 * a, 0, 0), factor=pull)
+    results = [flexmb.simulate(system, end, step=step, output_step=0.1) for step in (4e-3, 2e-3)]
+    errors = [np.hypot(r.position("block")[-1, 0] - x, r.velocity("block")[-1, 0] - v) for r in results]
+    assert turns == 4
+    assert errors[1] < 1e-4
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.3)
+
+
 def test_forces_of_redundant_corners_are_of_least_norm():
     result = flexmb.simulate(box(), 0.05, step=1e-3)
     states = result.element_states[-1].reshape(-1, 4)

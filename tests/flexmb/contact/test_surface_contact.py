@@ -127,6 +127,29 @@ def test_gaps_are_those_of_the_deformed_nodes():
     assert np.abs(linear - points).max() > 1e-6
 
 
+def test_slip_is_the_velocity_of_the_deformed_nodes():
+    """Of an elastic motion, by differences, exact for displacements of second order. The forces of the contact act by the same derivatives."""
+    body, rng = soft_block(second_order=True), np.random.default_rng(2)
+    eta, rate = (size / body.deflection * rng.uniform(-1.0, 1.0, body.modes) for size in (0.003, 0.1))
+    R = flexmb.spatial.lie.rotation_exp((0.3, -0.4, 0.2))
+    system = flexmb.System()
+    own = system.add(body, position=(0.1, 0.2, 0.3), orientation=R, eta=eta)
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1)), own.surface("below"))
+    state = system.build().initial
+    result = flexmb.simulate(system, 1e-6, step=1e-6, initial_state=replace(state, w=np.append(np.zeros(6), rate)))
+    pressed = np.zeros_like(result.element_states)
+    pressed[:, ::3] = 1e-12  # slip is that of nodes that touch
+    over = replace(result, element_states=pressed).surface_contact("floor")
+
+    def speed(body):
+        ends = [body.displacements(eta + part * rate, over.nodes) for part in (1e-3, -1e-3)]
+        return np.linalg.norm(((ends[0] - ends[1]) / 2e-3 @ R.T)[:, :2], axis=1)
+
+    expected = speed(body)
+    assert np.abs(over.slip[0] - expected).max() < 1e-7 * expected.max()
+    assert np.abs(speed(replace(body, quadratic=None)) - expected).max() > 1e-3 * expected.max()
+
+
 @pytest.mark.filterwarnings("ignore:Contact .* narrower than the mesh")
 def test_a_body_and_a_moving_shape_keep_their_momenta():
     """A ball of a free body hits the block: linear momentum, and angular momentum about the origin."""

@@ -73,6 +73,7 @@ WRONG = {
     "a group whose exponent is zero": ("all", part("contact_groups", 0, "parameters"), lambda v: changed(v, 1, 0.0), "parameter 9 of the group"),
     "friction of no joint": ("all", part("frictions", 0, "joint"), lambda v: "nothing", "nothing"),
     "friction of another motion": ("all", part("frictions", 0, "dof"), lambda v: "translation", "translation"),
+    "friction of the rows of a controller": ("all", ("mechanism", "force_elements", "dry"), lambda v: v + 1, "the rows of the friction 'dry' are not those of the free motions of joint 'hinge'"),
     "friction that pushes": ("all", part("frictions", 0, "factors"), lambda v: changed(v, 0, -1.0), "negative"),
     "friction that sticks less": ("all", part("frictions", 0, "static"), lambda v: 0.5, "expected at least 1"),
     "friction with half a direction": ("all", part("frictions", 0, "direction"), lambda v: 0.5, "the direction of the friction 'dry'"),

@@ -181,6 +181,19 @@ def test_a_span_carries_the_moments_across_the_axis(down):
     assert result.coordinate_acceleration("pin")[0] == pytest.approx(-0.1 * 0.01 * force / 0.05, rel=1e-12)
 
 
+@pytest.mark.parametrize("along", [-0.8 * G, 0.8 * G])
+def test_a_thrust_bearing_rubs_whichever_way_its_force_acts(along):
+    """The weight across the axis rubs at the radius of the journal, that along it at the circle of the thrust bearing."""
+    system = flexmb.System(gravity=(0, -0.6 * G, along))
+    body = system.add(flexmb.rigid_body("rotor", mass=2.0, inertia=(0.05,) * 3))
+    system.revolute("pin", system.ground.at((0, 0, 0)), body, axis=(0, 0, 1))
+    system.set_speed("pin", 6.0)
+    system.friction("bearing", "pin", 0.1, radius=0.01, axial_radius=0.03)
+    result = flexmb.simulate(system, 0.02, step=0.01)
+    moment = 0.1 * (0.01 * 2 * 0.6 * G + 0.03 * 2 * 0.8 * G)
+    assert result.effort("bearing") == pytest.approx(-moment, rel=1e-12)
+
+
 def test_two_bearings_of_a_double_pendulum_close_the_ledger():
     system = flexmb.System(gravity=(0, -G, 0))
     bar = flexmb.rigid_body("bar", mass=1.0, inertia=(0.01,) * 3, centre=(0.5, 0, 0), points={"end": (1.0, 0, 0)})

@@ -8,8 +8,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexmb
+from flexmb.equations.evaluation import Equations
 from flexmb.errors import MechanismError
 from flexmb.files import load_model, load_result, save_result
+from flexmb.kernels.calls import friction_change
 
 G = 9.81
 MASS, INERTIA, RADIUS, MU = 2.0, 0.05, 0.03, 0.2
@@ -130,6 +132,35 @@ def test_a_span_of_a_sleeve_carries_moments():
     system.friction("rub", "shaft", MU, radius=0.1, span=0.2, regularised=0.01)
     result = flexmb.simulate(system, 0.01, step=1e-3)
     assert result.effort("rub", "translation")[0] == pytest.approx(-MU * MASS * G * (2.5 + 1.5), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("joint", "options"),
+    [
+        ("spherical", {"radius": RADIUS}),
+        ("cylindrical", {"radius": 0.1, "span": 0.2}),
+        ("revolute", {"radius": 0.1, "axial_radius": 0.3, "span": 0.2}),
+    ],
+)
+def test_the_change_of_the_largest_effort_is_its_derivative(joint, options):
+    """By differences of fourth order, for changes of each multiplier of the joint and signs of all of them."""
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=MASS, inertia=(INERTIA,) * 3))
+    system.joint(joint, "joint", system.ground.at((0, 0, 0)), body)
+    system.friction("rub", "joint", MU, regularised=0.1, **options)
+    mechanism = system.build()
+    e, rng = Equations(mechanism, mechanism.initial.q), np.random.default_rng(2)
+    count = e.flat.joint_rows
+    for _ in range(4):
+        multipliers, h = rng.choice((-1.0, 1.0), count) * rng.uniform(1.0, 2.0, count), 1e-3
+        for change in np.eye(count):
+
+            def bound(s, at=multipliers, along=change):
+                return e.friction_bounds(at + s * along)[0]
+
+            expected = (8 * (bound(h) - bound(-h)) - (bound(2 * h) - bound(-2 * h))) / (12 * h)
+            found = friction_change(e.flat, 0, multipliers, change)
+            assert found == pytest.approx(expected, rel=0, abs=1e-9 * MU)
 
 
 def test_files_keep_it(tmp_path):

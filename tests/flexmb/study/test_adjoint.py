@@ -96,6 +96,27 @@ def test_numbers_over_the_whole_time(over):
     np.testing.assert_allclose(back, forth, rtol=0, atol=1e-6 * np.abs(forth).max())
 
 
+def test_the_place_of_the_mass_centre_enters_as_the_direct_method_says():
+    """Of a body that tumbles on a spring, whose frame moves: the first moments act in its gyration, too."""
+
+    def model(x, y, z):
+        system = flexmb.System(gravity=(0, 0, -9.81))
+        body = flexmb.rigid_body("body", mass=2.0, inertia=(0.3, 0.5, 0.6), centre=(x, y, z))
+        body = system.add(body, velocity=(1.0, -0.5, 0.7), angular_velocity=(3.0, -2.0, 4.0))
+        system.spring_damper(
+            "spring", system.ground.at((0, 0, 1)), body.at((0.3, 0.1, 0.2)), stiffness=40.0, damping=1.0
+        )
+        return system
+
+    def height(result):
+        return result.position("body") @ [1.0, 0.7, 0.3]
+
+    at, options = {"x": 0.1, "y": 0.2, "z": -0.3}, {"step": STEP, "output_step": STEP, "newton_tolerance": 1e-11}
+    back = adjoint_gradient(model, at, 0.1, height, over="final", **options).of("result")
+    forth = direct_gradient(model, at, 0.1, measure=lambda r: {"x": height(r)[-1]}, **options).of("x")
+    np.testing.assert_allclose(back, forth, rtol=0, atol=1e-6 * np.abs(forth).max())
+
+
 def test_redundant_joints_have_the_gradients_of_their_motion():
     """Two hinges on one axis: the tip's derivative by the mass of a driven pendulum is that with one."""
 

@@ -79,12 +79,12 @@ def test_area_and_pressure_are_those_of_the_part_that_faces(swap):
     over = flexmb.linear.equilibrium(system).result.surface_contact("stands")
     assert over.area[0] == pytest.approx(0.01, rel=1e-3)
     mean = 1000.0 * 0.1 * 9.81
-    # 2.18 on the finer mesh of the base, 1.96 on the coarser one of the block below
-    assert over.pressure.max() == pytest.approx(2.07 * mean, rel=0.06)
+    base = over.other if swap else over
+    assert base.pressure.max() == pytest.approx(1.71 * mean, rel=0.01)  # forces on nodes over their areas
 
 
 def test_bodies_keep_their_momenta_and_do_not_overlap():
-    result = flexmb.simulate(hit(friction=0.2), 4e-3, step=1e-4, output_step=1e-4)
+    result = flexmb.simulate(hit(friction=0.2), 4e-3, step=1e-4, output_step=1e-4, newton_tolerance=1e-10)
     over = result.surface_contact("hit")
     assert over.normal_force.max() > 0
     assert over.gap.min() > -1e-8
@@ -125,7 +125,7 @@ def test_surfaces_that_leave_each_other_lose_their_forces():
 
 
 def test_results_are_saved_and_simulations_go_on(tmp_path):
-    system, step = hit(friction=0.05), {"step": 5e-5, "output_step": 5e-5}
+    system, step = hit(friction=0.05), {"step": 2.5e-5, "output_step": 2.5e-5}
     whole = flexmb.simulate(system, 4e-3, **step)
     first = flexmb.simulate(system, 2e-3, **step)
     save_result(first, tmp_path / "first.h5")
@@ -135,7 +135,7 @@ def test_results_are_saved_and_simulations_go_on(tmp_path):
     second = flexmb.simulate(system, 2e-3, initial_state=loaded, **step)
     forces = [run.surface_contact("hit").normal_force.sum(axis=1) for run in (whole, second)]
     assert forces[0].max() > 0
-    assert np.abs(forces[1] - forces[0][40:]).max() < 2e-2 * forces[0].max()  # the method begins anew
+    assert np.abs(forces[1] - forces[0][80:]).max() < 2e-2 * forces[0].max()  # the method begins anew
     export_vtk(first, tmp_path / "film", every=40)
     over = first.surface_contact("hit")
     for body, nodes, pressure in ((1, over.nodes, over.pressure), (0, over.other.nodes, over.other.pressure)):

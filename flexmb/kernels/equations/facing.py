@@ -211,7 +211,7 @@ def _pieces(flat, workspace, s, f, half, grown, stack, pieces, about, first):
     n = scale(1.0 / size, m)
     planes, work = _planes(flat, workspace, count), np.empty((6, 4))
     for i in range(count):
-        if dot(load3(planes[i], 9), n) > -OPPOSED * planes[i, 12] or last == len(pieces):
+        if dot(load3(planes[i], 9), n) > -OPPOSED * planes[i, 12]:
             continue
         polygon, corner = pieces[last], sub(load3(planes[i], 0), a)
         for j in range(3):
@@ -301,11 +301,11 @@ def _along(flat, workspace, facet, v, w, n):
 
 
 @njit(cache=True)
-def _integrate(flat, workspace, f, nodes, pieces, about, count, area, box, M, own, mixed, above):
+def _integrate(flat, workspace, f, nodes, pieces, about, count, area, box, curved, M, mixed, above):
     """Add the integrals over the `count` pieces of a face, whose first half is `f`, with the products of the functions
-    b: with each other to `M` (4, 4), with the shape functions of the face to `own` (4, 4), with those of the other
-    facets to `mixed` (., 4, 4) for each piece, and with heights along their normals, in body axes, to `above` (4, 3).
-    `area` (2,): those of the halves."""
+    b: with each other to `M` (4, 4), with the shape functions of the other facets to `mixed` (., 4, 4) for each piece,
+    and, of `curved` surfaces, with heights along their normals, in body axes, to `above` (4, 3). `area` (2,): those of
+    the halves."""
     for p in range(count):
         polygon, facet, half = pieces[p], about[p, 1], f + about[p, 2]
         n = _normal(workspace.skin_seen, flat.facet_nodes[half])
@@ -317,18 +317,40 @@ def _integrate(flat, workspace, f, nodes, pieces, about, count, area, box, M, ow
                 t = u * polygon[0, 1] + v * polygon[j, 1] + w * polygon[j + 1, 1]
                 x = u * polygon[0, 2] + v * polygon[j, 2] + w * polygon[j + 1, 2]
                 y = u * polygon[0, 3] + v * polygon[j, 3] + w * polygon[j + 1, 3]
-                b, here = _functions(box, s, t), _nodal(nodes, s, t)
-                there = shape_functions(flat, facet, 1.0 - x - y, x, y)
-                height = _height(flat, f, here) + _along(flat, workspace, facet, x, y, n)
-                if height != 0.0:
-                    for i in range(4):
-                        store(above[i], 0, add(load3(above[i], 0), scale(part * weight * height * b[i], up)))
-                for i in range(4):
+                b, there = _functions(box, s, t), shape_functions(flat, facet, 1.0 - x - y, x, y)
+                for i in range(nodes):
                     each = part * weight * b[i]
-                    for k in range(4):
+                    for k in range(i + 1):
                         M[i, k] += each * b[k]
-                        own[i, k] += each * here[k]
+                    for k in range(4):
                         mixed[p, i, k] += each * there[k]
+                if curved:
+                    height = _height(flat, f, _nodal(nodes, s, t)) + _along(flat, workspace, facet, x, y, n)
+                    for i in range(nodes):
+                        store(above[i], 0, add(load3(above[i], 0), scale(part * weight * height * b[i], up)))
+    for i in range(4):
+        for k in range(i):
+            M[k, i] = M[i, k]
+
+
+@njit(cache=True)
+def _own(nodes, box, M, own):
+    """Set the integrals `own` (4, 4) of the products of the functions b with the shape functions of the face, which are
+    combinations of the same functions, from `M`."""
+    T = np.zeros((4, 4))
+    for k in range(nodes):
+        if nodes == 4:
+            s, hs = (box[0], box[2]) if k in (1, 2) else (1.0 - box[0], -box[2])
+            t, ht = (box[1], box[3]) if k >= 2 else (1.0 - box[1], -box[3])
+            T[k, 0], T[k, 1], T[k, 2], T[k, 3] = s * t, hs * t, s * ht, hs * ht
+        elif k == 0:
+            T[k, 0], T[k, 1], T[k, 2] = 1.0 - box[0] - box[1], -box[2], -box[3]
+        else:
+            T[k, 0], T[k, k] = box[k - 1], box[k + 1]
+    for i in range(nodes):
+        for k in range(nodes):
+            for j in range(nodes):
+                own[i, k] += M[i, j] * T[k, j]
 
 
 @njit(cache=True)
@@ -417,7 +439,7 @@ def _share(flat, workspace, f, nodes, about, count, used, area, fit, own, mixed,
 
 
 @njit(cache=True)
-def _face(flat, workspace, s, f, grown, stack, pieces, about):
+def _face(flat, workspace, s, f, grown, curved, stack, pieces, about):
     """Add what the points of a face see, whose first facet is `f`, to their stencils, gaps and shares."""
     nodes, area, box = 4 if flat.facet_nodes[f, 3] >= 0 else 3, np.zeros(4), np.empty(4)
     count, area[0] = _pieces(flat, workspace, s, f, 0, grown, stack, pieces, about, 0)
@@ -427,7 +449,8 @@ def _face(flat, workspace, s, f, grown, stack, pieces, about):
         return
     M, own, mixed, above = np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((count, 4, 4)), np.zeros((4, 3))
     _box(pieces, about, count, box)
-    _integrate(flat, workspace, f, nodes, pieces, about, count, area, box, M, own, mixed, above)
+    _integrate(flat, workspace, f, nodes, pieces, about, count, area, box, curved, M, mixed, above)
+    _own(nodes, box, M, own)
     at = np.zeros((4, 4))
     _places(flat, workspace, f, nodes, pieces, about, count, box, at)
     used, fit = nodes, np.empty((nodes, nodes))
@@ -457,9 +480,10 @@ def face(flat, workspace, s, R, origin):
         workspace.skin_gap[k] = 0.0
     stack, f = np.empty(STACK, np.int64), flat.skin_facet[s, 0]
     most = 2 * (flat.skin_facet[s, 2] - flat.skin_facet[s, 1])
+    curved = flat.facet_excess[flat.skin_facet[s, 0] : flat.skin_facet[s, 2]].any()
     pieces, about = np.empty((most, 6, 4)), np.empty((most, 3), np.int64)
     while f < flat.skin_facet[s, 1]:
-        _face(flat, workspace, s, f, grown, stack, pieces, about)
+        _face(flat, workspace, s, f, grown, curved, stack, pieces, about)
         f += 2 if flat.facet_nodes[f, 3] >= 0 else 1
     for k in range(first, last):
         share = workspace.skin_share[k]

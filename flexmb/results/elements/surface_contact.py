@@ -77,7 +77,7 @@ class SurfaceContactMotion:
     - `facing` (nt, n): of two flexible surfaces, and of one and a mesh, the part of this share that faces the other
       one; else the share.
     - `gap` (nt, n): distance from what it touches (length), zero to round-off where a node touches; of two flexible
-      surfaces the mean over the facets about the node, infinite where they do not face each other.
+      surfaces that of linear functions fitted on the faces about the node, infinite where they do not face each other.
     - `point`, `normal`, `force` (nt, n, 3): position, direction in which it is pushed, and force on the node, in
       world axes. Of two flexible surfaces `force` acts at the node, or where the other surface ends between nodes, at
       the place next to the node where both face each other, and `moment` is the moment of that.

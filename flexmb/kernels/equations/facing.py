@@ -209,7 +209,7 @@ def _pieces(flat, workspace, s, f, half, grown, stack, pieces, about, first):
     square = dot(m, m)
     size, last = math.sqrt(square), first
     n = scale(1.0 / size, m)
-    planes, work = _planes(flat, workspace, count), np.empty((6, 4))
+    planes, work, middles = _planes(flat, workspace, count), np.empty((6, 4)), np.empty((count, 2))
     for i in range(count):
         if dot(load3(planes[i], 9), n) > -OPPOSED * planes[i, 12]:
             continue
@@ -227,15 +227,23 @@ def _pieces(flat, workspace, s, f, half, grown, stack, pieces, about, first):
             w += each * (polygon[0, 1] + polygon[j, 1] + polygon[j + 1, 1]) / 3.0
         if part <= SLIVER:
             continue
-        number, _ = _hit(planes, add(a, add(scale(v / part, e), scale(w / part, g))), n, reach)
-        if number != i:  # another facet is between, or this one is far
+        middles[last - first, 0], middles[last - first, 1] = v / part, w / part
+        about[last, 0], about[last, 1], about[last, 2] = corners, workspace.skin_found[i], half
+        planes[last - first] = planes[i]
+        last += 1
+    met, last = last - first, first
+    for i in range(met):  # without those that another facet covers, or that are far
+        number, _ = _hit(planes[:met], add(a, add(scale(middles[i, 0], e), scale(middles[i, 1], g))), n, reach)
+        if number != i:
             continue
+        polygon = pieces[last]
+        polygon[:] = pieces[first + i]
+        about[last] = about[first + i]
         if flat.facet_nodes[f, 3] >= 0:
-            for j in range(corners):
+            for j in range(about[last, 0]):
                 polygon[j, 0] += polygon[j, 1]
                 if half == 1:
                     polygon[j, 0], polygon[j, 1] = 1.0 - polygon[j, 0], 1.0 - polygon[j, 1]
-        about[last, 0], about[last, 1], about[last, 2] = corners, workspace.skin_found[i], half
         last += 1
     return last, 0.5 * size
 

@@ -251,7 +251,8 @@ EDITS = (
     Edit("facing quadrilaterals with two corners exchanged", "flexmb/kernels/contact/local.py", "return (1.0 - s) * (1.0 - w), s * (1.0 - w), s * w, (1.0 - s) * w", "return (1.0 - s) * (1.0 - w), s * w, s * (1.0 - w), (1.0 - s) * w", SURFACES),
     Edit("rigid meshes have no size", "flexmb/kernels/equations/skins.py", "    if b == RIGID_MESH:\n        return radius", "    if b == RIGID_MESH:\n        return 0.0", ON_MESHES),
     Edit("heights of conforming facets a third too small", "flexmb/mechanism/contacts/conforming.py", "form /= 2.0 +", "form /= 4.0 +", "tests/flexmb/contact/test_conforming_surfaces.py"),
-    Edit("facing facets count alike", "flexmb/kernels/equations/facing.py", "share = part * area * here[i]", "share = part * here[i]", SURFACES),
+    Edit("facing facets count alike", "flexmb/kernels/equations/facing.py", "weight = abs(_twice(polygon, j)) * area[about[p, 2]]", "weight = abs(_twice(polygon, j))", SURFACES),
+    Edit("nodes of facing surfaces lag behind their forces", "flexmb/kernels/steps/pressing.py", "scale(moved, load3(U[j], 0))", "scale(0.0 * moved, load3(U[j], 0))", SURFACES),
     Edit("friction of surfaces heats in directions of the slip", "flexmb/kernels/steps/pressing.py", "workspace.skin_heat[0] -= force", "workspace.skin_heat[0] += force", SURFACES),
     Edit("points press without the others", "flexmb/kernels/steps/pressing.py", "W[i, p] += flexed(flat, workspace, k, c, U[p])", "W[i, p] += 0.0 * flexed(flat, workspace, k, c, U[p])", SURFACES),
     # dry friction in joints

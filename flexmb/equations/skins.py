@@ -10,8 +10,9 @@ from jaxtyping import Float, Int
 from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import GROUND, RIGID_MESH
+from flexmb.kernels.base.data import GROUND, NO_MATE, RIGID_MESH
 from flexmb.kernels.calls import place_markers, place_skins, skin_rows
+from flexmb.kernels.equations.facing import EDGE, OPPOSED
 from flexmb.mechanism.contacts.surface import FORCES
 from flexmb.mechanism.mechanism import Mechanism
 
@@ -195,9 +196,11 @@ def require_apart(equations: Equations) -> None:
     mechanism, gaps = equations.mechanism, equations.workspace.skin_gap
     if not len(gaps):
         return
-    k = int(gaps.argmin())
     limit = DRAWN * float(equations.flat.scales[0])
-    if gaps[k] < -limit:
+    for k in np.argsort(gaps)[: np.count_nonzero(gaps < -limit)].tolist():
+        depth = _depth(equations, k)
+        if depth <= limit:
+            continue
         s = int(equations.flat.node_skin[k])
         contact = mechanism.surface_contacts[s]
         body = mechanism.bodies[contact.body]
@@ -207,9 +210,36 @@ def require_apart(equations: Equations) -> None:
         what = repr(mechanism.bodies[contact.other].name) if shape is None else f"the {shape.title}"
         raise MechanismError(
             f"Contact {contact.name!r}: {place} of the surface {contact.surface!r} of {body.name!r} begins "
-            f"inside {what}, {-gaps[k]:.6g} deep (at most {limit:.3g}, {DRAWN:g} of the mechanism). "
+            f"inside {what}, {depth:.6g} deep (at most {limit:.3g}, {DRAWN:g} of the mechanism). "
             "Move the body away, or turn the axis of a plane, which points away from its body."
         )
+
+
+def _depth(equations: Equations, k: int) -> float:
+    """How deep point `k` is inside what it touches: by its gap, and where surfaces face each other without conforming,
+    also by its place. The linear function that is fitted to the gap below curved faces, at rest a square of the
+    distance from where they touch, is negative there."""
+    flat, space, kinematics = equations.flat, equations.workspace, equations.kinematics
+    s, depth = int(flat.node_skin[k]), -float(space.skin_gap[k])
+    first, middle, last = flat.skin_facet[s]
+    if flat.skin_other[s] == NO_MATE or flat.facet_excess[first:last].any():
+        return depth
+    used = slice(flat.stencil_start[k], flat.stencil_start[k] + space.stencil_count[k])
+    nodes, weights = space.stencil_node[used], space.stencil_weight[used]
+    own = nodes < len(flat.node_skin)
+    x = weights[own] @ space.skin_seen[nodes[own]]
+    e = kinematics.axes[flat.skin_marker[s]].T @ kinematics.attitude[flat.skin_body[s]] @ space.skin_axes[k, 0]
+    corners = space.skin_seen[flat.facet_nodes[middle:last, :3]]
+    a, edges = corners[:, 0], corners[:, 1:] - corners[:, :1]
+    normals = np.cross(edges[:, 0], edges[:, 1])
+    below = normals @ e > OPPOSED * np.linalg.norm(normals, axis=1)
+    sides = np.concatenate([edges[below], np.broadcast_to(e, (below.sum(), 1, 3))], axis=1).swapaxes(1, 2)
+    at = np.linalg.solve(sides, (x - a[below])[:, :, None])[:, :, 0]
+    met = (at[:, :2] >= -EDGE).all(axis=1) & (at[:, :2].sum(axis=1) <= 1.0 + EDGE)
+    if not met.any():
+        return depth
+    apart = at[met, 2]
+    return min(depth, -float(apart[np.abs(apart).argmin()]))
 
 
 def no_forces(equations: Equations, t: float, h: float) -> ConvergenceError:

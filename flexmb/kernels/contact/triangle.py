@@ -1,5 +1,6 @@
-"""The point of a triangle that is closest to another point."""
+"""The point of a triangle that is closest to another point, and polygons that are cut from triangles."""
 
+import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.algebra import add, cross, dot, scale, sub
@@ -46,3 +47,61 @@ def on_triangle(a, b, c):
         n = cross(sub(b, a), sub(c, a))
         return scale(dot(a, n) / dot(n, n), n), bits
     return add(scale(u, a), add(scale(v, b), scale(w, c))), bits
+
+
+@njit(cache=True)
+def cut_triangle(polygon, work):
+    """Cut a triangle, the first three rows of `polygon` (6, 4), to its part in the unit triangle x >= 0, y >= 0,
+    x + y <= 1; returns the number of corners. The first two columns are x and y, the others linear functions of them;
+    `work` (6, 4) is overwritten.
+
+    Source: Sutherland and Hodgman, Commun. ACM 17 (1974) 32-42.
+    """
+    count = 3
+    for side in range(3):
+        kept = 0
+        for i in range(count):
+            j = i + 1 if i + 1 < count else 0
+            a, b = _inside(polygon, i, side), _inside(polygon, j, side)
+            if a >= 0.0:
+                for c in range(4):
+                    work[kept, c] = polygon[i, c]
+                kept += 1
+            if (a < 0.0) != (b < 0.0):
+                t = a / (a - b)
+                for c in range(4):
+                    work[kept, c] = polygon[i, c] + t * (polygon[j, c] - polygon[i, c])
+                kept += 1
+        count = kept
+        for i in range(count):
+            for c in range(4):
+                polygon[i, c] = work[i, c]
+    return count
+
+
+@njit(cache=True, inline="always")
+def _inside(polygon, i, side):
+    """How far corner `i` is within a side of the unit triangle."""
+    if side == 2:
+        return 1.0 - polygon[i, 0] - polygon[i, 1]
+    return polygon[i, side]
+
+
+@njit(cache=True)
+def nearest_in_polygon(polygon, count, x, y):
+    """The point of a convex polygon, the first `count` rows of `polygon` (., 2 or more), that is closest to (x, y), and
+    the square of its distance."""
+    best, px, py, signs = np.inf, x, y, 0
+    for i in range(count):
+        j = i + 1 if i + 1 < count else 0
+        ax, ay = polygon[i, 0], polygon[i, 1]
+        ex, ey = polygon[j, 0] - ax, polygon[j, 1] - ay
+        square, turn = ex * ex + ey * ey, ex * (y - ay) - ey * (x - ax)
+        signs += 1 if turn > 0.0 else (-1 if turn < 0.0 else 0)
+        t = min(max((ex * (x - ax) + ey * (y - ay)) / square, 0.0), 1.0) if square > 0.0 else 0.0
+        far = (ax + t * ex - x) ** 2 + (ay + t * ey - y) ** 2
+        if far < best:
+            best, px, py = far, ax + t * ex, ay + t * ey
+    if abs(signs) == count:
+        return x, y, 0.0
+    return px, py, best

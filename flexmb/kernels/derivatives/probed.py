@@ -1,7 +1,7 @@
 """Derivatives of the points of flexible surfaces by differences, for the adjoint of steps.
 
-Points of surfaces that face each other or a mesh are means over facets, and those of local contacts move over faces;
-where a shape is on a flexible body, its place depends on elastic coordinates. The functions of
+Points of surfaces that face each other or a mesh follow from pieces of faces, and those of local contacts move over
+faces; where a shape is on a flexible body, its place depends on elastic coordinates. The functions of
 flexmb/kernels/derivatives/skins.py
 
     L = sum_k  -p_k . v_k(y) + nu_n g_k + nu_t . (s_k, or f_t + mu f_n s/|s|)
@@ -11,8 +11,8 @@ g and their slips s: with the bodies displaced along each coordinate, and with e
 anew each time, so that the displacements of nodes by the forces, and the weights of nodes that follow from
 them, are included. L is linear in its adjoint variables, so that a step needs these derivatives once.
 
-Differences are right where integration points stay on their facets; one on the edge of a facet has the mean of the
-derivatives of both sides, and one on the edge of a surface none.
+Differences are right where the pieces of faces keep their corners and the points their places. Where a node is just at
+an edge of the other surface, so that its place begins to leave it, they have the mean of the derivatives of both sides.
 """
 
 import numpy as np

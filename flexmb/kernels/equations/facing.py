@@ -1,23 +1,33 @@
-"""Points of a flexible surface that face another one: means over both surfaces, weighted by a shape function.
+"""Points of a flexible surface that face another one: nodal values of linear functions that are fitted to the gap.
 
-The pressure on the first surface is `sum_k phi_k p_k`, with the shape functions phi_k of its faces, linear on triangles
-and bilinear on quadrilaterals, each of which consists of two facets. Its work is that of
-the forces `f_k = p_k A_k` on the mean gaps
+A face of the first surface faces the other one with a part F of its area, the pieces below facets of the other surface,
+along the normal of the face. Each of its nodes k has a place P_k, the point of F that is closest to it: the node itself
+if all of the face faces, the edge of the other surface where this ends. With the functions b = (1, s, t, st) on
+quadrilaterals and (1, s, t) on triangles, the point k of the face sees of a field y
 
-    g_k = e_k . (X_k - Y_k),    X_k = sum_q w_q phi_k(q) x_q / sum_q w_q phi_k(q),    Y_k likewise
+    L_k(y) = b(P_k) . M^-1 int_F b y dA,    M = int_F b b' dA,
 
-over integration points q of the facets, where x_q is a point of the first surface, and y_q the point of the other one
-that its normal hits. Both are combinations of nodes, so that `X_k - Y_k` is a sum over nodes with weights that are
-positive on the first surface and negative on the other, the stencil of point k. A uniform pressure passes from mesh to
-mesh without loss, as in a mortar method: nodes neither lock nor sink in between those of the other surface.
+the value at P_k of the combination of these functions that fits y best. The areas D_k of the points integrate the
+functions, `sum_k D_k b(P_k) = int_F b dA`. Hence a force f_k at the point is a pressure `f_k b(P_k) . M^-1 b` on F with
+its resultant at P_k; forces `p D_k` are the uniform pressure p, exactly; and a part begins to tip when the resultant
+leaves the places P_k, at the edge of the contact. On whole faces the pressures are the dual, or biorthogonal, shape
+functions of mortar methods. The gap of node k is the mean over its faces
+
+    g_k = e_k . sum D_k L_k(x - y) / sum D_k,
+
+with points x of the first surface and y of the other one. Both are combinations of nodes, so that g_k is a sum over
+nodes, with weights of the sum 1 on the first surface and -1 on the other: the stencil of point k.
+
+Where the places allow no areas D_k >= 0, or b varies too little over F, as in slender parts of a face that is cut
+askew, functions are left out: st first, then all but 1, for which all places are the middle of F.
 
 Facets of surfaces that conform, such as those of a pipe in a sleeve, stand back from the curved surfaces by heights
-that do not cancel where meshes differ. Gaps are less by the same means of the heights over both facets,
-`e_k . n_q (phi(x_q) S phi(x_q) + phi(y_q) T phi(y_q))` with the normals n_q along which they are taken, and are those
-between the curved surfaces (flexmb/mechanism/contacts/conforming.py).
+that do not cancel where meshes differ. Gaps are less by the heights over both facets along the normal of the first one,
+seen by L_k (flexmb/mechanism/contacts/conforming.py).
 
-Source: Puso and Laursen, "A mortar segment-to-segment contact method for large deformation solid mechanics", Comput.
-Methods Appl. Mech. Eng. 193 (2004) 601-629; here with integration points in place of segments.
+Sources: Wohlmuth, SIAM J. Numer. Anal. 38 (2000) 989-1012 (dual functions); Puso and Laursen, Comput. Methods Appl.
+Mech. Eng. 193 (2004) 601-629 (pieces of faces); Cichosz and Bischoff, Comput. Methods Appl. Mech. Eng. 200 (2011)
+1317-1332 (dual functions on parts of faces, there with the nodes as places).
 """
 
 import math
@@ -38,32 +48,30 @@ from flexmb.kernels.base.algebra import (
     tangents_near,
     vector,
 )
+from flexmb.kernels.base.dense import eliminate, solve_small
 from flexmb.kernels.contact.local import shape_functions
+from flexmb.kernels.contact.triangle import cut_triangle, nearest_in_polygon
 
 A, B = 0.445948490915965, 0.091576213509771
 U, V = 0.223381589678011, 0.109951743655322
-SIX = (
+RULE = (
     (1 - 2 * A, A, A, U), (A, 1 - 2 * A, A, U), (A, A, 1 - 2 * A, U),
     (1 - 2 * B, B, B, V), (B, 1 - 2 * B, B, V), (B, B, 1 - 2 * B, V),
 )  # fmt: skip
 """Integration points of a triangle and their weights, exact for polynomials of degree 4 (Dunavant 1985)."""
-QUARTERS = (
-    ((1.0, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.0, 0.5)),
-    ((0.5, 0.5, 0.0), (0.0, 1.0, 0.0), (0.0, 0.5, 0.5)),
-    ((0.5, 0.0, 0.5), (0.0, 0.5, 0.5), (0.0, 0.0, 1.0)),
-    ((0.5, 0.5, 0.0), (0.0, 0.5, 0.5), (0.5, 0.0, 0.5)),
-)
-RULE = tuple(
-    (*(u * a[i] + v * b[i] + w * c[i] for i in range(3)), 0.25 * part) for a, b, c in QUARTERS for u, v, w, part in SIX
-)
-"""The same in each quarter of a triangle, because the shape functions of the other surface have kinks: a uniform
-pressure comes to a mesh of equal size with errors below one per cent of its nodal values."""
 OPPOSED = 0.2
 """Cosine of the angle between a normal and the reversed normal of a facet that it hits, at least."""
 EDGE = 1e-9
 """Barycentric coordinate by which a normal may miss a facet."""
-LEAST = 0.02
+SLIVER = 1e-12
+"""Part of a facet below which a piece of it is round-off."""
+STEEP = 64.0
+"""Largest `b(P) . M^-1 b(P)` times the area, the square of the pressure of a force at a point over the uniform one: 16
+at the corners of parallelograms, 9 at those of triangles."""
+LEAST = 1e-3
 """Part of the area of a point that faces the other surface, at least, for the point to touch."""
+NO_WEIGHT = 1e-14
+"""Weights of nodes that are round-off."""
 STACK = 64
 
 
@@ -184,17 +192,280 @@ def _height(flat, f, phi):
 
 
 @njit(cache=True)
-def _spread(flat, workspace, f, facet, block, sign):
-    """Add the sums `block` (4, 4) over products of shape functions of facet `f` and of `facet` to the stencils of the
-    nodes of `f`, and clear them."""
-    for c in range(4):
+def _pieces(flat, workspace, s, f, half, grown, stack, pieces, about, first):
+    """List the pieces of facet `f` that face the other surface of contact `s`, from number `first` on: their corners in
+    `pieces` (., 6, 4), each with its coordinates in the face of which `f` is the given `half` and both barycentric
+    coordinates on the other facet, and in `about` (., 3) their number of corners, this facet, and `half`.
+
+    Returns the number of pieces and the area of the facet.
+    """
+    a, b, c = _seen(flat, workspace, f, 0), _seen(flat, workspace, f, 1), _seen(flat, workspace, f, 2)
+    low, high, reach = np.empty(3), np.empty(3), flat.facet_range[f]
+    for i in range(3):
+        low[i], high[i] = min(a[i], b[i], c[i]) - grown - reach, max(a[i], b[i], c[i]) + grown + reach
+    count = _facets_near(flat, workspace, s, low, high, stack)
+    e, g = sub(b, a), sub(c, a)
+    m = cross(e, g)
+    square = dot(m, m)
+    size, last = math.sqrt(square), first
+    n = scale(1.0 / size, m)
+    planes, work, middles = _planes(flat, workspace, count), np.empty((6, 4)), np.empty((count, 2))
+    for i in range(count):
+        if dot(load3(planes[i], 9), n) > -OPPOSED * planes[i, 12]:
+            continue
+        polygon, corner = pieces[last], sub(load3(planes[i], 0), a)
+        for j in range(3):
+            d = corner if j == 0 else add(corner, load3(planes[i], 3 * j))
+            polygon[j, 0], polygon[j, 1] = dot(cross(d, g), m) / square, dot(cross(e, d), m) / square
+            polygon[j, 2], polygon[j, 3] = (1.0 if j == 1 else 0.0), (1.0 if j == 2 else 0.0)
+        corners = cut_triangle(polygon, work)
+        part, v, w = 0.0, 0.0, 0.0
+        for j in range(1, corners - 1):
+            each = abs(_twice(polygon, j))
+            part += each
+            v += each * (polygon[0, 0] + polygon[j, 0] + polygon[j + 1, 0]) / 3.0
+            w += each * (polygon[0, 1] + polygon[j, 1] + polygon[j + 1, 1]) / 3.0
+        if part <= SLIVER:
+            continue
+        middles[last - first, 0], middles[last - first, 1] = v / part, w / part
+        about[last, 0], about[last, 1], about[last, 2] = corners, workspace.skin_found[i], half
+        planes[last - first] = planes[i]
+        last += 1
+    met, last = last - first, first
+    for i in range(met):  # without those that another facet covers, or that are far
+        number, _ = _hit(planes[:met], add(a, add(scale(middles[i, 0], e), scale(middles[i, 1], g))), n, reach)
+        if number != i:
+            continue
+        polygon = pieces[last]
+        polygon[:] = pieces[first + i]
+        about[last] = about[first + i]
+        if flat.facet_nodes[f, 3] >= 0:
+            for j in range(about[last, 0]):
+                polygon[j, 0] += polygon[j, 1]
+                if half == 1:
+                    polygon[j, 0], polygon[j, 1] = 1.0 - polygon[j, 0], 1.0 - polygon[j, 1]
+        last += 1
+    return last, 0.5 * size
+
+
+@njit(cache=True, inline="always")
+def _twice(polygon, j):
+    """Twice the signed area of the triangle of the corners 0, `j` and `j` + 1 of a polygon."""
+    x, y = polygon[0, 0], polygon[0, 1]
+    return (polygon[j, 0] - x) * (polygon[j + 1, 1] - y) - (polygon[j + 1, 0] - x) * (polygon[j, 1] - y)
+
+
+@njit(cache=True, inline="always")
+def _functions(box, s, t):
+    """The functions that are fitted, in coordinates from -1 to 1 over the facing part, whose middle and half sizes are
+    in `box` (4,)."""
+    s, t = (s - box[0]) / box[2], (t - box[1]) / box[3]
+    return 1.0, s, t, s * t
+
+
+@njit(cache=True, inline="always")
+def _nodal(nodes, s, t):
+    """The shape functions of a face of three or four nodes at its coordinates."""
+    if nodes == 3:
+        return 1.0 - s - t, s, t, 0.0
+    return (1.0 - s) * (1.0 - t), s * (1.0 - t), s * t, (1.0 - s) * t
+
+
+@njit(cache=True)
+def _box(pieces, about, count, box):
+    """Set middle and half sizes of the facing part, the first `count` pieces, in coordinates of the face."""
+    for c in range(2):
+        low, high = np.inf, -np.inf
+        for p in range(count):
+            for j in range(about[p, 0]):
+                low, high = min(low, pieces[p, j, c]), max(high, pieces[p, j, c])
+        box[c], box[2 + c] = 0.5 * (low + high), 0.5 * (high - low)
+
+
+@njit(cache=True, inline="always")
+def _normal(x, corners):
+    """The unit normal of a facet with its `corners` among the points `x`."""
+    a = vector(x, corners[0])
+    m = cross(sub(vector(x, corners[1]), a), sub(vector(x, corners[2]), a))
+    return scale(1.0 / math.sqrt(dot(m, m)), m)
+
+
+@njit(cache=True)
+def _along(flat, workspace, facet, v, w, n):
+    """The height of the curved surface above a `facet` of the other surface, from its barycentric coordinates `v` and
+    `w`, along the direction `-n`, which is askew to its normal: that of the place where this direction meets it, which
+    the height itself tells to second order."""
+    height = _height(flat, facet, shape_functions(flat, facet, 1.0 - v - w, v, w))
+    if height == 0.0:
+        return 0.0
+    a = _seen(flat, workspace, facet, 0)
+    e, g = sub(_seen(flat, workspace, facet, 1), a), sub(_seen(flat, workspace, facet, 2), a)
+    m = cross(e, g)
+    square = dot(m, m)
+    straight = -dot(m, n) / math.sqrt(square)
+    d = scale(-height / straight, n)
+    v, w = v + dot(cross(d, g), m) / square, w + dot(cross(e, d), m) / square
+    return _height(flat, facet, shape_functions(flat, facet, 1.0 - v - w, v, w)) / straight
+
+
+@njit(cache=True)
+def _integrate(flat, workspace, f, nodes, pieces, about, count, area, box, curved, M, mixed, above):
+    """Add the integrals over the `count` pieces of a face, whose first half is `f`, with the products of the functions
+    b: with each other to `M` (4, 4), with the shape functions of the other facets to `mixed` (., 4, 4) for each piece,
+    and, of `curved` surfaces, with heights along their normals, in body axes, to `above` (4, 3). `area` (2,): those of
+    the halves."""
+    for p in range(count):
+        polygon, facet, half = pieces[p], about[p, 1], f + about[p, 2]
+        n = _normal(workspace.skin_seen, flat.facet_nodes[half])
+        up = _normal(workspace.skin_at, flat.facet_nodes[half])
+        for j in range(1, about[p, 0] - 1):
+            weight = abs(_twice(polygon, j)) * area[about[p, 2]]
+            for u, v, w, part in RULE:
+                s = u * polygon[0, 0] + v * polygon[j, 0] + w * polygon[j + 1, 0]
+                t = u * polygon[0, 1] + v * polygon[j, 1] + w * polygon[j + 1, 1]
+                x = u * polygon[0, 2] + v * polygon[j, 2] + w * polygon[j + 1, 2]
+                y = u * polygon[0, 3] + v * polygon[j, 3] + w * polygon[j + 1, 3]
+                b, there = _functions(box, s, t), shape_functions(flat, facet, 1.0 - x - y, x, y)
+                for i in range(nodes):
+                    each = part * weight * b[i]
+                    for k in range(i + 1):
+                        M[i, k] += each * b[k]
+                    for k in range(4):
+                        mixed[p, i, k] += each * there[k]
+                if curved:
+                    height = _height(flat, f, _nodal(nodes, s, t)) + _along(flat, workspace, facet, x, y, n)
+                    for i in range(nodes):
+                        store(above[i], 0, add(load3(above[i], 0), scale(part * weight * height * b[i], up)))
+    for i in range(4):
+        for k in range(i):
+            M[k, i] = M[i, k]
+
+
+@njit(cache=True)
+def _own(nodes, box, M, own):
+    """Set the integrals `own` (4, 4) of the products of the functions b with the shape functions of the face, which are
+    combinations of the same functions, from `M`."""
+    T = np.zeros((4, 4))
+    for k in range(nodes):
+        if nodes == 4:
+            s, hs = (box[0], box[2]) if k in (1, 2) else (1.0 - box[0], -box[2])
+            t, ht = (box[1], box[3]) if k >= 2 else (1.0 - box[1], -box[3])
+            T[k, 0], T[k, 1], T[k, 2], T[k, 3] = s * t, hs * t, s * ht, hs * ht
+        elif k == 0:
+            T[k, 0], T[k, 1], T[k, 2] = 1.0 - box[0] - box[1], -box[2], -box[3]
+        else:
+            T[k, 0], T[k, k] = box[k - 1], box[k + 1]
+    for i in range(nodes):
+        for k in range(nodes):
+            for j in range(nodes):
+                own[i, k] += M[i, j] * T[k, j]
+
+
+@njit(cache=True)
+def _places(flat, workspace, f, nodes, pieces, about, count, box, at):
+    """Write the functions b at the places of the nodes, the closest points of the pieces, to the columns of `at`
+    (4, 4). Overwrites the coordinates of the pieces."""
+    origin = _seen(flat, workspace, f, 0)
+    e, g = sub(_seen(flat, workspace, f, 1), origin), sub(_seen(flat, workspace, f, nodes - 1), origin)
+    length = math.sqrt(dot(e, e))
+    along = dot(e, g) / length
+    across = math.sqrt(dot(g, g) - along * along)
+    for p in range(count):
+        for j in range(about[p, 0]):
+            pieces[p, j, 0] = length * pieces[p, j, 0] + along * pieces[p, j, 1]
+            pieces[p, j, 1] *= across
+    for k in range(nodes):
+        s, t = (1.0 if k in (1, nodes - 2) else 0.0), (1.0 if k >= 2 else 0.0)
+        best, ps, pt = np.inf, s, t
+        for p in range(count):
+            x, y, far = nearest_in_polygon(pieces[p], about[p, 0], length * s + along * t, across * t)
+            if far < best:
+                best, ps, pt = far, (x - along / across * y) / length, y / across
+        b = _functions(box, ps, pt)
+        for i in range(4):
+            at[i, k] = b[i]
+
+
+@njit(cache=True)
+def _fit(nodes, used, M, at, area, fit):
+    """Set the areas `area` (nodes,) of the points and the rows `M^-1 b(P_k)` in the columns of `fit` (used, nodes),
+    with the first `used` functions; returns False if they do not allow it."""
+    mean, rest, gram = M[0, 0] / nodes, np.empty(used), np.zeros((used, used))
+    for i in range(used):
+        rest[i] = M[0, i]
+        for k in range(nodes):
+            rest[i] -= mean * at[i, k]
+            fit[i, k] = at[i, k]
+            for j in range(used):
+                gram[i, j] += at[i, k] * at[j, k]
+    solve_small(gram, rest)
+    for k in range(nodes):
+        area[k] = mean
+        for i in range(used):
+            area[k] += rest[i] * at[i, k]
+        if not area[k] >= -EDGE * mean:
+            return False
+        area[k] = max(area[k], 0.0)
+    for i in range(used):
+        left = M[0, i]
+        for k in range(nodes):
+            left -= at[i, k] * area[k]
+        if not abs(left) <= 10.0 * EDGE * M[0, 0]:  # the places are on a line
+            return False
+    eliminate(M[:used, :used].copy(), fit)
+    for k in range(nodes):
+        steep = 0.0
+        for i in range(used):
+            steep += at[i, k] * fit[i, k]
+        if not 0.0 < steep * M[0, 0] <= STEEP:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _share(flat, workspace, f, nodes, about, count, used, area, fit, own, mixed, above):
+    """Add what the points of a face see to their stencils, gaps and shares."""
+    for c in range(nodes):
         k = flat.facet_nodes[f, c]
-        if k < 0:
-            break
-        for d in range(4):
-            if flat.facet_nodes[facet, d] >= 0:
-                _add(flat, workspace, k, flat.facet_nodes[facet, d], sign * block[c, d])
-            block[c, d] = 0.0
+        workspace.skin_share[k] += area[c]
+        for d in range(nodes):
+            weight = 0.0
+            for i in range(used):
+                weight += fit[i, c] * own[i, d]
+            if abs(weight) > NO_WEIGHT:
+                _add(flat, workspace, k, flat.facet_nodes[f, d], area[c] * weight)
+        for p in range(count):
+            for d in range(4):
+                node, weight = flat.facet_nodes[about[p, 1], d], 0.0
+                for i in range(used):
+                    weight += fit[i, c] * mixed[p, i, d]
+                if node >= 0 and abs(weight) > NO_WEIGHT:
+                    _add(flat, workspace, k, node, -area[c] * weight)
+        for i in range(used):
+            high = dot(load3(above[i], 0), vector(workspace.skin_normal, k))
+            workspace.skin_gap[k] -= area[c] * fit[i, c] * high
+
+
+@njit(cache=True)
+def _face(flat, workspace, s, f, grown, curved, stack, pieces, about):
+    """Add what the points of a face see, whose first facet is `f`, to their stencils, gaps and shares."""
+    nodes, area, box = 4 if flat.facet_nodes[f, 3] >= 0 else 3, np.zeros(4), np.empty(4)
+    count, area[0] = _pieces(flat, workspace, s, f, 0, grown, stack, pieces, about, 0)
+    if nodes == 4:
+        count, area[1] = _pieces(flat, workspace, s, f + 1, 1, grown, stack, pieces, about, count)
+    if count == 0:
+        return
+    M, own, mixed, above = np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((count, 4, 4)), np.zeros((4, 3))
+    _box(pieces, about, count, box)
+    _integrate(flat, workspace, f, nodes, pieces, about, count, area, box, curved, M, mixed, above)
+    _own(nodes, box, M, own)
+    at = np.zeros((4, 4))
+    _places(flat, workspace, f, nodes, pieces, about, count, box, at)
+    used, fit = nodes, np.empty((nodes, nodes))
+    while not _fit(nodes, used, M, at, area, fit) and used > 1:
+        used = 3 if used == 4 else 1
+        fit = np.empty((used, nodes))
+    _share(flat, workspace, f, nodes, about, count, used, area, fit, own, mixed, above)
 
 
 @njit(cache=True)
@@ -215,53 +486,13 @@ def face(flat, workspace, s, R, origin):
         workspace.stencil_count[k] = 0
         workspace.skin_share[k] = 0.0
         workspace.skin_gap[k] = 0.0
-    low, high, stack = np.empty(3), np.empty(3), np.empty(STACK, np.int64)
-    own, mixed = np.zeros((4, 4)), np.zeros((4, 4))
-    for f in range(flat.skin_facet[s, 0], flat.skin_facet[s, 1]):
-        a, b, c = _seen(flat, workspace, f, 0), _seen(flat, workspace, f, 1), _seen(flat, workspace, f, 2)
-        reach = flat.facet_range[f]
-        for i in range(3):
-            low[i], high[i] = min(a[i], b[i], c[i]) - grown - reach, max(a[i], b[i], c[i]) + grown + reach
-        count = _facets_near(flat, workspace, s, low, high, stack)
-        if count == 0:
-            continue
-        na, nb, nc = (
-            vector(workspace.skin_normal, flat.facet_nodes[f, 0]),
-            vector(workspace.skin_normal, flat.facet_nodes[f, 1]),
-            vector(workspace.skin_normal, flat.facet_nodes[f, 2]),
-        )
-        m = cross(sub(b, a), sub(c, a))
-        area = 0.5 * math.sqrt(dot(m, m))
-        planes, met = _planes(flat, workspace, count), -1
-        for u, v, w, part in RULE:
-            straight = add(scale(u, na), add(scale(v, nb), scale(w, nc)))
-            straight = scale(1.0 / math.sqrt(dot(straight, straight)), straight)
-            n = rotate(R, straight)
-            x = add(scale(u, a), add(scale(v, b), scale(w, c)))
-            number, weights = _hit(planes, x, n, reach)
-            if number < 0:
-                continue
-            facet = workspace.skin_found[number]
-            if facet != met and met >= 0:
-                _spread(flat, workspace, f, met, mixed, -1.0)
-            met = facet
-            here = shape_functions(flat, f, u, v, w)
-            there = shape_functions(flat, facet, weights[0], weights[1], weights[2])
-            height = _height(flat, f, here) + _height(flat, facet, there)
-            for i in range(4):
-                share = part * area * here[i]
-                k = flat.facet_nodes[f, i]
-                if height != 0.0 and k >= 0:
-                    workspace.skin_gap[k] -= share * height * dot(straight, vector(workspace.skin_normal, k))
-                for j in range(4):
-                    own[i, j] += share * here[j]
-                    mixed[i, j] += share * there[j]
-        if met >= 0:
-            _spread(flat, workspace, f, met, mixed, -1.0)
-            for i in range(4):
-                if flat.facet_nodes[f, i] >= 0:
-                    workspace.skin_share[flat.facet_nodes[f, i]] += own[i, 0] + own[i, 1] + own[i, 2] + own[i, 3]
-            _spread(flat, workspace, f, f, own, 1.0)
+    stack, f = np.empty(STACK, np.int64), flat.skin_facet[s, 0]
+    most = 2 * (flat.skin_facet[s, 2] - flat.skin_facet[s, 1])
+    curved = flat.facet_excess[flat.skin_facet[s, 0] : flat.skin_facet[s, 2]].any()
+    pieces, about = np.empty((most, 6, 4)), np.empty((most, 3), np.int64)
+    while f < flat.skin_facet[s, 1]:
+        _face(flat, workspace, s, f, grown, curved, stack, pieces, about)
+        f += 2 if flat.facet_nodes[f, 3] >= 0 else 1
     for k in range(first, last):
         share = workspace.skin_share[k]
         if share <= LEAST * flat.node_area[k]:
@@ -273,12 +504,15 @@ def face(flat, workspace, s, R, origin):
             workspace.stencil_weight[i] /= share
             y = scale(workspace.stencil_weight[i], vector(workspace.skin_seen, workspace.stencil_node[i]))
             between = add(between, y)
-            if workspace.stencil_weight[i] < 0.0:
+            if workspace.stencil_node[i] >= len(flat.node_skin):
                 hit = sub(hit, y)
         e = scale(-1.0, vector(workspace.skin_normal, k))
         t, r = tangents_near(e, vector(flat.node_across, k))
         store(workspace.skin_axes[k, 0], 0, e)
         store(workspace.skin_axes[k, 1], 0, t)
         store(workspace.skin_axes[k, 2], 0, r)
-        workspace.skin_gap[k] = dot(rotate(R, e), between) + workspace.skin_gap[k] / share
+        seen = rotate(R, e)
+        apart = dot(seen, between)
+        workspace.skin_gap[k] = apart + workspace.skin_gap[k] / share
+        hit = add(hit, sub(between, scale(apart, seen)))  # in line with the point: no torque from facets askew
         store(workspace.skin_place[k], 0, rotate_inv(R, sub(hit, origin)))

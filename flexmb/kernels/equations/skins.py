@@ -4,8 +4,8 @@ In the frame of its body, node k of a surface is at `X_k + c_k(eta) + u_k`: c fr
 `u = C f` from the forces `f` at all nodes of the body and the residual compliance C of the nodes, which has no mass.
 
 The points of a surface that touches a rigid shape are its nodes. Those of one that faces another flexible surface are
-means over nodes of both (flexmb/kernels/equations/facing.py). The stencil of a point holds its nodes with weights,
-positive for its own surface and negative for the other one; the nodes share its force with these weights. A rigid
+sums over nodes of both (flexmb/kernels/equations/facing.py). The stencil of a point holds its nodes with weights,
+of the sum 1 for its own surface and -1 for the other one; the nodes share its force with these weights. A rigid
 triangle mesh is such another surface, whose nodes, its corners, rest in the axes of its marker.
 
 Forces are states: along the normal and in two directions across it. They act where the point is, so that
@@ -430,8 +430,10 @@ def skins_along(flat, q, w, states, kinematics, workspace, gap, point, axes, rat
                 ends = (skin_end(flat, k, 0), skin_end(flat, k, 1))
                 rates[t, k, c] = along_ends(flat, workspace.skin_G[k, c], ends, w[t])
             for i in stencil(flat, workspace, k):
-                part = abs(workspace.stencil_weight[i])
-                push[t, workspace.stencil_node[i]] += part * workspace.states[flat.skin_state + 3 * k]
+                node, part = workspace.stencil_node[i], workspace.stencil_weight[i]
+                if node >= len(flat.node_skin) and flat.skin_local[flat.node_skin[k]] == 0:  # the other surface
+                    part = -part
+                push[t, node] += part * workspace.states[flat.skin_state + 3 * k]
         for s in range(len(flat.skin_body)):
             for i in range(count_nodes(flat, s)):
                 k, a = node_of(flat, s, i), flat.skin_marker[s]

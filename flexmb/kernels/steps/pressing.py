@@ -21,8 +21,8 @@ import math
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import add, dot, load3, store
-from flexmb.kernels.base.data import GROUND, RIGID_MESH
+from flexmb.kernels.base.algebra import add, dot, load3, scale, store, vector
+from flexmb.kernels.base.data import GROUND, NO_MATE, RIGID_MESH
 from flexmb.kernels.base.dense import inner
 from flexmb.kernels.contact.local import local_approach, local_slope
 from flexmb.kernels.equations.rows import place_markers
@@ -153,6 +153,17 @@ def flexed(flat, workspace, k, c, U):
 
 
 @njit(cache=True)
+def _bend(flat, workspace, moved, count, U):
+    """Change the residual displacements of the nodes of flexible surfaces that face others by `moved` times `U`
+    (count, 3). The next iteration cuts their faces and turns their normals there, and not where the forces of the
+    iteration before left them: its contraction would be the square root of that with present ones."""
+    for j in range(count):
+        k = workspace.skin_list[j]
+        if k >= len(flat.node_skin) or flat.skin_other[flat.node_skin[k]] != NO_MATE:
+            store(workspace.skin_bent[k], 0, add(vector(workspace.skin_bent, k), scale(moved, load3(U[j], 0))))
+
+
+@njit(cache=True)
 def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, anew, x, change):
     """Correct the solution `x` (nv,), `change` (nr,) of a step by the forces of the points, which are written to
     `workspace.states`, and the heat of friction after this correction to `workspace.skin_heat`; `anew` if the matrix of
@@ -229,6 +240,7 @@ def press_skins(flat, q, kinematics, workspace, null_rows, beta, compliance, ane
         if c > 0:
             workspace.skin_heat[0] -= force[i] * distance[i]
         if moved != 0.0:
+            _bend(flat, workspace, moved, count, U[i])
             for a in range(len(x)):
                 x[a] += moved * workspace.skin_X[k, c, a]
             for a in range(len(change)):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import scipy.spatial
 from jaxtyping import Float
 
 from flexmb.bodies.body import Body
@@ -30,8 +31,6 @@ FACING = (-1.0, 0.0, 0.0, 0.0)
 """In the place of the code and the dimensions of a shape, if the surface faces another flexible one or a mesh."""
 RANGE = 2.0
 """Distance to both sides of a facet, in its least heights, within which it faces another surface."""
-MOST_NODES = 100
-"""Nodes that each facet about a point adds to its stencil, at most: four, and four at 24 points."""
 
 
 @dataclass(frozen=True)
@@ -285,18 +284,18 @@ def _facet_arrays(
         if other is None:
             continue
         points = slice(start[s], start[s + 1])
-        corners = own.points[own.triangles]
+        pairs_first = np.concatenate([own.halves.ravel(), np.setdiff1d(np.arange(len(own.triangles)), own.halves)])
+        corners = own.points[own.triangles[pairs_first]]
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
         heights += [RANGE * np.linalg.norm(normals, axis=1) / longest, np.zeros(len(other.triangles))]
         ranges[s] = heights[-2].max()
         mean = np.zeros_like(own.points)
-        np.add.at(mean, own.triangles, normals[:, None])
+        np.add.at(mean, own.triangles[pairs_first], normals[:, None])
         area[points] = own.areas
         bend[points] = own.normals - mean / np.linalg.norm(mean, axis=1, keepdims=True)
-        about, there = _facets(own), _facets(other)
-        most = MOST_NODES * np.bincount(about[about >= 0], minlength=len(own.nodes))
-        room[points] = np.minimum(most, len(own.nodes) + len(other.nodes))
+        about, there = _facets(own)[pairs_first], _facets(other)
+        room[points] = _faced(own, other) + 4 * np.bincount(about[about >= 0], minlength=len(own.nodes))
         tree = tree_of(other.points[there[:, :3]])
         first = sum(map(len, facets))
         places[s] = first + np.cumsum([0, len(own.triangles), len(other.triangles)])
@@ -320,6 +319,18 @@ def _facet_arrays(
         "node_bend": bend,
         "node_area": area,
     }
+
+
+def _faced(own: BodySurface, other: BodySurface) -> int:
+    """How many nodes of the `other` surface the faces about a node can face at most: those in a ball of the diameter
+    that these faces and the facets below them span, which is within that of twice the size about one of the nodes."""
+    own_edge, there = (
+        np.linalg.norm(s.points[s.triangles] - np.roll(s.points[s.triangles], 1, axis=1), axis=2).max()
+        for s in (own, other)
+    )
+    tree = scipy.spatial.cKDTree(other.points)
+    span = 2.0 * ((2.0 + RANGE) * own_edge + there)
+    return int(tree.query_ball_point(other.points, 2.0 * span, return_length=True).max())
 
 
 def _facets(surface: BodySurface) -> np.ndarray:

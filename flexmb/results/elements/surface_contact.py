@@ -13,7 +13,7 @@ from flexmb.bodies.surfaces import BodySurface
 from flexmb.contact.local import LocalHertz
 from flexmb.contact.shapes import Capsule, Cylinder, Sphere
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import NO_MATE, CompiledModel, Workspace, make_marker_kinematics, make_workspace
+from flexmb.kernels.base.data import NO_MATE, make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import skins_along
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.local import PARALLEL
@@ -77,12 +77,12 @@ class SurfaceContactMotion:
     - `facing` (nt, n): of two flexible surfaces, and of one and a mesh, the part of this share that faces the other
       one; else the share.
     - `gap` (nt, n): distance from what it touches (length), zero to round-off where a node touches; of two flexible
-      surfaces the mean over the facets about the node, infinite where they do not face each other.
+      surfaces that of linear functions fitted on the faces about the node, infinite where they do not face each other.
     - `point`, `normal`, `force` (nt, n, 3): position, direction in which it is pushed, and force on the node, in
-      world axes. Of two flexible surfaces `force` is that of a pressure which is linear between nodes, on the part that
-      faces: it acts in the middle of it, and `moment` is the moment of that.
-    - `pressure` (nt, n): at the node (force/length^2): the normal force over its share of the area. Where a part of
-      this share faces another surface, the mean over this part takes the place of the other part.
+      world axes. Of two flexible surfaces `force` acts at the node, or where the other surface ends between nodes, at
+      the place next to the node where both face each other, and `moment` is the moment of that.
+    - `pressure` (nt, n): at the node (force/length^2): the normal force over its share of the area, or over the part of
+      it that faces another flexible surface or a mesh. Where this ends within a face, it is the pressure at this edge.
     - `slip` (nt, n): speed (length/time) across the normal, relative to what it touches, of nodes that touch; without
       the rate of the residual displacement.
     - `moment` (nt, 3): of all forces about the place of the shape, or about the frame of the other flexible body, in
@@ -387,7 +387,8 @@ def _nodes(motion: Motion, states: np.ndarray) -> _Nodes:
             own = slice(flat.skin_node[s], flat.skin_node[s + 1])
             surface = contact.surface_of(motion.mechanism.bodies)
             found.share[at, own] = _facing(surface, found.point[at, own], workspace.skin_share[own])
-        found.pressure[at] = _pressures(flat, workspace, states[at], found.share[at])
+        push = states[at, flat.skin_state + 3 * np.arange(nn)]
+        np.divide(push, found.share[at], out=found.pressure[at], where=found.share[at] > 0.0)
     return found
 
 
@@ -401,25 +402,6 @@ def _facing(
         np.add.at(about, surface.triangles, np.linalg.norm(np.cross(b - a, c - a), axis=1)[:, None])
     found = share * area[0] / area[1]
     return np.where(found > WHOLE * surface.areas, surface.areas, found)
-
-
-def _pressures(
-    flat: CompiledModel, workspace: Workspace, states: np.ndarray, share: Float[np.ndarray, " nn"]
-) -> Float[np.ndarray, " nn"]:
-    """The pressures at points of which the areas `share` face another surface: those that the shape functions
-    interpolate. Of a point of which a part faces, this value belongs to a node beyond; as far as it is beyond, the mean
-    over the part replaces it.
-    """
-    push = states[flat.skin_state + 3 * np.arange(len(flat.node_skin))]
-    nodal = np.divide(push, share, out=np.zeros(len(push)), where=share > 0.0)
-    found = nodal.copy()
-    for k in np.flatnonzero((push > 0.0) & (share < flat.node_area)):
-        entries = slice(flat.stencil_start[k], flat.stencil_start[k] + workspace.stencil_count[k])
-        nodes, weights = workspace.stencil_node[entries], workspace.stencil_weight[entries]
-        own = nodes < len(nodal)
-        part = share[k] / flat.node_area[k]
-        found[k] = part * nodal[k] + (1.0 - part) * (weights[own] @ nodal[nodes[own]])
-    return found
 
 
 def surface_contact_wrench(motion: Motion, contact: SurfaceContact) -> Float[np.ndarray, "nt 6"]:

@@ -44,8 +44,7 @@ def hit(friction=0.0, turned=None, bodies=(LOW, UP), gap=5e-4):
 def test_a_uniform_pressure_passes_between_meshes_that_do_not_match(swap):
     """Two blocks of the same base are pressed together: with Poisson's ratio zero, all stresses are E d / (h1 + h2).
 
-    On the other surface, the integration points cross kinks of its shape functions: in the plane with errors of
-    0.3 % from the finer of these meshes to the coarser one, and 0.9 % in the other direction."""
+    The faces are cut at the edges of the other ones, so that this is exact on both; the bodies still move a little."""
     low = flexible(part((0.2, 0.2, 0.1), (4, 3, 2), 0.0, "z0", top="z1"), "low", damping=0.5)
     up = flexible(part((0.2, 0.2, 0.1), (5, 4, 2), 0.0, "z1", below="z0"), "up", damping=0.5)
     depth, gap = 1e-3, 1e-5
@@ -60,9 +59,9 @@ def test_a_uniform_pressure_passes_between_meshes_that_do_not_match(swap):
     system.contact("hit", *(surfaces[::-1] if swap else surfaces))
     over = flexmb.simulate(system, 0.1, step=1e-3, output_step=0.1).surface_contact("hit")
     wanted = YOUNG * depth / 0.2
-    assert over.normal_force[-1].sum() == pytest.approx(wanted * 0.04, rel=1e-3)
-    np.testing.assert_allclose(over.pressure[-1], wanted, rtol=0.03)
-    np.testing.assert_allclose(over.other.pressure[-1], wanted, rtol=0.03)
+    assert over.normal_force[-1].sum() == pytest.approx(wanted * 0.04, rel=1e-5)
+    np.testing.assert_allclose(over.pressure[-1], wanted, rtol=1e-5)
+    np.testing.assert_allclose(over.other.pressure[-1], wanted, rtol=1e-5)
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -79,8 +78,10 @@ def test_area_and_pressure_are_those_of_the_part_that_faces(swap):
     over = flexmb.linear.equilibrium(system).result.surface_contact("stands")
     assert over.area[0] == pytest.approx(0.01, rel=1e-3)
     mean = 1000.0 * 0.1 * 9.81
-    # 2.18 on the finer mesh of the base, 1.96 on the coarser one of the block below
-    assert over.pressure.max() == pytest.approx(2.07 * mean, rel=0.06)
+    base = over.other if swap else over
+    # Forces on nodes of the base over their areas, 1.70 and 1.72 in both orders, which are independent of each other.
+    # Fitted pressures that are linear between the nodes would be 2.18 and 1.68 with these forces.
+    assert base.pressure.max() == pytest.approx(1.71 * mean, rel=0.01)
 
 
 def test_bodies_keep_their_momenta_and_do_not_overlap():
@@ -95,6 +96,13 @@ def test_bodies_keep_their_momenta_and_do_not_overlap():
     momentum, spin = result.linear_momentum(), result.angular_momentum(about=(0.0, 0.0, 0.0))
     assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum[0]).max()
     assert np.abs(spin - spin[0]).max() < 1e-4 * np.abs(spin[0]).max()
+
+
+def test_the_iterations_of_a_step_see_the_forces_of_the_last_one():
+    """Nodes move with the forces of an iteration before faces are cut and normals turned for the next one. With those of
+    the iteration before, Newton's method contracts with the square root of its rate and takes 6.4 iterations a step."""
+    statistics = flexmb.simulate(hit(), 4e-3, step=1e-4, output_step=1e-4, newton_tolerance=1e-12).statistics
+    assert statistics.iterations < 5 * statistics.steps
 
 
 def test_forces_do_not_depend_on_the_orientation_in_the_world():
@@ -125,7 +133,8 @@ def test_surfaces_that_leave_each_other_lose_their_forces():
 
 
 def test_results_are_saved_and_simulations_go_on(tmp_path):
-    system, step = hit(friction=0.05), {"step": 5e-5, "output_step": 5e-5}
+    # Heats of elements take slips without residual displacements, on which 0.9 % of the energy depends here with 0.05.
+    system, step = hit(friction=0.04), {"step": 5e-5, "output_step": 5e-5}
     whole = flexmb.simulate(system, 4e-3, **step)
     first = flexmb.simulate(system, 2e-3, **step)
     save_result(first, tmp_path / "first.h5")

@@ -35,12 +35,13 @@ EVEN = flexible(part((0.2, 0.15, 0.1), (3, 3, 1), 0.0, below="z0"))
 
 
 def over_the_edge(low):
-    """A block that falls askew on another one, over whose edge it stands."""
+    """A block that falls askew on another one, over whose edge it stands. With the default tolerance of the motion, the
+    forces have errors of 2e-6."""
     system = flexmb.System()
     tilt = flexmb.spatial.lie.rotation_exp(np.array([0.02, -0.03, 0.2]))
     up = system.add(UP, position=(0.3, 0.2, 0.105), velocity=(0.3, 0.1, -1.0), orientation=tilt)
     system.contact("hit", up.surface("below"), low(system), friction=0.2)
-    return flexmb.simulate(system, 6e-3, **STEP).surface_contact("hit")
+    return flexmb.simulate(system, 6e-3, **STEP, newton_tolerance=1e-12).surface_contact("hit")
 
 
 def test_a_mesh_is_the_limit_of_a_stiff_body():
@@ -60,7 +61,7 @@ def test_a_mesh_is_the_limit_of_a_stiff_body():
         differences.append(np.abs(rigid.force - other.force).max() / np.abs(rigid.force).max())
     assert np.isinf(rigid.gap[-1]).any()  # nodes beyond the edge
     assert differences[1] < 3e-6
-    assert differences[0] == pytest.approx(10 * differences[1], rel=0.03)
+    assert differences[0] == pytest.approx(10 * differences[1], rel=0.003)
     assert rigid.other is None
     np.testing.assert_allclose(rigid.total, rigid.force.sum(axis=1), rtol=1e-12)
 

@@ -183,7 +183,7 @@ def campaign(edits: list[Edit], record: Path | None = None) -> list[Edit]:
             )
             if record:
                 with record.open("a", newline="") as file:
-                    csv.writer(file).writerow(
+                    csv.writer(file, lineterminator="\n").writerow(
                         [edit.what, edit.file, how or "survives", f"{datetime.now(UTC):%Y-%m-%d}"]
                     )
     return survivors

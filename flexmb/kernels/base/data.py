@@ -346,6 +346,7 @@ class Workspace(NamedTuple):
     branched: (
         np.ndarray
     )  # (1,) 1, and the repetitions of a solution, if the factors of a step are those of branches.py:
+    branch_x: np.ndarray  # (nv,) the solution before the last one
     link_outer: np.ndarray  # (rows, 6)
     link_inner: np.ndarray  # (rows, 6)
     link_own: np.ndarray  # (rows, branch_most)
@@ -433,7 +434,8 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "lane_bias": (THREADS, 6 + mmax), "lane_Lrr": (THREADS, 6, 6), "lane_six": (THREADS, 2, 6),
         "lane_scratch": (THREADS, scratch_size(mmax)), "lane_sixes": (THREADS, max(flat.incident_most + 1, 3), 6),
         "body_energies": (nb, 3), "factors": 3, "products": int((terms * (terms + 1)).sum()),
-        "branched": 1, "link_outer": (len(flat.branch_row), 6), "link_inner": (len(flat.branch_row), 6),
+        "branched": 1, "branch_x": nv if ne else 0,
+        "link_outer": (len(flat.branch_row), 6), "link_inner": (len(flat.branch_row), 6),
         "link_own": (len(flat.branch_row), flat.branch_most),
     }  # fmt: skip
     arrays = {name: np.zeros(shape) for name, shape in shapes.items()}

@@ -19,11 +19,11 @@ Along branches (joint_coordinates/branches.py), the antisymmetric part `N` of `K
 inverse `C` of the symmetric part, the rows of an element are `G x - C s = -C N G x`, and each solution gives the
 right-hand side of the next one. The error decreases by the largest eigenvalue of `(W^-1 + K)^-1 N`. In steps that
 resolve the motion it is small, because `W^-1`, the effective inertia of the bodies, grows with the inverse square of
-the step. It is estimated element by element, by the Frobenius norm with the diagonals of `W` and `K`. If it is above
-`CONTRACTION`, the matrix of the rows is used.
+the step. An estimate of each element alone, by the diagonals of `W` and `K`, tells where it is not worth trying. It is
+no bound: stiff directions askew to the axes and elements side by side contract less. Where the solutions do not settle,
+the matrix of the rows is used.
 """
 
-import numpy as np
 from numba import njit
 
 from flexmb.kernels.base.data import GROUND
@@ -33,9 +33,9 @@ from flexmb.kernels.joint_coordinates.branches import solve_branches
 NEGLIGIBLE, YIELDING = 1e-4, 1e-6
 """Largest entries of a tangent that are neglected, and the stiffness that is added in every direction, relative to the
 inverse of the diagonal of `W`, the effective inertia of the bodies: bounds of the contraction of an iteration."""
-CONTRACTION = 0.5
-"""Largest factor by which errors may decrease as solutions are repeated for antisymmetric parts of tangents, until the
-estimated error is `NEGLIGIBLE`."""
+CONTRACTION, SETTLED, REPEATS = 0.5, 1e-6, 12
+"""Largest factor from one change of a solution to the next one, as it is repeated for antisymmetric parts of tangents;
+the change, relative to the solution, that is not worth another repetition; and the most repetitions."""
 
 
 @njit(cache=True)
@@ -125,8 +125,8 @@ def invert_tangents(flat, workspace, beta):
     """Write the inverses of the symmetric parts of the tangents of all elements between rigid bodies to
     `workspace.inverse_tangents`, for the matrix `beta M` of the bodies.
 
-    Returns how often a solution must be repeated for the antisymmetric parts; -1, with the inverses in part written, if
-    a symmetric part is not positive or the repetition would not converge fast.
+    Returns 0 if all tangents are symmetric, 1 if solutions must be repeated for antisymmetric parts; -1, with the
+    inverses in part written, if a symmetric part is not positive or repetitions would not settle.
 
     The diagonal of the matrix of the rows is that of the bodies alone, also where they are eliminated along their
     branches: what is neglected is then bounded by the inertia of the bodies, whatever hangs on them.
@@ -146,39 +146,61 @@ def invert_tangents(flat, workspace, beta):
         if square < 0.0 or not square <= CONTRACTION * CONTRACTION:
             return -1
         worst = max(worst, square)
-    repeats, ratio = 0, np.sqrt(worst)
-    error = ratio
-    while error > NEGLIGIBLE:
-        error *= ratio
-        repeats += 1
-    return repeats
+    return 0 if worst == 0.0 else 1
 
 
 @njit(cache=True)
-def solve_repeatedly(flat, repeats, compliance, workspace, rhs, row_rhs, x, multipliers):
-    """`solve_branches`, `repeats` times again with the antisymmetric parts of the tangents on the right-hand side."""
+def _shift(flat, workspace, row_rhs, x, shifted):
+    """Write `row_rhs` (nr,) with the antisymmetric parts of the tangents, for the solution `x` (nv,), to `shifted`."""
+    G, stretch, force = workspace.G, workspace.six[0], workspace.six[1]
+    for e in range(len(flat.element_row)):
+        r, K, C = flat.element_row[e], workspace.tangents[e], workspace.inverse_tangents[e]
+        for i in range(6):
+            stretch[i] = -row_rhs[r + i]
+            for side in range(2):
+                b = flat.marker_body[flat.row_markers[r, side]]
+                if b != GROUND:
+                    stretch[i] += inner(G[r + i, side], x[6 * b :], 6)
+        for i in range(6):
+            force[i] = 0.0
+            for j in range(6):
+                force[i] += 0.5 * (K[i, j] - K[j, i]) * stretch[j]
+        for i in range(6):
+            shifted[r + i] = row_rhs[r + i]
+            for j in range(6):
+                shifted[r + i] -= C[max(i, j), min(i, j)] * force[j]
+
+
+@njit(cache=True)
+def _farthest(flat, x, part, y):
+    """The largest displacement in `x - part y` (nv,) of rigid bodies, rotations times the length of the mechanism."""
+    size = 0.0
+    for i in range(len(x)):
+        size = max(size, abs(x[i] - part * y[i]) * (1.0 if i % 6 < 3 else flat.scales[0]))
+    return size
+
+
+@njit(cache=True)
+def solve_repeatedly(flat, repeated, compliance, workspace, rhs, row_rhs, x, multipliers):
+    """`solve_branches`; if `repeated`, again with the antisymmetric parts of the tangents on the right-hand side until
+    the solution settles. Returns whether it does."""
     solve_branches(flat, compliance, workspace, rhs, row_rhs, x, multipliers)
-    G, shifted, stretch, force = workspace.G, workspace.t, workspace.six[0], workspace.six[1]
-    if repeats > 0:
-        copy(row_rhs, shifted)
-    for _ in range(repeats):
-        for e in range(len(flat.element_row)):
-            r, K, C = flat.element_row[e], workspace.tangents[e], workspace.inverse_tangents[e]
-            for i in range(6):
-                stretch[i] = -row_rhs[r + i]
-                for side in range(2):
-                    b = flat.marker_body[flat.row_markers[r, side]]
-                    if b != GROUND:
-                        stretch[i] += inner(G[r + i, side], x[6 * b :], 6)
-            for i in range(6):
-                force[i] = 0.0
-                for j in range(6):
-                    force[i] += 0.5 * (K[i, j] - K[j, i]) * stretch[j]
-            for i in range(6):
-                shifted[r + i] = row_rhs[r + i]
-                for j in range(6):
-                    shifted[r + i] -= C[max(i, j), min(i, j)] * force[j]
+    if not repeated:
+        return True
+    shifted, before = workspace.t, workspace.branch_x
+    copy(row_rhs, shifted)
+    last = _farthest(flat, x, 0.0, x)
+    for _ in range(REPEATS):
+        _shift(flat, workspace, row_rhs, x, shifted)
+        copy(x, before)
         solve_branches(flat, compliance, workspace, rhs, shifted, x, multipliers)
+        change = _farthest(flat, x, 1.0, before)
+        if not change <= CONTRACTION * last:
+            return False
+        if change * change <= SETTLED * last * _farthest(flat, x, 0.0, x):  # the next change is as much smaller again
+            return True
+        last = change
+    return False
 
 
 @njit(cache=True)

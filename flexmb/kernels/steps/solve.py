@@ -516,8 +516,7 @@ def solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, m
     `workspace` may have changed slightly.
     """
     if workspace.branched[0] > 0.0:
-        repeats = int(workspace.branched[0]) - 1
-        solve_repeatedly(flat, repeats, compliance, workspace, rhs, row_rhs, x, multipliers)
+        solve_repeatedly(flat, workspace.branched[0] == 2.0, compliance, workspace, rhs, row_rhs, x, multipliers)
         return
     place, t = flat.row_place, workspace.t
     for r in range(len(place)):
@@ -627,15 +626,15 @@ def solve_step(anew, null_rows, flat, workspace, beta, gamma, compliance, rhs, r
     the null space for the next call.
 
     Rigid bodies whose rows form no closed loops are eliminated with their rows, along the branches, if the symmetric
-    parts of the tangents of frame forces are positive and their antisymmetric parts small.
+    parts of the tangents of frame forces are positive and solutions settle that are repeated for antisymmetric parts.
     """
     if anew:
         if len(flat.branch_body) > 0:
-            repeats = invert_tangents(flat, workspace, beta) if couples(flat, compliance) else 0
-            if repeats >= 0 and factor_branches(flat, beta, compliance, DEPENDENT, workspace):
-                workspace.branched[0] = 1.0 + repeats
-                solve_repeatedly(flat, repeats, compliance, workspace, rhs, row_rhs, x, multipliers)
-                return 0, np.zeros((0, 0))
+            skew = invert_tangents(flat, workspace, beta) if couples(flat, compliance) else 0
+            if skew >= 0 and factor_branches(flat, beta, compliance, DEPENDENT, workspace):
+                workspace.branched[0] = 1.0 + skew
+                if solve_repeatedly(flat, skew == 1, compliance, workspace, rhs, row_rhs, x, multipliers):
+                    return 0, np.zeros((0, 0))
         return solve_rows(flat, workspace, beta, gamma, 1.0, compliance, rhs, row_rhs, x, multipliers)
     solve_again(flat, workspace, null_rows, beta, compliance, rhs, row_rhs, x, multipliers)
     return 0, null_rows

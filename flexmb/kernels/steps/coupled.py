@@ -22,6 +22,9 @@ resolve the motion it is small, because `W^-1`, the effective inertia of the bod
 the step. An estimate of each element alone, by the diagonals of `W` and `K`, tells where it is not worth trying. It is
 no bound: stiff directions askew to the axes and elements side by side contract less. Where the solutions do not settle,
 the matrix of the rows is used.
+
+Contacts with friction keep the matrix of the rows, too. Repeated solutions are not quite in the plane of a symmetric
+mechanism, and a corner or a rim that leaves it by round-off has its point elsewhere.
 """
 
 from numba import njit
@@ -126,7 +129,8 @@ def invert_tangents(flat, workspace, beta):
     `workspace.inverse_tangents`, for the matrix `beta M` of the bodies.
 
     Returns 0 if all tangents are symmetric, 1 if solutions must be repeated for antisymmetric parts; -1, with the
-    inverses in part written, if a symmetric part is not positive or repetitions would not settle.
+    inverses in part written, if a symmetric part is not positive or repetitions would not settle, and for contacts with
+    friction.
 
     The diagonal of the matrix of the rows is that of the bodies alone, also where they are eliminated along their
     branches: what is neglected is then bounded by the inertia of the bodies, whatever hangs on them.
@@ -143,7 +147,7 @@ def invert_tangents(flat, workspace, beta):
         for i in range(6):
             W[i] *= factor
         square = _invert(e, W, workspace)
-        if square < 0.0 or not square <= CONTRACTION * CONTRACTION:
+        if square < 0.0 or not square <= CONTRACTION * CONTRACTION or (square > 0.0 and flat.element_contact[e] == 1):
             return -1
         worst = max(worst, square)
     return 0 if worst == 0.0 else 1

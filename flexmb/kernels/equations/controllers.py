@@ -136,8 +136,9 @@ def _settle(flat, workspace, c, t, out):
         return
     J = workspace.control_settling
     left, ahead = J[len(J) - 1, :n], workspace.control_answer[1]
+    size = 0.0  # the largest of all attempts: states may settle at zero
     for _ in range(ATTEMPTS):
-        size, error = 0.0, 0.0
+        error = 0.0
         for k in range(n):
             left[k] = states[first + k] - base[first + k] - half * out[count + k]
             size = max(size, abs(states[first + k]), abs(half * out[count + k]))

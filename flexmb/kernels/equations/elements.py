@@ -59,9 +59,10 @@ def _settle(flat, workspace, e, t, seen, states, out):
     for k in range(n):
         states[first + k] = base[first + k] + half * workspace.state_rates[first + k]
     J, left, ahead = workspace.settling, workspace.settling[len(workspace.settling) - 1, :n], workspace.answer[3]
+    size = 0.0  # the largest of all attempts: states may settle at zero
     for _ in range(ATTEMPTS):
         answer(flat, e, t, seen, states, out)
-        size, error = 0.0, 0.0
+        error = 0.0
         for k in range(n):
             left[k] = states[first + k] - base[first + k] - half * out[7 + k]
             size = max(size, abs(states[first + k]), abs(half * out[7 + k]))

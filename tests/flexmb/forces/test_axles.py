@@ -77,3 +77,27 @@ def test_an_axle_across_the_road_is_refused():
     )
     with pytest.raises(flexmb.MechanismError, match=r"'tyre', axle is \(0, 0, 2\), expected a direction across"):
         system.force("tyre", system.ground.at((0, 0, 0)), wheel.at((0, 0, 0)), tyre, axle=(0, 0, 2))
+
+
+@pytest.mark.parametrize("step", [2e-4, 5e-5])
+def test_a_wheel_that_is_drawn_at_its_radius_rolls(step):
+    """The deflections of its tread are zero in the air, which it leaves in the first step: their iteration must end at
+    states of zero, whose relative change does not."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    wheel = system.add(
+        flexmb.rigid_body("wheel", mass=15.0, inertia=(0.5, 1.0, 0.5)),
+        position=(0, 0, 0.3),
+        velocity=(2, 0, 0),
+        angular_velocity=(0, 2 / 0.3, 0),
+    )
+    tyre = flexmb.forces.linear_tyre(
+        radius=0.3,
+        relaxation=0.1,
+        vertical_stiffness=2e5,
+        vertical_damping=1e4,
+        slip_stiffness=2e4,
+        cornering_stiffness=3e4,
+    )
+    system.force("tyre", system.ground.at((0, 0, 0)), wheel.at((0, 0, 0)), tyre)
+    height = flexmb.simulate(system, 0.5, step=step, output_step=0.5).position("wheel")[-1, 2]
+    assert height == pytest.approx(0.3 - 15.0 * 9.81 / 2e5, abs=1e-6)

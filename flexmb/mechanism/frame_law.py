@@ -131,13 +131,16 @@ class FrameLaw:
 
     @cached_property
     def entry(self) -> Any:
-        """The compiled call of the law, which all its elements share; None for a function that only Python can call.
+        """The compiled call of the law, which all its elements share; None for a function that only Python can call,
+        and for all that the library lacks in runs without compilation.
 
         Raises `LawError` when a function of `numba.njit` cannot be compiled for these arguments.
         """
         function, sizes = self.function, self.sizes
         if known := library_call(law_key(function, *sizes)):
             return known
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return None
         try:
             return numba.cfunc(ENTRY)(frame_call(compiled_law(function), *sizes))
         except numba.core.errors.NumbaError as error:
@@ -147,11 +150,11 @@ class FrameLaw:
 
     @cached_property
     def tangent_entry(self) -> Any:
-        """The compiled call of the tangent; None for a law without one.
+        """The compiled call of the tangent; None for a law without one, and in runs without compilation.
 
         Raises `LawError` when the tangent cannot be compiled.
         """
-        if self.tangent is None:
+        if self.tangent is None or numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
             return None
         count = len(self.parameters)
         if known := library_call(law_key(self.tangent, count)):
@@ -460,7 +463,7 @@ class FrameLawCall(LawCall):
     @property
     def tangent_address(self) -> int:
         """Address of the tangent for compiled code; 0 for a law without one, and in runs without compilation."""
-        if self.law.tangent_entry is None or numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        if self.law.tangent_entry is None:
             return 0
         return ctypes.cast(self.law.tangent_entry.ctypes, ctypes.c_void_p).value or 0
 

@@ -20,7 +20,7 @@ from numba import njit
 from flexmb.kernels.base.algebra import matrix, relative
 from flexmb.kernels.base.call import call_frame_law
 from flexmb.kernels.base.data import GROUND
-from flexmb.kernels.base.dense import copy, solve_small
+from flexmb.kernels.base.dense import copy, inner, solve_small
 
 SLOPE, NEAR = 1e-6, 1e-3
 """Step of differences relative to a displacement or state, and the lower bound of the latter relative to the length of
@@ -125,6 +125,15 @@ def act(flat, functions, kinematics, workspace):
             for k in range(flat.element_state[e + 1] - first):
                 workspace.state_rates[first + k] = out[7 + k]
     return total
+
+
+@njit(cache=True)
+def follow_correction(flat, workspace, stretch):
+    """Change the efforts of all elements by their tangents, for changes `stretch` (nr,) of the coordinates of rows."""
+    for e in range(len(flat.element_row)):
+        r = flat.element_row[e]
+        for i in range(6):
+            workspace.efforts[r + i] -= inner(workspace.tangents[e, i], stretch[r:], 6)
 
 
 @njit(cache=True)

@@ -11,7 +11,7 @@ from flexmb.kernels.base.sharing import BALANCE, FORCES, PLACE, ROWS, put, put_a
 from flexmb.kernels.equations.bodies import add_elastic_inertia, body_terms
 from flexmb.kernels.equations.contact_groups import POWER, add_group_forces
 from flexmb.kernels.equations.controllers import control
-from flexmb.kernels.equations.elements import act
+from flexmb.kernels.equations.elements import act, follow_correction
 from flexmb.kernels.equations.friction import add_friction, friction_heat
 from flexmb.kernels.equations.rows import (
     add_row_forces,
@@ -200,6 +200,21 @@ def _heat(damping, rate, m):
     for i in range(m):
         total += damping[i] * rate[i] * rate[i]
     return total
+
+
+@njit(cache=True)
+def correct_efforts(flat, functions, gamma, x, workspace):
+    """Bring the efforts of laws, which were evaluated before the correction `x` (nv,) of the motion, to its end.
+
+    `gamma` is the derivative of velocities with respect to displacements.
+    """
+    stretch, t = workspace.t, functions[len(functions) - 1, 0]
+    row_rates(flat, workspace.G, x, stretch)
+    for r in range(flat.joint_rows, len(stretch)):
+        if flat.row_law[r] != 0:
+            value, rate = workspace.values[r] - flat.row_offset[r], workspace.rates[r]
+            workspace.laws[r] = call_law(flat.row_law[r], t, value + stretch[r], rate + gamma * stretch[r])
+    follow_correction(flat, workspace, stretch)
 
 
 @njit(cache=True)

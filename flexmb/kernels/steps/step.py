@@ -10,7 +10,7 @@ from flexmb.kernels.base.dense import copy
 from flexmb.kernels.equations.controllers import control
 from flexmb.kernels.equations.displacement import fastest_rotation, largest_vector
 from flexmb.kernels.equations.elements import act, element_tangents
-from flexmb.kernels.equations.residual import law_slopes, powers_of, residual
+from flexmb.kernels.equations.residual import correct_efforts, law_slopes, powers_of, residual
 from flexmb.kernels.equations.rows import add_turns, all_rows, angles_at, as_driven, row_rates
 from flexmb.kernels.joint_coordinates.pivots import unwind
 from flexmb.kernels.joint_coordinates.tree import joint_velocities, place_bodies
@@ -233,7 +233,9 @@ def newton(flat, tree, weight, scheme, h, functions, motion, kinematics, workspa
         move(h, scheme.beta, scheme.gamma, scheme.alpha_m, scheme.alpha_f, v0, a0, vdot0, a, increment, v, vdot)
         place_bodies(flat, tree, motion.pose, q0, increment, v, vdot, q0, motion.next_pose, q, w, wdot)
         if iteration > least and previous <= tolerance and not unsettled:
-            if flat.contact_state > 0:  # the states at the motion after the last correction
+            if len(values) > nj:  # forces and states at the motion after the last correction
+                correct_efforts(flat, functions, gamma, x, workspace)
+            if flat.contact_state > 0 or flat.follows == 1:
                 all_rows(flat, q, functions, expected, kinematics, values, workspace.G)
                 row_rates(flat, workspace.G, w, workspace.rates)
                 if len(flat.control_law) > 0:

@@ -86,7 +86,8 @@ class ControlLaw:
 
     @property
     def entry(self) -> Any:
-        """The compiled call of the law; None for a function that only Python can call.
+        """The compiled call of the law; None for a function that only Python can call, and for all that the library
+        lacks in runs without compilation.
 
         Raises `LawError` when a function of `numba.njit` cannot be compiled for these arguments.
         """
@@ -296,4 +297,7 @@ class ControlCall(LawCall):
 @cache
 def _compiled(function: Any) -> Any:
     """The compiled call of `function` for any numbers of inputs and states: that of the library, or by numba."""
-    return library_call(law_key(function)) or numba.cfunc(ENTRY)(control_call(compiled_law(function)))
+    known = library_call(law_key(function))
+    if known or numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return known
+    return numba.cfunc(ENTRY)(control_call(compiled_law(function)))

@@ -264,10 +264,19 @@ def test_dependent_rows_take_the_solution_of_least_norm():
 
 SWING = """
     import numpy as np, flexmb
+    @flexmb.law(parameters={"c": 2.0})
+    def drag(t, relative, states, parameters, wrench, rates):
+        for i in range(3):
+            wrench[i] = -parameters[0] * relative.v[i]
+    @flexmb.control_law(inputs=("angle",), commands=("torque",))
+    def hold(t, inputs, states, parameters, commands, rates):
+        commands[0] = -30.0 * inputs[0]
     system = flexmb.System(gravity=(0, 0, -9.81))
     bar = flexmb.rigid_body("bar", mass=1.0, inertia=(0.01, 0.09, 0.09), centre=(0.5, 0, 0), points={"a": (0, 0, 0)})
     body = system.add(bar)
     system.revolute("hinge", system.ground.at((0, 0, 0)), body["a"], axis=(0, 1, 0))
+    system.force("drag", system.ground.at((1, 0, 0)), body.at((1, 0, 0)), drag())
+    system.controller("hold", hold(), inputs={"angle": "coordinate:hinge"}, outputs={"torque": "effort:hinge"})
     print(repr(flexmb.simulate(system, 0.03, step=1e-3).q[-1].tolist()))
 """
 

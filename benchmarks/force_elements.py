@@ -18,6 +18,9 @@ eliminated along branches."""
 BUSHING = 1.1
 """What a law and its body may take of a bushing and its body, which take half of what they took when a law was to cost as
 much: a bushing is compiled with the step, and its compliance is diagonal."""
+BY_ROWS = 2.5
+"""What a law and its body may take, relative to the elimination along branches, where the matrix of the rows is used:
+it is needed by tyres, by contacts with friction and by a single negative stiffness, as here."""
 SCALAR = 0.3
 """Microseconds that a law of one coordinate may take in a step, about one and a half times a spring."""
 
@@ -28,7 +31,9 @@ def run() -> list[Row]:
     chains = [[spent for spent, _ in costs([tied(n, kind) for kind in kinds], steps=100, step=1e-3)] for n in BODIES]
     per_body = dict(zip(kinds, np.array(chains[0]) / BODIES[0], strict=True))
     own = per_body["law"] - per_body["none"]
-    swung = costs([tied(BODIES[0], "law")], steps=3000, step=1e-3, rounds=3)[0][0] / BODIES[0]
+    swung, by_rows = (
+        spent / BODIES[0] for spent, _ in costs([tied(BODIES[0], x) for x in ("law", "unstable")], 3000, 1e-3, 3)
+    )
     slopes = dict(zip(kinds, np.polyfit(np.log(BODIES), np.log(chains), 1)[0], strict=True))
     rubbing = [spent for spent, _ in costs([rotor(x) for x in ("friction", "sticking", "damper")], 4000, 1e-4, 3)]
     hung = "none", "spring", "formula", "function"
@@ -43,6 +48,7 @@ def run() -> list[Row]:
         Row("force-elements: a law of six components, without its body", own, SIX, 1.0, "us CPU a step", COMMAND),
         Row("force-elements: a law and its body / a bushing and its body", per_body["law"], per_body["bushing"], BUSHING, "us CPU a step", COMMAND),
         Row("force-elements: the same law while the chain swings for 3 s, with tangents that are not symmetric / in the first 0.1 s", swung, per_body["law"], 1.3, "us CPU a step and body", COMMAND),
+        Row("force-elements: the same, with a negative stiffness at the end of the chain, by the matrix of the rows / along branches", by_rows, swung, BY_ROWS, "us CPU a step and body", COMMAND),
         Row("force-elements: the same law without its tangent, by differences / a bushing and its body", per_body["differences"], per_body["bushing"], 1.5, "us CPU a step", COMMAND),
         Row("force-elements: exponent of a chain of 64 to 1,000 laws / of bushings", slopes["law"], slopes["bushing"], 1.05, "CPU time a step", COMMAND),
         Row("force-elements: preparing 1,000 elements of one law / of one element of another", prepared(1000), prepared(1), 3.0, "s", COMMAND),
@@ -60,8 +66,8 @@ def _slopes(t: Any, relative: Any, states: Any, parameters: Any, stiffness: Any,
             stiffness[3 + i, 3 + j] = 0.5 * turn * ((trace if i == j else 0.0) - S[i, j])
 
 
-def coupling(tangent: bool = True) -> Any:
-    """A linear law with the stiffness and damping of the bushing; another one at every call."""
+def coupling(tangent: bool = True, k: float = K) -> Any:
+    """A linear law with the damping of the bushing, and its stiffness or another one; another law at every call."""
     import flexmb
 
     @flexmb.law(parameters=("k", "c", "turn"), tangent=_slopes if tangent else None)
@@ -74,14 +80,14 @@ def coupling(tangent: bool = True) -> Any:
         wrench[4] = -0.5 * turn * (S[0, 2] - S[2, 0]) - 1e-2 * turn * omega[1]
         wrench[5] = -0.5 * turn * (S[1, 0] - S[0, 1]) - 1e-2 * turn * omega[2]
 
-    return bush(k=K, c=C, turn=TURN)
+    return bush(k=k, c=C, turn=TURN)
 
 
 def tied(count: int, kind: str) -> Any:
     """Bodies hung from each other by bushings or by elements of a law, or that fall."""
     import flexmb
 
-    system, law = flexmb.System(gravity=(0, 0, -9.81)), coupling(kind == "law")
+    system, law = flexmb.System(gravity=(0, 0, -9.81)), coupling(kind != "differences")
     before = system.ground.at((0, 0, 0))
     for k in range(count):
         box = flexmb.rigid_body(f"box {k}", mass=1.0, inertia=(0.01, 0.02, 0.03))
@@ -94,6 +100,8 @@ def tied(count: int, kind: str) -> Any:
         elif kind != "none":
             system.force(f"tie {k}", before, here, law)
         before = body.at((0.5, 0, 0))
+    if kind == "unstable":
+        system.force("pushed off", system.ground.at((float(count), 0, 0)), before, coupling(k=-1e-3 * K))
     return system.build()
 
 

@@ -17,8 +17,9 @@ from fem.errors import unknown_name
 from flexmb.contact.shapes import Meshes
 from flexmb.errors import LawError
 from flexmb.kernels.base.frame_call import ENTRY, Relative, compiled_law, frame_call, tangent_call
-from flexmb.kernels.base.law_call import LawCall, repeated_law
+from flexmb.kernels.base.law_call import repeated_law
 from flexmb.kernels.base.library import law_key, library_call
+from flexmb.mechanism.laws.array_call import POINTER, ArrayCall, first
 from flexmb.mechanism.laws.binding import (
     given,
     home_of,
@@ -35,7 +36,6 @@ MOST_COMPARED = 10
 """Number of different parameters of a law for which its tangent is compared with differences."""
 MOST_NAMES = 20
 """Number of parameters that the text of a law names."""
-POINTER = ctypes.POINTER(ctypes.c_double)
 
 
 def _names(function: Any) -> tuple[str, ...]:
@@ -288,15 +288,13 @@ _COMPARED: WeakKeyDictionary[FrameLaw, set[tuple[float, ...]]] = WeakKeyDictiona
 """The parameters of laws whose tangents have been compared with differences."""
 
 
-class FrameLawCall(LawCall):
-    """The call of a frame law by an element: compiled or in Python. Elements of one law share its compiled code."""
+class FrameLawCall(ArrayCall):
+    """The call of a frame law by an element. Elements of one law share its compiled code."""
+
+    law: FrameLaw
 
     def __init__(self, law: FrameLaw, element: str) -> None:
-        super().__init__(element, 1 + 18 + len(law.inputs) + len(law.states) + len(law.parameters))
-        self.law = law
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FrameLawCall, (self.law, self.name)
+        super().__init__(law, element, 1 + 18 + len(law.inputs) + len(law.states) + len(law.parameters))
 
     def __call__(self, record: int, t: float, seen: Any, states: Any, parameters: Any, out: Any) -> None:
         """The call by compiled code, with the arguments of `ENTRY`."""
@@ -310,39 +308,30 @@ class FrameLawCall(LawCall):
     def evaluate(self, t: float, seen: Any, states: Any, parameters: Any, out: Any, function: Any = None) -> None:
         """Evaluate the law, or another `function` of it, in Python; `out` (7 + ns,) receives the wrench, the energy
         (NaN if the law does not tell it) and rates or new states."""
-        ns, count = len(self.law.states), len(self.law.parameters)
-        arrays = [
-            x[:n] if isinstance(x, np.ndarray) else np.ctypeslib.as_array(x, (n,))[:] if n else np.zeros(0)
-            for x, n in zip((seen, states, parameters, out), (self.seen, ns, count, 7 + ns), strict=True)
-        ]
-        motion, z, p, answer = arrays
+        motion, z, p, answer = map(
+            first, (seen, states, parameters, out), (self.seen, *self.law.sizes[:2], 7 + len(self.law.states))
+        )
         for argument in (motion, z, p):
             argument.flags.writeable = False
         read = [motion[18:]] if self.law.inputs else []
-        answer[:] = 0.0
-        if self.stopped is not None:
-            answer[:] = np.nan
-            return
-        energy = None
-        try:
+
+        energy: Any = None
+
+        def evaluate() -> None:
+            nonlocal energy
             energy = (function or self.law.function)(t, _relative(motion), *read, z, p, answer[:6], answer[7:])
             answer[6] = 0.0 if energy is None else energy
-        except Exception as error:
-            if self._failure is None or np.isfinite(motion).all():  # otherwise it follows from an earlier failure
-                self._failure = LawError(
-                    f"The law of {self.name!r} failed at {self._where(t, motion, z)}: {type(error).__name__}: {error}."
-                )
-                self._failure.__cause__ = error
-            answer[:] = np.nan
+
+        def where() -> str:
+            return self._where(t, motion, z)
+
+        sound = bool(np.isfinite(motion).all())
+        if not self._attempt(evaluate, answer, sound, where):
             return
-        except BaseException as error:  # Ctrl-C, sys.exit()
-            self.stopped = error
-            answer[:] = np.nan
-            return
-        if not np.isfinite(answer).all() and np.isfinite(motion).all() and np.isfinite(z).all():
+        if not np.isfinite(answer).all() and sound and np.isfinite(z).all():
             self._failure = LawError(
                 f"The law of {self.name!r} returned {answer.tolist()} (force, moment, energy, states) at "
-                f"{self._where(t, motion, z)}. Not finite: {', '.join(self._wrong(answer))}."
+                f"{where()}. Not finite: {', '.join(self._wrong(answer))}."
             )
             answer[:] = np.nan
         if energy is None:
@@ -448,17 +437,6 @@ class FrameLawCall(LawCall):
         """
         found = self.answers(times, 7 + len(states), lambda t, out: self.evaluate(t, seen, states, parameters, out))
         return np.delete(found, 6, axis=1)
-
-    @cached_property
-    def _callback(self) -> Any:
-        if self.law.entry is not None:
-            return self.law.entry.ctypes
-        return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[POINTER] * 4)(self)
-
-    @property
-    def address(self) -> int:
-        """Address of the function for compiled code, valid during the lifetime of this object."""
-        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     @property
     def tangent_address(self) -> int:

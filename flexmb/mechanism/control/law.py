@@ -1,10 +1,9 @@
 """Laws of controllers: commands as functions of time, inputs and own states, and their calls from compiled code."""
 
-import ctypes
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numba
@@ -13,9 +12,10 @@ from jaxtyping import Float
 
 from flexmb.errors import LawError
 from flexmb.kernels.base.frame_call import ENTRY, SIZES, compiled_law, control_call
-from flexmb.kernels.base.law_call import LawCall, repeated_law
+from flexmb.kernels.base.law_call import repeated_law
 from flexmb.kernels.base.library import law_key, library_call
 from flexmb.kernels.equations.controllers import pass_on
+from flexmb.mechanism.laws.array_call import ArrayCall, first
 from flexmb.mechanism.laws.binding import (
     given,
     home_of,
@@ -192,15 +192,14 @@ def passing(inputs: tuple[str, ...], constants: Mapping[str, float]) -> ControlL
     return ControlLaw(pass_on, "inputs", inputs, inputs, constants=constants)
 
 
-class ControlCall(LawCall):
-    """The call of a control law by the controller `name`: compiled or in Python."""
+class ControlCall(ArrayCall):
+    """The call of a control law by a controller."""
+
+    law: ControlLaw
 
     def __init__(self, law: ControlLaw, name: str) -> None:
-        super().__init__(name, 1 + len(law.inputs) + len(law.states))
-        self.law, self._parameters = law, np.zeros(0)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ControlCall, (self.law, self.name)
+        super().__init__(law, name, 1 + len(law.inputs) + len(law.states))
+        self._parameters = np.zeros(0)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -211,44 +210,32 @@ class ControlCall(LawCall):
     def __call__(self, record: int, t: float, inputs: Any, states: Any, parameters: Any, out: Any) -> None:
         """The call by compiled code, with the arguments of `ENTRY`; the sizes precede the parameters."""
         ni, nz, nu, count = self.sizes
-        arrays = [
-            x[:n] if isinstance(x, np.ndarray) else np.ctypeslib.as_array(x, (n,))[:] if n else np.zeros(0)
-            for x, n in zip((inputs, states, parameters, out), (ni, nz, SIZES + count, nu + nz), strict=True)
-        ]
-        self.evaluate(t, arrays[0], arrays[1], arrays[2][SIZES:], arrays[3])
+        own = first(parameters, SIZES + count)[SIZES:]
+        self.evaluate(t, first(inputs, ni), first(states, nz), own, first(out, nu + nz))
 
     def evaluate(self, t: float, inputs: Any, states: Any, parameters: Any, out: Any, function: Any = None) -> None:
         """Evaluate the law, or another `function` of it, in Python; `out` (nu + nz,) receives the commands, and the
         rates or new states."""
         self._parameters, nu = parameters, len(self.law.commands)
-        out[:] = 0.0
-        if self.stopped is not None:
-            out[:] = np.nan
-            return
         given = [np.array(x) for x in (inputs, states, parameters)]
         for x in given:
             x.flags.writeable = False
-        try:
+
+        def evaluate() -> None:
             (function or self.law.function)(t, *given, out[:nu], out[nu:])
-        except Exception as error:
-            if self._failure is None or np.isfinite(inputs).all():  # otherwise it follows from an earlier failure
-                self._failure = LawError(
-                    f"The law of {self.name!r} failed at {self._where(t, inputs, states)}: "
-                    f"{type(error).__name__}: {error}."
-                )
-                self._failure.__cause__ = error
-            out[:] = np.nan
+
+        def where() -> str:
+            return self._where(t, inputs, states)
+
+        sound = bool(np.isfinite(inputs).all())
+        if not self._attempt(evaluate, out, sound, where):
             return
-        except BaseException as error:  # Ctrl-C, sys.exit()
-            self.stopped = error
-            out[:] = np.nan
-            return
-        if not np.isfinite(out).all() and np.isfinite(inputs).all() and np.isfinite(states).all():
+        if not np.isfinite(out).all() and sound and np.isfinite(states).all():
             law = self.law
             wrong = [n for n, x in zip((*law.commands, *law.states), out, strict=True) if not np.isfinite(x)]
             self._failure = LawError(
                 f"The law of {self.name!r} returned values of {', '.join(map(repr, wrong))} that are not finite, "
-                f"{out.tolist()}, at {self._where(t, inputs, states)}."
+                f"{out.tolist()}, at {where()}."
             )
             out[:] = np.nan
 
@@ -280,18 +267,6 @@ class ControlCall(LawCall):
         inputs, states = np.split(arguments[1:], [ni])
         repeated = repeated_law(self.law.function)
         self.evaluate(float(arguments[0]), inputs, states, self._parameters, np.zeros(nu + nz), repeated)
-
-    @cached_property
-    def _callback(self) -> Any:
-        if self.law.entry is not None:
-            return self.law.entry.ctypes
-        pointer = ctypes.POINTER(ctypes.c_double)
-        return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[pointer] * 4)(self)
-
-    @property
-    def address(self) -> int:
-        """Address of the function for compiled code, valid during the lifetime of this object."""
-        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
 
 @cache

@@ -384,14 +384,15 @@ class GeneralisedAlphaRun(Run):
         the multipliers. After a much shorter step, the correction would consist of round-off errors, amplified by the
         square of the ratio, and the method restarts instead.
         """
-        motion = self.motion
-        ratio = h / motion.last[SIZE]
+        ratio = h / self.motion.last[SIZE]
         if ratio > SUDDEN:
             self._restart(self._here(), np.zeros(4), h)
-            ratio = h / motion.last[SIZE]
+            ratio = h / self.motion.last[SIZE]
+        motion = self.motion
         self._change_rates(ratio * ratio - 1.0)
         motion.a[:] = motion.vdot + (motion.a - motion.vdot) * ratio
         motion.last[SIZE] = h
+        motion.last[ERROR] *= min(ratio, 1.0) ** 3  # the Newton iteration relies on it
         motion.last[KNOWN] = motion.last[ORDER] = motion.last[RATE] = 0.0
 
     def _change_rates(self, factor: float) -> None:

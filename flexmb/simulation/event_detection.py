@@ -147,7 +147,7 @@ class EventDetection(Run):
         self._frictions = {f.name: f for f in mechanism.exact_frictions}
         self._sliding: dict[str, float] = {}  # signs of the rates of joints with friction
         self._freedoms: dict[str, Freedom] = {}  # of joints with friction
-        self._holding: Equations | None = None  # the equations by which efforts that hold joints were found last
+        self._sampled: Equations | None = None  # of the mechanism of the last sample
         self._quickest: dict[str, float] = {}  # largest sliding velocities in several directions since they began
         self._stops = {e.name: e.do for e in self._events if isinstance(e.do, StopImpact)}
         self._sticks = {name: f for f in self._frictions.values() for name in f.locks}
@@ -394,7 +394,8 @@ class EventDetection(Run):
         if driven:
             state = self._state_of(leg.mechanism, s)
             times = zip(seen.t, seen.q, seen.w, strict=True)
-            exact = [prescribed_velocities(leg.mechanism, replace(state, t=t, q=q, w=w)) for t, q, w in times]
+            e = self._equations_of(leg.mechanism, state)
+            exact = [prescribed_velocities(e, replace(state, t=t, q=q, w=w)) for t, q, w in times]
             found |= {name: np.array([velocities[name] for velocities in exact]) for name in driven if name in exact[0]}
         return found
 
@@ -406,9 +407,13 @@ class EventDetection(Run):
         if not any(self._is_stuck(f) for f in self._frictions.values()):
             return {}
         state = self._state_of(leg.mechanism, s)
-        if self._holding is None or self._holding.mechanism is not leg.mechanism:
-            self._holding = Equations(leg.mechanism, state.q, state.angles, state.element_states)
-        return holding_efforts(self._holding, state, self._freedoms)
+        return holding_efforts(self._equations_of(leg.mechanism, state), state, self._freedoms)
+
+    def _equations_of(self, mechanism: Mechanism, state: State) -> Equations:
+        """Equations for evaluations at samples."""
+        if self._sampled is None or self._sampled.mechanism is not mechanism:
+            self._sampled = Equations(mechanism, state.q, state.angles, state.element_states)
+        return self._sampled
 
     def _idle(self, event: Event) -> bool:
         """Whether an event is impossible: it is in force already, its stop has been released, or there is nothing to
@@ -610,7 +615,7 @@ class EventDetection(Run):
         own = replace(own, w=state.w)
         self._freedoms = freedoms_of(mechanism, own)
         driven = [n for n, freedom in self._freedoms.items() if len(freedom.locks) < self._motions(n)]
-        exact = prescribed_velocities(mechanism, own) if driven else {}
+        exact = prescribed_velocities(self._equations_of(mechanism, own), own) if driven else {}
         moving = {
             n
             for n in driven

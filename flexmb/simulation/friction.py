@@ -202,17 +202,20 @@ def _sign(friction: JointFriction, value: np.ndarray) -> float:
     return 1.0 if friction.several else float(np.sign(value[0]))
 
 
-def prescribed_velocities(mechanism: Mechanism, state: State) -> dict[str, np.ndarray]:
+def prescribed_velocities(e: Equations, state: State) -> dict[str, np.ndarray]:
     """The sliding velocities (nc,) of all joints with friction at the velocities nearest to those of the state that
-    drivers and joints admit."""
-    e = _evaluated(mechanism, state)
-    return {name: slip.value for name, slip in _slips(mechanism, e, _admitted(e, state), 0.0, 1.0).items()}
+    drivers and joints admit.
+
+    It is called at every sample; `e` is used again, since its work arrays take longer to make than to use.
+    """
+    _evaluate(e, state)
+    return {name: slip.value for name, slip in _slips(e.mechanism, e, _admitted(e, state), 0.0, 1.0).items()}
 
 
 def holding_efforts(e: Equations, state: State, freedoms: Mapping[str, Freedom]) -> dict[str, float]:
     """The efforts that hold the joints that stick, relative to their bounds; the mechanism of `e` has their equations.
 
-    It is called at every sample; `e` is used again, since its work arrays take longer to make than to use.
+    As in `prescribed_velocities`, `e` is used again.
     """
     _evaluate(e, state)
     w = _admitted(e, state)

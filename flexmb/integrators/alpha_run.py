@@ -43,7 +43,7 @@ from flexmb.kernels.steps.step import (
     SIZE,
     TOO_LARGE,
     UNSUITED,
-    USUAL,
+    WORST,
     IntegratorState,
     Scheme,
 )
@@ -158,12 +158,14 @@ class GeneralisedAlphaRun(Run):
                 multipliers=begin.multipliers.copy(),
                 states=e.states,
                 state_rates=np.zeros(len(e.states)),
+                past_rates=np.zeros(len(e.states)),
+                largest_states=np.abs(e.states),
                 angles=e.angles,
                 expected=e.expected,
                 powers=np.zeros((2, 4)),
                 work=np.zeros(4),
                 past=np.zeros((DEGREE, ny)),
-                last=np.zeros(USUAL + 1),
+                last=np.zeros(WORST + 1),
             )
         )
 
@@ -474,7 +476,7 @@ class GeneralisedAlphaRun(Run):
                 self._fail(outcome, h)
             if done == left:
                 self.t = target
-            error = self.motion.last[ERROR] / self.tolerance if outcome != DIVERGED else np.inf
+            error = self.motion.last[WORST] / self.tolerance if outcome != DIVERGED else np.inf
             block = min(2 * block, LONGEST_BLOCK) if outcome == CONVERGED else 1
             if outcome in (DIVERGED, TOO_LARGE):
                 self._steps.rejected += 1

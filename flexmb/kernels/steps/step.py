@@ -58,6 +58,9 @@ evaluation of the matrix."""
 COMPLIANCES, SUFFICIENT = (0.0, 1e-6, 1e-4), 4
 """Compliances of points of exact contacts, relative to their mean response: each next one is taken where no forces are
 found, or after a number of corrections."""
+STATE_TIME = 0.1
+"""Time in which the rate of a state makes its least size for the tolerance, relative to that of the mechanism: states
+that begin at zero have no size of their own."""
 REMEASURE = 20
 """Number of steps after which the contraction of the iteration is measured again."""
 
@@ -95,19 +98,21 @@ class IntegratorState(NamedTuple):
     multipliers: np.ndarray  # (joint_rows,)
     states: np.ndarray  # (nz,) states of the frame forces at the end of the latest step
     state_rates: np.ndarray  # (nz,) their rates there
+    past_rates: np.ndarray  # (nz,) their rates one step before
+    largest_states: np.ndarray  # (nz,) their largest magnitudes so far
     angles: np.ndarray  # (na,) continuous angles at the end of the latest step
     expected: np.ndarray  # (na,) predicted angles at the end of the present step
     powers: np.ndarray  # (2, 4) powers after the latest step and the step before
     work: np.ndarray  # (4,) integrals of the powers
     past: np.ndarray  # (DEGREE, ny) `a` of earlier steps of the same size, the latest first
-    last: np.ndarray  # (12,) step size, error and statistics; its entries are listed below
+    last: np.ndarray  # (13,) step size, error and statistics; its entries are listed below
 
 
-SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER, AFRESH, RUBBING, USUAL = range(12)
+SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER, AFRESH, RUBBING, USUAL, WORST = range(13)
 """Entries of `IntegratorState.last`:
 
 - `SIZE`: the step size to which `a` belongs.
-- `ERROR`: the error of the last step.
+- `ERROR`: the error of the motion in the last step.
 - `ITERATIONS`: the number of iterations so far.
 - `BEFORE`: the size of the step before the next one; 0 if there is none.
 - `KNOWN`: the number of rows of `past` in use.
@@ -118,6 +123,7 @@ SIZE, ERROR, ITERATIONS, BEFORE, KNOWN, ORDER, RATE, AGE, LATER, AFRESH, RUBBING
 - `AFRESH`: 1 if the next step with exact contacts does not use the accelerations of the method.
 - `RUBBING`: the power that the friction of exact contacts takes.
 - `USUAL`: the size of whole steps with exact contacts, which changes divide.
+- `WORST`: the error of the motion or of a state in the last step, whichever is larger.
 """
 DEGREE = 3
 """Highest degree of the polynomials that predict accelerations."""
@@ -425,6 +431,37 @@ def predict_states(flat, h, states, rates, workspace):
 
 
 @njit(cache=True)
+def _error_of_states(flat, h, motion, workspace):
+    """The largest local error of the trapezoidal rule for continuous states, `h^3/12 z'''`, relative to the state."""
+    worst = 0.0
+    for e in range(len(flat.element_row)):
+        if flat.element_updates[e] == 0:
+            first, end = flat.element_state[e], flat.element_state[e + 1]
+            worst = max(worst, _error_of(flat, h, first, end, motion, workspace))
+    for c in range(len(flat.control_law)):
+        if flat.control_sampled[c] == 0:
+            first, end = flat.control_state[c], flat.control_state[c + 1]
+            worst = max(worst, _error_of(flat, h, first, end, motion, workspace))
+    return worst
+
+
+@njit(cache=True)
+def _error_of(flat, h, first, end, motion, workspace):
+    """`_error_of_states` for the states from `first` to `end` - 1. The first step has no rates before it."""
+    worst, last, short = 0.0, motion.last[BEFORE], STATE_TIME / flat.scales[1]
+    for k in range(first, end):
+        before, now = motion.state_rates[k], workspace.state_rates[k]
+        if last > 0.0:
+            bend = h * h / (6.0 * (h + last)) * (now - before - h / last * (before - motion.past_rates[k]))
+        else:
+            bend = h / 12.0 * (now - before)
+        size = max(motion.largest_states[k], abs(workspace.states[k]), short * max(abs(before), abs(now)))
+        if size > 0.0:
+            worst = max(worst, abs(bend) / size)
+    return worst
+
+
+@njit(cache=True)
 def keep_step(flat, tree, h, functions, motion, kinematics, workspace):
     """Take the end of a step of size `h` as the present motion."""
     count_turns(flat, h, functions, motion, kinematics, workspace)
@@ -432,7 +469,10 @@ def keep_step(flat, tree, h, functions, motion, kinematics, workspace):
     copy(workspace.w, motion.w)
     copy(workspace.wdot, motion.wdot)
     copy(workspace.states, motion.states)
+    copy(motion.state_rates, motion.past_rates)
     copy(workspace.state_rates, motion.state_rates)
+    for k in range(len(motion.states)):
+        motion.largest_states[k] = max(motion.largest_states[k], abs(motion.states[k]))
     copy(motion.next_a, motion.a)
     copy(motion.next_v, motion.v)
     copy(motion.next_vdot, motion.vdot)
@@ -489,7 +529,10 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         for i in range(len(a)):
             change[i] = a[i] - a0[i]
         last[ERROR] = scheme.error_constant * h * h * largest_vector(tree, change, weight)
-        if not last[ERROR] <= tolerance:
+        last[WORST] = last[ERROR]
+        if tolerance < np.inf and flat.contact_state > 0:
+            last[WORST] = max(last[ERROR], _error_of_states(flat, h, motion, workspace))
+        if not last[WORST] <= tolerance:
             return TOO_LARGE, step
         integrate_powers(motion, h, powers)
         if len(flat.skin_body) > 0:
@@ -498,6 +541,6 @@ def advance(flat, tree, weight, scheme, h, steps, tolerance, functions, motion, 
         last[KNOWN] = min(last[KNOWN] + 1.0, DEGREE)
         remember(motion, h)
         keep_step(flat, tree, h, now, motion, kinematics, workspace)
-        if tolerance < np.inf and not SUITED[0] * tolerance < last[ERROR] < SUITED[1] * tolerance:
+        if tolerance < np.inf and not SUITED[0] * tolerance < last[WORST] < SUITED[1] * tolerance:
             return UNSUITED, step + 1
     return CONVERGED, steps

@@ -53,7 +53,16 @@ def scales_of_states(flat, states, half, rates, scale):
 
 
 @njit(cache=True)
-def _telling(flat, e, t, seen, states, k, scale, low, high):
+def tells(low, high, first, end):
+    """Whether two answers of a law differ by more than rounding, in their entries from `first` to `end` - 1."""
+    largest, change = 0.0, 0.0
+    for i in range(first, end):
+        largest, change = max(largest, abs(low[i])), max(change, abs(high[i] - low[i]))
+    return change > TELLING * largest
+
+
+@njit(cache=True)
+def _telling_scale(flat, e, t, seen, states, k, scale, low, high):
     """The `scale` of state `k` of element `e`, if need be enlarged until a change by it tells in the wrench or, without
     updates, in the rates of the states; unchanged if no change up to one does.
 
@@ -61,19 +70,14 @@ def _telling(flat, e, t, seen, states, k, scale, low, high):
     before the material yields, does not tell how far it must change.
     """
     kept, size = states[k], scale
-    parts = 1 if flat.element_updates[e] == 1 else 2
+    rates = 0 if flat.element_updates[e] == 1 else flat.element_state[e + 1] - flat.element_state[e]
     answer(flat, e, t, seen, states, low)
     while size < 1.0:
         states[k] = kept + size
         answer(flat, e, t, seen, states, high)
         states[k] = kept
-        for part in range(parts):
-            largest, change = 0.0, 0.0
-            for i in range(6 if part == 0 else flat.element_state[e + 1] - flat.element_state[e]):
-                at = i if part == 0 else 7 + i
-                largest, change = max(largest, abs(low[at])), max(change, abs(high[at] - low[at]))
-            if change > TELLING * largest:
-                return size
+        if tells(low, high, 0, 6) or tells(low, high, 7, 7 + rates):
+            return size
         size *= 10.0
     return scale
 
@@ -114,7 +118,7 @@ def element_slopes(flat, functions, workspace, scratch):
                     scale = distance if j < 3 else speed if j < 9 else turning
                 elif j < 12 + n:
                     given, k = states, first + j - 12
-                    scale = _telling(flat, e, t, seen, states, k, scratch.state_scale[k], low, high)
+                    scale = _telling_scale(flat, e, t, seen, states, k, scratch.state_scale[k], low, high)
                 else:
                     given, k = seen, 18 + j - 12 - n
                     scale = max(abs(seen[k]), NEAR * flat.command_scale[flat.element_command[e, 0] + k - 18])

@@ -20,6 +20,7 @@ from flexmb.kernels.base.data import VELOCITY_KINDS, CompiledModel
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.adjoint import ENOUGH, ITERATIONS, extrapolate, increment_of, settled
+from flexmb.kernels.derivatives.controllers import telling_scale
 from flexmb.kernels.derivatives.elements import element_changes, element_slopes, scales_of_states
 from flexmb.kernels.derivatives.rubbing import changed_friction, with_friction
 from flexmb.kernels.equations.displacement import displace, largest
@@ -255,17 +256,24 @@ def _turning_of_slip(flat, workspace, rates):
 
 
 @njit(cache=True)
-def _base_of_states(flat, h, v, scale):
-    """Set the derivatives of the part of the states that is known at the beginning of a step of size `h`; returns the
-    largest of controllers, relative to the `scale` (nz,) of the states."""
-    largest_change = 0.0
+def _base_of_states(flat, h, t, v, workspace, scratch):
+    """Set the derivatives of the part of the states that is known at the beginning of a step of size `h`, which ends at
+    `t`; returns the largest of controllers, relative to the scales of their states."""
+    largest_change, states, answers = 0.0, scratch.states, workspace.control_answer
     for e in range(len(flat.element_row)):
         part = 0.5 * h if flat.element_updates[e] == 0 else 0.0
         for k in range(flat.element_state[e], flat.element_state[e + 1]):
             v.base[k] = v.states[k] + part * v.state_rates[k]
     for k in range(flat.control_state[0], len(v.base)):
         v.base[k] = v.states[k] + 0.5 * h * v.state_rates[k]
-        largest_change = max(largest_change, abs(v.base[k]) / scale[k])
+    for c in range(len(flat.control_law)):
+        own = range(flat.control_state[c], flat.control_state[c + 1])
+        for k in own:
+            states[k] = workspace.states[k]
+        for k in own:
+            scale = scratch.state_scale[k]
+            scale = telling_scale(flat, c, t, workspace.signals, states, k, scale, answers[0], answers[1])
+            largest_change = max(largest_change, abs(v.base[k]) / scale)
     return largest_change
 
 
@@ -340,7 +348,7 @@ def vary(
         if coupled:
             element_tangents(flat, now, workspace, gamma)
             element_slopes(flat, now, workspace, scratch)
-        controlled = _base_of_states(flat, h, v, scratch.state_scale)
+        controlled = _base_of_states(flat, h, now[len(now) - 1, 0], v, workspace, scratch)
         _force(flats, size, bends, tables, track, step, couplings, v, kinematics, beside)
         for k in range(KEPT, 0, -1):
             copy(v.a[k - 1], v.a[k])

@@ -277,6 +277,9 @@ EDITS = (
     Edit("adjoint of wind on stretched lines", "flexmb/kernels/derivatives/lines.py", "sub(u, scale(2.0 * share, t))", "sub(u, scale(share, t))", "tests/flexmb/study/test_sensitivity_of_lines.py"),
     # adjoints of elements
     Edit("adjoint of elements without rates of states", "flexmb/kernels/derivatives/elements.py", "half * left[i] + to_rates[first + i]\n            out", "half * left[i]\n            out", FRAMES),
+    Edit("wrenches that do not follow states forwards", "flexmb/kernels/derivatives/elements.py", "efforts[r + i] += slopes[i, 12 + j] * acting[j]", "efforts[r + i] += 0.0 * acting[j]", FRAMES),
+    Edit("states of rounding are their own scale", "flexmb/kernels/derivatives/elements.py", "or tells(low, high, 7, 7 + rates):", "or size > 0.0:", FRAMES),
+    Edit("wrenches that do not turn with their frames forwards", "flexmb/kernels/derivatives/variation.py", "v.efforts[r] = -wrenches[r]", "v.efforts[r] = 0.0", FRAMES),
     Edit("adjoint of accelerations of another sign", "flexmb/kernels/derivatives/adjoint.py", "costates.wdot[i] = -scheme.alpha_f / (1.0 - scheme.alpha_f)", "costates.wdot[i] = scheme.alpha_f / (1.0 - scheme.alpha_f)", "tests/flexmb/study/test_adjoint.py"),
     Edit("gyration in derivatives by masses", "flexmb/kernels/derivatives/adjoint.py", "cv, cw = add(cross(yv, omega), cross(yw, v)), cross(yw, omega)", "cv, cw = sub(cross(yv, omega), cross(yw, v)), cross(yw, omega)", "tests/flexmb/study/test_adjoint.py tests/flexmb/study/test_sensitivity.py"),
     # layups

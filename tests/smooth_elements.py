@@ -181,6 +181,16 @@ def _journal(p):
     return system
 
 
+def _plastic_hinge(p):
+    """A rod that yields upwards, comes to rest and springs back."""
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    rod = system.add(flexmb.uniform_rod("rod", mass=2.0, length=1.0))
+    system.revolute("hinge", system.ground, rod["start"], axis=(0, 0, 1))
+    system.set_speed("hinge", 1.2)
+    system.force("law", system.ground.at(ORIGIN), rod["start"], forces.plastic_hinge(stiffness=200.0 * p, limit=6.0))
+    return system
+
+
 def _pacejka(p):
     a = {"a0": 1.3, "a1": -22.1, "a2": 1011.0 * p, "a3": 1078.0, "a4": 1.82, "a6": -0.354, "a7": 0.707}
     law = forces.pacejka_89(
@@ -301,3 +311,6 @@ SMOOTH = {
     "contact in a socket": _socket,
 }  # fmt: skip
 """Mechanisms by what they contain."""
+
+DIFFERENTIABLE = SMOOTH | {"plastic hinge": _plastic_hinge}
+"""The same and laws with kinks, which the steps of the motion do not meet: derivatives of the steps exist."""

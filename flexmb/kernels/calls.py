@@ -182,7 +182,7 @@ _record(
     d2="dJ Mre Mrr Lrr dJ_moved Lrr_moved six pulled settling row_G control_settling",
     d3="G slopes control_slopes",
 )
-_record(variation.Variation, d2="pivot a multipliers low_states high_states")
+_record(variation.Variation, d2="pivot a multipliers")
 
 # rotations
 _NINE = "(d d d d d d d d d)"
@@ -319,6 +319,6 @@ difference_of_work = _long_entry(
 _FIVE = "({0} {0} {0} {0} {0})".format
 vary = _long_entry(
     variation.vary,
-    f"{_FIVE('CompiledModel')} Tree d b d Scheme d {_FIVE('d3')} d2 d2 d2 Track i i Variation "
-    f"{_FIVE('MarkerKinematics')} Workspace Workspace",
+    f"{_FIVE('CompiledModel')} CompiledModel Tree d b d Scheme d {_FIVE('d3')} d2 d2 d2 Track i i Variation "
+    f"{_FIVE('MarkerKinematics')} Workspace Workspace Scratch",
 )

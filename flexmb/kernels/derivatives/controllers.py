@@ -16,7 +16,7 @@ from numba import njit
 
 from flexmb.kernels.base.data import SPIN
 from flexmb.kernels.base.dense import inner, solve_small
-from flexmb.kernels.derivatives.elements import SLOPE
+from flexmb.kernels.derivatives.elements import SLOPE, tells
 from flexmb.kernels.derivatives.transposed import DIFFERENCE, add_covector, add_turned, without_coordinate
 from flexmb.kernels.equations.controllers import (
     COMMAND,
@@ -32,6 +32,24 @@ from flexmb.kernels.equations.controllers import (
 )
 from flexmb.kernels.equations.displacement import displace
 from flexmb.kernels.equations.rows import place_markers
+
+
+@njit(cache=True)
+def telling_scale(flat, c, t, signals, states, k, scale, low, high):
+    """The `scale` of state `k` of controller `c`, if need be enlarged until a change by it tells in the commands or in
+    the rates of the states; unchanged if no change up to one does. A state may be zero but for rounding."""
+    kept, size = states[k], scale
+    commands = flat.control_command[c + 1] - flat.control_command[c]
+    rates = flat.control_state[c + 1] - flat.control_state[c]
+    command_answer(flat, c, t, signals, states, low)
+    while size < 1.0:
+        states[k] = kept + size
+        command_answer(flat, c, t, signals, states, high)
+        states[k] = kept
+        if tells(low, high, 0, commands) or tells(low, high, commands, commands + rates):
+            return size
+        size *= 10.0
+    return scale
 
 
 @njit(cache=True)
@@ -54,7 +72,11 @@ def control_slopes(flat, functions, kinematics, workspace, scratch):
             own = j < count
             k = begin + j if own else first + j - count
             given = signals if own else states
-            kept, scale = given[k], NEAR * flat.signal_scale[k] if own else scratch.state_scale[k]
+            if own:
+                scale = NEAR * flat.signal_scale[k]
+            else:
+                scale = telling_scale(flat, c, t, signals, states, k, scratch.state_scale[k], low, high)
+            kept = given[k]
             size = SLOPE * max(abs(kept), scale)
             given[k] = kept - size
             command_answer(flat, c, t, signals, states, low)

@@ -10,9 +10,12 @@ and let `Z` and `R` be the costates of the states and of their rates at the end 
     (1 - half df/dz)^T nu = Z + (df/dz)^T R - (dF/dz)^T p
 
 the derivative with respect to `base` is `nu`, and that with respect to `s` is
-`(df/ds)^T (half nu + R) - (dF/ds)^T p`, as is that with respect to the inputs of the law. The derivatives of the law
-are central differences, of the law alone: the states are not determined anew, so that the accuracy of their iteration
-does not limit that of the derivatives.
+`(df/ds)^T (half nu + R) - (dF/ds)^T p`, as is that with respect to the inputs of the law. Forwards, the states change
+by `dz = (1 - half df/dz)^-1 (dbase + half (df/ds) ds)`, their rates by `(df/ds) ds + (df/dz) dz`, and so does `F`.
+
+The derivatives of the law are central differences, of the law alone: the states are not determined anew, so that the
+accuracy of their iteration does not limit that of the derivatives. Their steps are short, whatever moves beside the
+frames: a law may vary over a small clearance, or have a kink close to the motion, as where a material yields.
 """
 
 import numpy as np
@@ -27,6 +30,8 @@ SLOPE, NEAR = 1e-7, 1e-3
 """Step of differences relative to a displacement, velocity or state, and the lower bound of the latter relative to the
 length of the mechanism (times its rate for velocities), or to the largest state of the element in the motion. The
 errors of central differences by curvature over lengths of a thousandth, and by rounding, are about 1e-8."""
+TELLING = 1e-3
+"""Change of the wrench, or of the rates, relative to the largest component, by a change of a state that tells."""
 
 
 @njit(cache=True)
@@ -45,6 +50,36 @@ def scales_of_states(flat, states, half, rates, scale):
             most = max(most, scale[k])
         for k in range(first, last):
             scale[k] = max(scale[k], NEAR * most) if most > 0.0 else 1.0
+
+
+@njit(cache=True)
+def tells(low, high, first, end):
+    """Whether two answers of a law differ by more than rounding, in their entries from `first` to `end` - 1."""
+    largest, change = 0.0, 0.0
+    for i in range(first, end):
+        largest, change = max(largest, abs(low[i])), max(change, abs(high[i] - low[i]))
+    return change > TELLING * largest
+
+
+@njit(cache=True)
+def _telling_scale(flat, e, t, seen, states, k, scale, low, high):
+    """The `scale` of state `k` of element `e`, if need be enlarged until a change by it tells in the wrench or, without
+    updates, in the rates of the states; unchanged if no change up to one does.
+
+    A state that is zero but for rounding, such as a plastic strain which is found from the total and the elastic one
+    before the material yields, does not tell how far it must change.
+    """
+    kept, size = states[k], scale
+    rates = 0 if flat.element_updates[e] == 1 else flat.element_state[e + 1] - flat.element_state[e]
+    answer(flat, e, t, seen, states, low)
+    while size < 1.0:
+        states[k] = kept + size
+        answer(flat, e, t, seen, states, high)
+        states[k] = kept
+        if tells(low, high, 0, 6) or tells(low, high, 7, 7 + rates):
+            return size
+        size *= 10.0
+    return scale
 
 
 @njit(cache=True)
@@ -83,7 +118,7 @@ def element_slopes(flat, functions, workspace, scratch):
                     scale = distance if j < 3 else speed if j < 9 else turning
                 elif j < 12 + n:
                     given, k = states, first + j - 12
-                    scale = scratch.state_scale[k]
+                    scale = _telling_scale(flat, e, t, seen, states, k, scratch.state_scale[k], low, high)
                 else:
                     given, k = seen, 18 + j - 12 - n
                     scale = max(abs(seen[k]), NEAR * flat.command_scale[flat.element_command[e, 0] + k - 18])
@@ -143,6 +178,41 @@ def element_transposed(flat, half, e, powers, to_states, to_rates, scratch, out)
             out[j] += slopes[6 + i, j] * weight
     for j in range(n):
         out[12 + j] = left[j]
+
+
+@njit(cache=True)
+def element_changes(flat, half, e, stretch, rates, commands, base, scratch, efforts, states, state_rates):
+    """Set the derivatives of the wrench of element `e` in `efforts` (nr,), and of its `states` and `state_rates` (nz,),
+    from those of the displacements `stretch` and the `rates` (nr,) of all rows, of all `commands` (nu,) and of the
+    `base` (nz,) of the states."""
+    r, first, n = flat.element_row[e], flat.element_state[e], flat.element_state[e + 1] - flat.element_state[e]
+    slopes, J, updates = scratch.slopes[e], scratch.settling, flat.element_updates[e] == 1
+    acting, command = J[len(J) - 1, :n], flat.element_command[e, 0]
+    for i in range(6 + n):
+        total = 0.0
+        for j in range(6):
+            total += slopes[i, j] * stretch[r + j] + slopes[i, 6 + j] * rates[r + j]
+        for j in range(flat.element_command[e, 1]):
+            total += slopes[i, 12 + n + j] * commands[command + j]
+        if i < 6:
+            efforts[r + i] = total
+        else:
+            state_rates[first + i - 6] = total
+    for i in range(n):
+        acting[i] = base[first + i] + (0.0 if updates else half * state_rates[first + i])
+        for j in range(n):
+            J[i, j] = (1.0 if i == j else 0.0) - half * slopes[6 + i, 12 + j]
+    if n > 0 and not updates:
+        solve_small(J, acting)
+    for j in range(n):
+        for i in range(6):
+            efforts[r + i] += slopes[i, 12 + j] * acting[j]
+        for i in range(n):
+            state_rates[first + i] += slopes[6 + i, 12 + j] * acting[j]
+    for i in range(n):
+        states[first + i] = state_rates[first + i] if updates else acting[i]
+        if updates:
+            state_rates[first + i] = 0.0
 
 
 @njit(cache=True)

@@ -4,7 +4,8 @@ The steps of flexmb/kernels/derivatives/adjoint.py are differentiated. The deriv
 follows from that at its start and from the derivatives of `a'` and of the multipliers. These satisfy the differentiated
 residual and joint equations: a linear system whose matrix is that of a Newton step except for neglected terms, so that
 a few corrections solve it. Terms that are linear in the derivative (masses times accelerations, joint equations,
-reactions) are evaluated exactly. The others are differences of two residuals: once per step with the parameter
+reactions) are evaluated exactly, and the wrenches of frame forces change by the derivatives of their laws
+(flexmb/kernels/derivatives/elements.py). The others are differences of two residuals: once per step with the parameter
 increased and decreased, and in every correction with the state displaced to both sides, by an amount that is
 independent of the size of the derivative.
 """
@@ -19,7 +20,8 @@ from flexmb.kernels.base.data import VELOCITY_KINDS, CompiledModel
 from flexmb.kernels.base.dense import copy
 from flexmb.kernels.base.pointed import pointed
 from flexmb.kernels.derivatives.adjoint import ENOUGH, ITERATIONS, extrapolate, increment_of, settled
-from flexmb.kernels.derivatives.elements import scales_of_states
+from flexmb.kernels.derivatives.controllers import telling_scale
+from flexmb.kernels.derivatives.elements import element_changes, element_slopes, scales_of_states
 from flexmb.kernels.derivatives.rubbing import changed_friction, with_friction
 from flexmb.kernels.equations.displacement import displace, largest
 from flexmb.kernels.equations.elements import element_tangents
@@ -75,13 +77,13 @@ class Variation(NamedTuple):
     joints: np.ndarray  # (nr,) partial derivative of the joint equations
     values: np.ndarray  # (nr,)
     efforts: np.ndarray  # (nr,)
-    rates: np.ndarray  # (nr,) change of the rates of the rows, for joint equations for velocities
-    states: np.ndarray  # (nz,) states of frame forces after the last step
+    rates: np.ndarray  # (nr,) of the rates of the rows
+    states: np.ndarray  # (nz,) states of frame forces and controllers after the last step
     state_rates: np.ndarray  # (nz,)
     base: np.ndarray  # (nz,) of their part that is known at the beginning of the step
-    low_states: np.ndarray  # (2, nz) states and rates of a displaced motion
-    high_states: np.ndarray  # (2, nz)
-    state_scale: np.ndarray  # (nz,)
+    next_states: np.ndarray  # (nz,) after the next step
+    next_state_rates: np.ndarray  # (nz,)
+    commands: np.ndarray  # (nu,) of controllers
 
 
 def make_variation(
@@ -95,13 +97,13 @@ def make_variation(
     state_rates: np.ndarray,
 ) -> Variation:
     """A variation with the derivatives of the initial state."""
-    nq, nv, nr = int(flat.q_start[-1]), len(w), len(flat.row_kind)
+    nq, nv, nr, nu = int(flat.q_start[-1]), len(w), len(flat.row_kind), int(flat.control_command[-1])
     earlier, multipliers = np.zeros((KEPT + 1, nv)), np.zeros((KEPT + 1, flat.joint_rows))
     earlier[0] = a
     nz = len(states)
     rest = (nv,) * 8 + (nq,) + (nv,) * 4 + (nr,) * 4
     state = (q.copy(), w.copy(), wdot.copy(), earlier, multipliers, pivot.copy())
-    own = (states.copy(), state_rates.copy(), *(np.zeros(n) for n in (nz, (2, nz), (2, nz), nz)))
+    own = (states.copy(), state_rates.copy(), *(np.zeros(n) for n in (nz, nz, nz, nu)))
     return pointed(Variation(*state, *(np.zeros(n) for n in rest), *own))
 
 
@@ -177,11 +179,13 @@ def _force(flats, size, bends, tables, track, step, couplings, variation, kinema
 
 
 @njit(cache=True)
-def _moved_residual(flat, functions, size, h, track, step, variation, kinematics, workspace, states, out):
-    """The residual for a state displaced by `size` times its derivatives, with unchanged accelerations and
-    multipliers; `size` times the rates of the rows is added to `variation.rates`, and the states of frame forces and
-    their rates are written to `states` (2, nz)."""
-    v = variation
+def _moved_residual(flat, bare, functions, size, h, track, step, variation, kinematics, workspace, wrenches, out):
+    """The residual for a state displaced by `size` times its derivatives, with unchanged accelerations, multipliers and
+    `wrenches` (nr,) of frame forces, which `bare` has not.
+
+    What this side gives to central differences of the rates of the rows, of commands, and of the states of controllers
+    and their rates is added to these in `variation`."""
+    v, weight = variation, 0.5 / size
     if len(v.base) > 0:
         predict_states(flat, h, track.states[step - 1], track.state_rates[step - 1], workspace)
         for k in range(len(v.base)):
@@ -191,7 +195,7 @@ def _moved_residual(flat, functions, size, h, track, step, variation, kinematics
         v.moved_w[i] = track.w[step, i] + size * v.next_w[i]
     displace(flat, track.q[step], v.change, v.moved_q)
     residual(
-        flat,
+        bare,
         v.moved_q,
         v.moved_w,
         track.wdot[step],
@@ -203,18 +207,41 @@ def _moved_residual(flat, functions, size, h, track, step, variation, kinematics
         out,
         workspace.energies,
     )
-    copy(workspace.states[: len(v.base)], states[0])
-    copy(workspace.state_rates[: len(v.base)], states[1])
-    if flat.velocity_rows > 0 or len(flat.friction_row) > 0:
+    for k in range(flat.control_state[0], len(v.base)):
+        v.next_states[k] += weight * workspace.states[k]
+        v.next_state_rates[k] += weight * workspace.state_rates[k]
+    for k in range(len(v.commands)):
+        v.commands[k] += weight * workspace.commands[k]
+    if len(flat.element_row) > 0:
+        v.efforts[:] = 0.0
+        for first in flat.element_row:
+            for r in range(first, first + 6):
+                v.efforts[r] = -wrenches[r]
+        add_row_forces(flat, workspace.G, v.efforts, out)
+    if flat.velocity_rows > 0 or len(flat.friction_row) + len(flat.element_row) > 0:
         row_rates(flat, workspace.G, v.moved_w, v.values)
         for r in range(len(v.rates)):
-            v.rates[r] += size * v.values[r]
+            v.rates[r] += weight * v.values[r]
 
 
 @njit(cache=True)
-def _turning_of_slip(flat, workspace, aside, rates):
-    """The largest change of a sliding velocity, relative to itself, from the `rates` (nr,) of a displacement to both
-    sides (`_moved_residual`)."""
+def _change_elements(flat, half, variation, scratch):
+    """Set the derivatives of the reactions on frame forces in `variation.efforts`, and those of the states of frame
+    forces, from those of the coordinates of rows, `variation.values`, and of their rates."""
+    v = variation
+    for e in range(len(flat.element_row)):
+        element_changes(
+            flat, half, e, v.values, v.rates, v.commands, v.base, scratch, scratch.efforts, v.next_states,
+            v.next_state_rates,
+        )  # fmt: skip
+        for r in range(flat.element_row[e], flat.element_row[e] + 6):
+            v.efforts[r] = -scratch.efforts[r]
+
+
+@njit(cache=True)
+def _turning_of_slip(flat, workspace, rates):
+    """The largest derivative of a sliding velocity, relative to itself, from the derivatives `rates` (nr,) of the rates
+    of the rows."""
     most = 0.0
     for k in range(len(flat.friction_speed)):
         change, size = 0.0, flat.friction_speed[k]
@@ -222,31 +249,38 @@ def _turning_of_slip(flat, workspace, aside, rates):
             continue
         for c in range(flat.friction_start[k], flat.friction_start[k + 1]):
             arm = flat.friction_arm[c]
-            change = math.hypot(change, arm * rates[flat.friction_row[c]] / (2.0 * aside * aside))
+            change = math.hypot(change, arm * rates[flat.friction_row[c]])
             size = math.hypot(size, arm * workspace.sliding_rates[c])
         most = max(most, change / size)
     return most
 
 
 @njit(cache=True)
-def _base_of_states(flat, h, v):
-    """Set the derivatives of the part of the states that is known at the beginning of a step of size `h`; returns the
-    largest relative to the scales of the states."""
-    largest_change = 0.0
+def _base_of_states(flat, h, t, v, workspace, scratch):
+    """Set the derivatives of the part of the states that is known at the beginning of a step of size `h`, which ends at
+    `t`; returns the largest of controllers, relative to the scales of their states."""
+    largest_change, states, answers = 0.0, scratch.states, workspace.control_answer
     for e in range(len(flat.element_row)):
         part = 0.5 * h if flat.element_updates[e] == 0 else 0.0
         for k in range(flat.element_state[e], flat.element_state[e + 1]):
             v.base[k] = v.states[k] + part * v.state_rates[k]
     for k in range(flat.control_state[0], len(v.base)):
         v.base[k] = v.states[k] + 0.5 * h * v.state_rates[k]
-    for k in range(len(v.base)):
-        largest_change = max(largest_change, abs(v.base[k]) / v.state_scale[k])
+    for c in range(len(flat.control_law)):
+        own = range(flat.control_state[c], flat.control_state[c + 1])
+        for k in own:
+            states[k] = workspace.states[k]
+        for k in own:
+            scale = scratch.state_scale[k]
+            scale = telling_scale(flat, c, t, workspace.signals, states, k, scale, answers[0], answers[1])
+            largest_change = max(largest_change, abs(v.base[k]) / scale)
     return largest_change
 
 
 @njit(cache=True)
 def vary(
     flats,
+    bare,
     tree,
     size,
     bends,
@@ -263,6 +297,7 @@ def vary(
     variation,
     kinematics,
     workspace,
+    beside,
     scratch,
 ):
     """Derivatives with respect to a parameter along the steps `first` + 1 to `last` of a track.
@@ -276,7 +311,9 @@ def vary(
       frame forces, and between elastic coordinates.
     - `of_states`, `of_rates` (n, nz): partial derivatives of the states of frame forces, and of their rates, at the
       ends of the steps.
-    - `workspace`, `scratch`: workspaces of the motion and of displaced states.
+    - `bare`: the compiled model for the given parameter without frame forces.
+    - `workspace`, `beside`: workspaces of the motion and of displaced states.
+    - `scratch`: work arrays for the derivatives of laws (flexmb/kernels/derivatives/transposed.py).
 
     Returns zero, or the number of the step whose iteration fails.
     """
@@ -292,7 +329,8 @@ def vary(
     )
     row_rhs[:], most, rate = 0.0, 0.0, 0.0
     rubs, no_rates, rubbed = len(flat.friction_row) > 0, np.zeros(len(compliance)), np.empty(len(flat.friction_row))
-    scales_of_states(flat, track.states, 0.5 * h, track.state_rates, v.state_scale)
+    coupled = len(flat.element_row) > 0
+    scales_of_states(flat, track.states, 0.5 * h, track.state_rates, scratch.state_scale)
     for step in range(first + 1, last + 1):
         q, w, wdot, memory, now = (
             track.q[step],
@@ -307,10 +345,11 @@ def vary(
             flat, q, w, wdot, track.multipliers[step], now, memory, kinematics[0], workspace, rhs, workspace.energies
         )
         row_compliances(flat, workspace, now, gamma, compliance)
-        if len(flat.element_row) > 0:
+        if coupled:
             element_tangents(flat, now, workspace, gamma)
-        beside = _base_of_states(flat, h, v)
-        _force(flats, size, bends, tables, track, step, couplings, v, kinematics, scratch)
+            element_slopes(flat, now, workspace, scratch)
+        controlled = _base_of_states(flat, h, now[len(now) - 1, 0], v, workspace, scratch)
+        _force(flats, size, bends, tables, track, step, couplings, v, kinematics, beside)
         for k in range(KEPT, 0, -1):
             copy(v.a[k - 1], v.a[k])
             copy(v.multipliers[k - 1], v.multipliers[k])
@@ -320,31 +359,46 @@ def vary(
         done, previous, null_rows = False, 0.0, np.zeros((0, 0))
         for iteration in range(ITERATIONS):
             _next(flat, tree, scheme, h, track, step, v)
-            aside = largest(v.next_q, flat.weight) + largest(v.next_w, flat.weight) / speed + beside
+            aside = largest(v.next_q, flat.weight) + largest(v.next_w, flat.weight) / speed + controlled
             aside = ASIDE / aside if aside > 0.0 else 1.0
             while True:
-                v.rates[:] = 0.0
-                _moved_residual(flat, now, -aside, h, track, step, v, kinematics[0], scratch, v.low_states, v.below)
-                _moved_residual(flat, now, aside, h, track, step, v, kinematics[0], scratch, v.high_states, v.above)
-                turning = _turning_of_slip(flat, workspace, aside, v.rates) if rubs else 0.0
+                v.rates[:], v.commands[:], v.next_states[:], v.next_state_rates[:] = 0.0, 0.0, 0.0, 0.0
+                for displaced, out in ((-aside, v.below), (aside, v.above)):
+                    _moved_residual(
+                        flat,
+                        bare,
+                        now,
+                        displaced,
+                        h,
+                        track,
+                        step,
+                        v,
+                        kinematics[0],
+                        beside,
+                        workspace.efforts,
+                        out,
+                    )
+                turning = _turning_of_slip(flat, workspace, v.rates) if rubs else 0.0
                 if not aside * turning > 2.0 * ASIDE:
                     break
                 aside = ASIDE / turning
             mass_times(flat, workspace, v.next_wdot, rhs)
+            row_rates(flat, workspace.G, v.next_q, v.values)
             v.efforts[:] = 0.0
             copy(v.multipliers[0], v.efforts)
             if rubs:
                 changed_friction(flat, workspace, track.multipliers[step], no_rates, v.efforts, rubbed)
                 for c in range(len(rubbed)):
                     v.efforts[flat.friction_row[c]] = rubbed[c]
+            if coupled:
+                _change_elements(flat, 0.5 * h, v, scratch)
             add_row_forces(flat, workspace.G, v.efforts, rhs)
             for i in range(nv):
                 rhs[i] = (v.below[i] - v.above[i]) / (2.0 * aside) - v.forced[i] - rhs[i]
-            row_rates(flat, workspace.G, v.next_q, v.values)
             for r in range(nj):
                 row_rhs[r] = -v.values[r] - v.joints[r]
                 if flat.row_kind[r] in VELOCITY_KINDS:
-                    row_rhs[r] = (-v.rates[r] / (2.0 * aside * aside) - v.joints[r]) / gamma
+                    row_rhs[r] = (-v.rates[r] - v.joints[r]) / gamma
                 workspace.previous_multipliers[flat.row_place[r]] = v.multipliers[0, r]
             outcome, null_rows = solve_step(
                 iteration == 0, null_rows, flat, workspace, beta, gamma, compliance, rhs, row_rhs, x, change
@@ -373,11 +427,17 @@ def vary(
                 break
         if not done:
             return step
+        if coupled:  # the states follow the last correction
+            row_rates(flat, workspace.G, x, v.efforts)
+            for r in range(len(v.efforts)):
+                v.values[r] += v.efforts[r]
+                v.rates[r] += gamma * v.efforts[r]
+            _change_elements(flat, 0.5 * h, v, scratch)
         _next(flat, tree, scheme, h, track, step, v)
         copy(v.end_q, v.q)
         copy(v.end_w, v.w)
         copy(v.end_wdot, v.wdot)
         for k in range(len(v.base)):
-            v.states[k] = (v.high_states[0, k] - v.low_states[0, k]) / (2.0 * aside) + of_states[step - 1, k]
-            v.state_rates[k] = (v.high_states[1, k] - v.low_states[1, k]) / (2.0 * aside) + of_rates[step - 1, k]
+            v.states[k] = v.next_states[k] + of_states[step - 1, k]
+            v.state_rates[k] = v.next_state_rates[k] + of_rates[step - 1, k]
     return 0

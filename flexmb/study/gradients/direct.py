@@ -6,8 +6,10 @@ import numpy as np
 
 from flexmb.errors import StudyError
 from flexmb.kernels.base.announce import announced
-from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
+from flexmb.kernels.base.data import CompiledModel, make_marker_kinematics, make_workspace
+from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.calls import vary
+from flexmb.kernels.derivatives.transposed import make_scratch
 from flexmb.kernels.derivatives.variation import make_variation
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.simulation.recorded import Recording, record
@@ -108,7 +110,8 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
     neighbouring = [(without_laws(flat), table) for flat, table in neighbouring]
     flats, tables = (tuple(x) for x in zip((e.flat, recording.functions), *neighbouring, strict=True))
     kinematics = tuple(make_marker_kinematics(flat) for flat in flats)
-    workspace, scratch = make_workspace(e.flat), make_workspace(e.flat)
+    workspaces, scratch = (make_workspace(e.flat), make_workspace(e.flat)), make_scratch(e.flat)[0]
+    bare = pointed(CompiledModel(**{**fields_of(e.flat), "element_row": e.flat.element_row[:0]}))
     couplings, speed = _couplings(recording, rates), _speed(recording)
     own = np.zeros((2, len(couplings), len(recording.run.motion.states)))
     if (effects := effects_of_laws(recording, rates, len(couplings))) is not None:
@@ -123,6 +126,7 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
     for k in range(1, len(result.t)):
         failed = vary(
             flats,
+            bare,
             recording.run.tree,
             size,
             rates.bends,
@@ -138,7 +142,7 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
             int(recording.stored[k]),
             variation,
             kinematics,
-            workspace,
+            *workspaces,
             scratch,
         )
         if failed:

@@ -110,3 +110,34 @@ def test_sampled_controllers_are_refused_by_name():
 
     with pytest.raises(flexmb.ControllerError, match=r"controllers that are sampled, .* 'servo'"):
         adjoint_gradient(model, {"kp": 1.0}, 0.1, lambda r: r.w[:, 5], step=1e-2)
+
+
+@flexmb.control_law(inputs=("place",), commands=("push",), states=("bias",), parameters=("gain",))
+def biased(t, inputs, states, parameters, commands, rates):
+    """A force with a bias that keeps its beginning, but for rounding."""
+    rates[0] = (inputs[0] + 0.3) - 0.3 - inputs[0]
+    commands[0] = parameters[0] * (1.0 + inputs[0] + states[0])
+
+
+def test_a_state_of_rounding_of_a_controller():
+    """It tells nothing of the size of changes that matter."""
+
+    def model(begin):
+        system = flexmb.System(gravity=(0, 0, -9.81))
+        body = system.add(flexmb.rigid_body("body", mass=2.0, inertia=(1, 1, 1)), velocity=(0, 0, 0.4))
+        system.prismatic("rail", system.ground, body, axis=(0, 0, 1), at=(0, 0, 0))
+        law = biased(gain=40.0, initial=(begin,))
+        system.controller("pusher", law, inputs={"place": "coordinate:rail"}, outputs={"push": "effort:rail"})
+        return system
+
+    def place(result):
+        return result.coordinate("rail")
+
+    options = {"step": STEP, "newton_tolerance": 1e-12}
+    result = flexmb.simulate(model(0.0), 0.05, **options)
+    assert 0 < np.abs(result.element_states).max() < 1e-15
+    low, high = (place(flexmb.simulate(model(begin), 0.05, **options))[-1] for begin in (-1e-4, 1e-4))
+    back = adjoint_gradient(model, {"begin": 0.0}, 0.05, place, over="final", **options).of("result")
+    forth = direct_gradient(model, {"begin": 0.0}, 0.05, measure=at_the_end({"place": place}), **options).of("place")
+    assert back == pytest.approx((high - low) / 2e-4, rel=1e-6)
+    assert forth == pytest.approx((high - low) / 2e-4, rel=1e-6)

@@ -135,3 +135,37 @@ def test_a_law_that_the_model_defines_anew_is_differentiated():
     found = adjoint_gradient(model, {"k": 3.0}, 0.5, x, over="final", step=1e-2).of("result")
     near = [x(flexmb.simulate(model(k), 0.5, step=1e-2, newton_tolerance=1e-12))[-1] for k in (3.003, 2.997)]
     assert found == pytest.approx((near[0] - near[1]) / 0.006, rel=1e-6)
+
+
+def bent(stiffness, begin, limit):
+    """A rod on a plastic hinge that is thrown upwards and yields there, comes to rest and springs back, if the limit is
+    low."""
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    rod = system.add(flexmb.uniform_rod("rod", mass=2.0, length=1.0))
+    system.revolute("hinge", system.ground, rod["start"], axis=(0, 0, 1))
+    system.set_speed("hinge", 3.0)
+    law = flexmb.forces.plastic_hinge(stiffness=stiffness, limit=limit, initial={"plastic": begin})
+    system.force("plastic", system.ground.at((0, 0, 0)), rod["start"], law)
+    return system
+
+
+@pytest.mark.parametrize("limit", [6.0, 1e3])
+def test_a_hinge_that_yields_or_whose_plastic_angle_is_rounding(limit):
+    """Without yield the plastic angle remains zero, or round-off, and tells nothing of the angles of the motion."""
+    at, options = {"stiffness": 100.0, "begin": 0.0}, {"step": 1e-3, "newton_tolerance": 1e-12}
+
+    def model(stiffness, begin):
+        return bent(stiffness, begin, limit)
+
+    def angle(result):
+        return result.coordinate("hinge")
+
+    back = adjoint_gradient(model, at, 0.2, angle, over="final", **options).of("result")
+    forth = direct_gradient(model, at, 0.2, measure=at_the_end({"angle": angle}), **options).of("angle")
+    for k, (name, size) in enumerate({"stiffness": 0.02, "begin": 1e-5}.items()):
+        low, high = (
+            angle(flexmb.simulate(model(**at | {name: at[name] + part}), 0.2, **options))[-1] for part in (-size, size)
+        )
+        assert abs(high - low) > 1e-8
+        assert back[k] == pytest.approx((high - low) / (2 * size), rel=1e-5), name
+        assert forth[k] == pytest.approx((high - low) / (2 * size), rel=1e-5), name

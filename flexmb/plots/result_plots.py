@@ -35,14 +35,16 @@ def plot_measures(
     measures: str | Sequence[str] = (),
     path: str | Path | None = None,
     *,
+    over: str | None = None,
     unit: str | Sequence[str] | None = None,
     units: str | None = None,
 ) -> Plot:
-    """Plot measures over time, one pair of axes for each dimension; the figure and its axes.
+    """Plot measures over time or another measure, one pair of axes for each dimension; the figure and its axes.
 
     - `measures`: a text or several, as of `flexmb.results.measure.measure`; the default is the coordinates of the
       joints (the first `MOST`).
     - `path`: a file to write the figure to, which is then closed for pyplot.
+    - `over`: a measure for the horizontal axis, such as the rate of a damper for its force; the default is time.
     - `unit`: one or several units to convert to, such as "deg" or ("kN", "ms").
     - `units`: the system of units of the model; the default is that of its `System`.
 
@@ -59,20 +61,23 @@ def plot_measures(
             f"'position:{result.mechanism.bodies[0].name}:x'."
         )
     table = result.columns(texts)
-    time = table.pop("t")
+    across = table.pop("t")
     groups: dict[str, list[str]] = {}
     for text, column in table.items():
         groups.setdefault(column.dimension, []).append(text)
-    show = shown_units(units or result.mechanism.units, unit, "time", *groups)
-    t = show["time"].factor * np.asarray(time.values)
+    if over is not None:
+        across = result.columns([over])[over]
+    show = shown_units(units or result.mechanism.units, unit, across.dimension, *groups)
+    x = show[across.dimension].factor * np.asarray(across.values)
+    below = show[across.dimension].label("value" if across.dimension == "1" else across.dimension)
     figure, axes = _panels(len(groups))
     for axis, (dimension, members) in zip(axes, groups.items(), strict=True):
         for text, colour in zip(members, colours(len(members)), strict=True):
             values = np.asarray(table[text].values)
             shown = values if show[dimension].factor == 1.0 else show[dimension].factor * values
-            axis.plot(t, shown, color=colour, lw=1.4, label=text)
+            axis.plot(x, shown, color=colour, lw=1.4, label=text)
         axis.set_ylabel(show[dimension].label("value" if dimension == "1" else dimension))
-    return _over_time(figure, axes, result.mechanism.name, show["time"].label("time"), path)
+    return _named(figure, axes, result.mechanism.name, below if over is None else f"{over}: {below}", path)
 
 
 def plot_energy(
@@ -311,7 +316,7 @@ def plot_controller(
             axis.plot(show["time"].factor * history.t, factor * values, color=colour, lw=1.4, label=key, **style)
         axis.set_ylabel(label)
     title = f"{result.mechanism.name}: controller {name}"
-    return _over_time(figure, axes, title, show["time"].label("time"), path)
+    return _named(figure, axes, title, show["time"].label("time"), path)
 
 
 def plot_contact(
@@ -344,7 +349,7 @@ def plot_contact(
             struck = show["time"].factor * contact.impacts[:, 0]
             axes[0].plot(struck, np.zeros(len(struck)), ls="", marker="^", ms=5, color=ORANGE, label="impacts")
     title = f"contact{'s' if group else ''} {contact.name!r}"
-    return _over_time(figure, axes, title, show["time"].label("time"), path)
+    return _named(figure, axes, title, show["time"].label("time"), path)
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
@@ -354,10 +359,10 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
     return figure, list(grid[:, 0])
 
 
-def _over_time(figure: Figure, axes: list[Axes], title: str, time: str, path: str | Path | None) -> Plot:
-    """The finished figure with its title and with names of its curves; `time`: the label of the time."""
+def _named(figure: Figure, axes: list[Axes], title: str, below: str, path: str | Path | None) -> Plot:
+    """The finished figure with its title and with names of its curves; `below`: the label of the horizontal axis."""
     for axis in axes:
         name_curves(axis)
     axes[0].set_title(title, fontsize=10, loc="left")
-    axes[-1].set_xlabel(time)
+    axes[-1].set_xlabel(below)
     return finished(figure, axes, path)

@@ -525,10 +525,11 @@ class Result:
         measures: str | Sequence[str] = (),
         path: str | Path | None = None,
         *,
+        over: str | None = None,
         unit: str | Sequence[str] | None = None,
         units: str | None = None,
     ) -> tuple[Any, list[Any]]:
-        """Plot measures over time; the figure and the axes, both of matplotlib.
+        """Plot measures over time, or `over` another measure; the figure and the axes, both of matplotlib.
 
         See `flexmb.plots.result_plots.plot_measures`.
 
@@ -537,7 +538,7 @@ class Result:
         when there is nothing to plot or the file cannot be written.
         """
         plots = import_module("flexmb.plots.result_plots")  # at the call: results do not depend on plots
-        return plots.plot_measures(self, measures, path, unit=unit, units=units)
+        return plots.plot_measures(self, measures, path, over=over, unit=unit, units=units)
 
     @cached_property
     def verdict(self) -> Verdict:

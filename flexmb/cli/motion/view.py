@@ -44,6 +44,9 @@ def command(
     measure: Annotated[
         list[str] | None, typer.Option(help='What --table and --plot show, e.g. "acceleration:rod.end:x". Repeatable.')
     ] = None,
+    over: Annotated[
+        str | None, typer.Option(help='Measure for the horizontal axis of --plot, e.g. "rate:damper" (default: time).')
+    ] = None,
     units: Annotated[
         str | None,
         typer.Option(
@@ -86,7 +89,7 @@ def command(
         if table is not None:
             say_text(f"table: {write_table(loaded, table, measure or (), units=units)}")
         if plot is not None:
-            loaded.plot(measure or (), plot, unit=unit, units=units)
+            loaded.plot(measure or (), plot, over=over, unit=unit, units=units)
             say_text(f"plot: {plot}")
         if gltf is not None:
             written = write_gltf(

@@ -1,4 +1,5 @@
-"""Changes of values in a model file by their keys: `bodies.rod.modal_damping`, `joints.bearing.drive.speed`."""
+"""Changes of values in a model file by their keys: `bodies.rod.modal_damping`, `joints.bearing.drive.speed`,
+`bodies.disc.velocity.0`."""
 
 import copy
 from collections.abc import Mapping
@@ -11,8 +12,9 @@ from flexmb.errors import ChangeError
 def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the content `data` of a model file with other values for some keys.
 
-    The name of a table selects it from a list of tables (joints, loads, ...). The table that contains the key must
-    exist, the key need not. Raises `ChangeError` for a table that does not exist.
+    The name of a table selects it from a list of tables (joints, loads, ...), a number, counted from 0, an entry of a
+    list of values. The table that contains the key must exist, the key need not. Raises `ChangeError` for a table or
+    an entry that does not exist.
     """
     data = copy.deepcopy(data)
     for key, value in changes.items():
@@ -20,9 +22,13 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
         table: Any = data
         for place, part in enumerate(tables):
             table = _inside(table, part, ".".join(tables[:place]))
-        if not isinstance(table, dict):
+        if _lists_values(table):
+            _inside(table, last, ".".join(tables))
+            table[int(last)] = value
+        elif isinstance(table, dict):
+            table[last] = value
+        else:
             raise ChangeError(f"Key {key!r}: {'.'.join(tables)!r} is a value, not a table of keys.")
-        table[last] = value
     return data
 
 
@@ -38,7 +44,15 @@ def number_at(data: dict[str, Any], key: str) -> float:
     return float(value)
 
 
+def _lists_values(table: Any) -> bool:
+    return isinstance(table, list) and bool(table) and not any(isinstance(item, dict) for item in table)
+
+
 def _inside(table: Any, part: str, where: str) -> Any:
+    if _lists_values(table):
+        if not part.isdecimal() or int(part) >= len(table):
+            raise ChangeError(f"In {where!r}: the entries are 0 to {len(table) - 1}; found {part!r}.")
+        return table[int(part)]
     if isinstance(table, list):
         table = {str(item.get("name")): item for item in table if isinstance(item, dict)}
     if not isinstance(table, dict) or part not in table:

@@ -23,7 +23,7 @@ from flexmb.analyses.kinematics import joint_sweep
 from flexmb.analyses.work_precision import Precision
 from flexmb.cli.main import app
 from flexmb.contact import Plane, Sphere, power_law
-from flexmb.errors import PictureError, StudyError, UnitError
+from flexmb.errors import MeasureError, PictureError, StudyError, UnitError
 from flexmb.files import save_result
 from flexmb.linear import campbell
 from flexmb.linear.eigenvalue_loci import EigenvalueLoci, StabilityMap
@@ -251,6 +251,16 @@ def test_plots_convert_to_the_requested_units(result):
     np.testing.assert_allclose(sorted(y for line in axis.lines for y in line.get_ydata()), [1, 2, 2, 4])
     with pytest.raises(UnitError, match=r"no quantity with the unit 'kN'.*angle"):
         result.plot("coordinate:hinge", unit="kN")
+
+
+def test_measures_are_drawn_over_another_one(result):
+    _, (axis,) = result.plot("rate:hinge", over="coordinate:hinge", unit="deg")
+    x, y = axis.lines[0].get_data()
+    np.testing.assert_allclose(x, np.degrees(result.coordinate("hinge")), rtol=1e-12)
+    np.testing.assert_allclose(y, result.columns(["rate:hinge"])["rate:hinge"].values, rtol=1e-12)
+    assert axis.get_xlabel() == "coordinate:hinge: angle (deg)"
+    with pytest.raises(MeasureError, match="nothing"):
+        result.plot("rate:hinge", over="nothing")
 
 
 def test_pages_and_the_viewer_name_units(result):

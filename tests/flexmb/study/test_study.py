@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import flexmb
 from flexmb.cli.main import app
 from flexmb.errors import ChangeError, ModelFileError, StudyError
-from flexmb.files.models.changes import changed
+from flexmb.files.models.changes import changed, number_at
 from flexmb.files.models.model_file import load_model
 from flexmb.mechanism.compile import compiled
 from flexmb.plots.study_plots import plot_study
@@ -229,6 +229,14 @@ def test_keys_of_a_model_file_are_changed():
     assert data == {"a": {"b": 1}}
     with pytest.raises(ChangeError, match="is a value"):
         changed(data, {"a.b.c": 1})
+    listed = {"bodies": [{"name": "disc", "velocity": [1.0, 2.0, 3.0]}], "none": []}
+    assert changed(listed, {"bodies.disc.velocity.1": 5.0})["bodies"][0]["velocity"] == [1.0, 5.0, 3.0]
+    assert number_at(listed, "bodies.disc.velocity.2") == 3.0
+    for wrong in ("3", "-1", "x"):
+        with pytest.raises(ChangeError, match=r"'bodies.disc.velocity': the entries are 0 to 2; found"):
+            changed(listed, {f"bodies.disc.velocity.{wrong}": 1.0})
+    with pytest.raises(ChangeError, match="none"):
+        changed(listed, {"none.0": 1.0})
 
 
 def test_the_verb_writes_table_and_plot(tmp_path, monkeypatch):

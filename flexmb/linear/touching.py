@@ -187,7 +187,7 @@ class Touching:
         slipped.ravel()[chosen] = W @ (new.ravel()[chosen] - old) + b
         push, grip = new[:, 0], np.linalg.norm(new[:, 1:], axis=1)
         slips = (self.friction > 0.0) & (grip >= (1 - WITHIN) * self.friction * push)
-        self.does[:] = np.where(push > 0.0, np.where(slips, SLIPS, STICKS), OPEN)
+        self.does[:] = np.where(push > OVERLAP * push.max(), np.where(slips, SLIPS, STICKS), OPEN)
         self._slips[points] = np.linalg.norm(slipped[points, 1:], axis=1)
         self._sliding = np.flatnonzero(self.does == SLIPS) if not (self.does == STICKS).any() else points[:0]
         return np.asarray(new)

@@ -142,7 +142,7 @@ def test_a_block_stands_while_its_resultant_is_on_the_table(cells, over, swap):
 @pytest.mark.parametrize(("cells", "over"), [((4, 3), 0.07), ((5, 4), 0.04), ((4, 6), 0.0)], ids=str)
 def test_a_block_tips_when_the_resultant_leaves_the_table(cells, over, swap):
     system, _ = tilted(bodies(*cells), over, 1.01, swap)
-    with pytest.raises(flexmb.UnsupportedError, match="'stands' (slide or tip|touch, but their bodies tip)"):
+    with pytest.raises(flexmb.UnsupportedError, match=r"'stands' (slide or tip|touch, but their bodies tip)"):
         flexmb.linear.equilibrium(system)
 
 

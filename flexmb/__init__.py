@@ -97,6 +97,7 @@ from flexmb.errors import (
     UnilateralError,
     UnitError,
     UnresolvedWarning,
+    UnsupportedError,
 )
 from flexmb.forces.scalar.expression import expression
 from flexmb.forces.scalar.force_map import force_map, force_map_from_csv
@@ -207,6 +208,7 @@ __all__ = [
     "UnitError",
     "UnitWarning",
     "UnresolvedWarning",
+    "UnsupportedError",
     "Verdict",
     "__version__",
     "accelerations",

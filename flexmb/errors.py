@@ -159,6 +159,13 @@ class EquilibriumError(FlexmbError, RuntimeError):
     """
 
 
+class UnsupportedError(EquilibriumError):
+    """Bodies slide, tip or roll, since the points of flexible surfaces that touch do not hold them.
+
+    Raised by `flexmb.linear.equilibrium`.
+    """
+
+
 class StudyError(FlexmbError, ValueError):
     """A study cannot be run, stored or evaluated as requested.
 

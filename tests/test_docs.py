@@ -348,6 +348,8 @@ def test_the_surfaces_of_the_manual_have_exact_statics():
     assert names["result"].ledger.imbalance < 0.05
     assert names["chosen"].options["error"] <= 0.03
     assert len(names["residual"].nodes) == len(names["surface"].nodes) == 36
+    assert names["held"].moment[0, 2] == pytest.approx(-0.9 * names["grip"], rel=1e-4)
+    assert "'fit' slide or tip: all of their points slip" in names["turns"]
 
 
 def test_the_joints_of_the_manual_push_lift_and_turn_as_they_must():

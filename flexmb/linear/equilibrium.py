@@ -25,7 +25,7 @@ from flexmb.equations.skins import without_surfaces
 from flexmb.equations.stationary import require_stationary, stationary_states
 from flexmb.equations.tangent import DIFFERENCE, allowed_motions, carrying, forces, measured_tangent, tangent
 from flexmb.equations.time_features import users_of_functions
-from flexmb.errors import EquilibriumError, LawRangeWarning
+from flexmb.errors import EquilibriumError, LawRangeWarning, UnsupportedError
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.linear.touching import CHANGES, OPEN, OVERLAP, SLIPS, STICKS, Motions, Touching, require_shallow
@@ -60,8 +60,14 @@ SLOW, COARSE, FINER, FINEST = 0.1, 10.0, 0.125, 1e-10
 by more than `SLOW` of the one before; they are then multiplied by `FINER`, down to `FINEST`."""
 AT_REST: frozenset[Feature] = SMOOTH | {"surface contacts", "rubbing surfaces", "local contacts", "facing surfaces"}
 """What a mechanism at rest may have beside exact contacts, which become joints."""
+ROUNDS, BACK = 10, 0.01
+"""Iterations that lead back to a place of an earlier one, but for the part `BACK` of their displacement, after which
+the search goes round in circles and ends."""
 SOFTEST = 1e-12
 """Least stiffness, relative to the largest, of motions that only contacts restrain, while points are chosen."""
+STIFFER = (1.0, 1e2, 1e4)
+"""Factors of the stiffness of motions that only contacts restrain, which are tried one after the other: that of bodies
+which may travel far leaves few digits to the cone problem of parts with an interference."""
 KEPT = 1e-9
 """Change of the forces of points, relative to the largest, below which they may begin and cease to touch at the end."""
 SETTLED = 1e-9
@@ -195,7 +201,8 @@ def equilibrium(
     Raises `EquilibriumError` when there is no equilibrium near the initial state, when a motion is unrestrained, so
     that the equilibrium is not unique, when exact contacts would open, slide or overlap where they are apart as drawn,
     or when the states of an element have no stationary values; `MechanismError` for flexible surfaces that overlap by
-    more, or beside exact contacts.
+    more, or beside exact contacts. The error is an `UnsupportedError` where bodies slide, tip or roll on flexible
+    surfaces, at the first attempt and with loads in steps.
     """
     mechanism = system.build() if isinstance(system, System) else system
     felt = vector(acceleration, "acceleration")
@@ -305,6 +312,8 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
                 found = _search(_with_part(mechanism, k / steps), begun, world * (k / steps), downhill)
                 q, angles, states = found.state.q, found.state.angles, found.state.element_states
         except EquilibriumError as error:
+            if isinstance(error, UnsupportedError) and isinstance(failure, UnsupportedError):
+                break  # on two ways
             failure = failure or error
             continue
         found = replace(found, mechanism=mechanism)
@@ -342,6 +351,7 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
     _require_answers(e, e.residual(functions, q, _in_bodies(flat, q, world), none, multipliers)[0])
     size = changed = np.inf
     difference, settled = DIFFERENCE, True
+    places, rounds = [q.copy()], 0
     for iteration in range(1, ITERATIONS + 1):
         w = _in_bodies(flat, q, world)
         stationary = stationary_states(e, functions, q, w, multipliers)
@@ -383,7 +393,10 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
             step, e.states[:] = 0.5 * step, states
         else:
             _require_answers(e, e.residual(functions, moved, w, none, multipliers)[0])
+        again = min(np.abs(moved - x).max() for x in places) < BACK * np.abs(moved - q).max()
+        rounds += again and size > TOLERANCE
         q = moved
+        places.append(q)
         e.keep_angles(functions)
         if size < max(TOLERANCE, reachable) and changed < SETTLED and settled:
             w = _in_bodies(flat, q, world)
@@ -393,11 +406,13 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
             softest, error, feeds = _softest(e, functions, state, multipliers, bool(world.any()), touching)
             slipping = 0 if touching is None else touching.slipping
             return Equilibrium(mechanism, state, multipliers, softest, error, iteration, slipping, feeds)
+        if rounds > ROUNDS:
+            break
     require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
     e.compare_tangents(t)
     hint = "Start nearer to one, or add a spring that restrains it." if touching is None else touching.hint
     raise EquilibriumError(
-        f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by "
+        f"{mechanism.name!r} found no equilibrium in {iteration} iterations; the last moved it by "
         f"{min(size, LARGEST):.2g} of its length. {hint}"
     )
 
@@ -581,9 +596,15 @@ def _pressed_step(
     felt = rounded / ROUNDING + (overlaps + np.linalg.norm(old, axis=1)) @ np.abs(seen.rows).sum(axis=1)
     floor = (size.T @ felt) * (size.T @ e.flat.weight) / LARGEST
     floor = np.maximum(floor, SOFTEST * np.abs(stiffness).max(initial=0.0))
-    motions = Motions(x, np.maximum(np.abs(stiffness), floor))
-    free = start - motions.respond(out + K @ start)
-    new = touching.choose(seen, motions, free)
+    for stiffer in STIFFER:
+        motions = Motions(x, np.maximum(np.abs(stiffness), stiffer * floor))
+        free = start - motions.respond(out + K @ start)
+        try:
+            new = touching.choose(seen, motions, free)
+            break
+        except EquilibriumError:
+            if stiffer == STIFFER[-1]:
+                raise
     gaps = seen.places.ravel()
     gaps[::3] += seen.approached(new)
     for _ in range(CHANGES):
@@ -616,7 +637,7 @@ def _pressed_step(
             settled = bool(kept) and moved < max(TOLERANCE, reachable)
             return _Pressed(step, changes, out - seen.pushed(changes), K, reachable, settled)
         touching.does[opens], touching.does[closes] = OPEN, STICKS
-    touching.require_grip()
+    touching.require_support()
     changes = new - old
     pushed = seen.pushed(changes)
     return _Pressed(free + motions.respond(pushed), changes, out - pushed, K, 0.0, False)

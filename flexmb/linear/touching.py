@@ -27,7 +27,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.skins import SurfacePoints, forces_of_points, look_at_points, see_points
 from flexmb.equations.state_tangent import derivative_at_zero
 from flexmb.equations.tangent import DIFFERENCE
-from flexmb.errors import EquilibriumError, MechanismError, UnilateralError
+from flexmb.errors import EquilibriumError, MechanismError, UnilateralError, UnsupportedError
 from flexmb.kernels.base.data import GROUND, NO_MATE
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.mechanism import Mechanism
@@ -46,6 +46,9 @@ RIGID = 1e-7
 """Least compliance of a pattern of forces, relative to the largest; errors of frequencies are of this size."""
 SLIDES = 5
 """Iterations in which all points slip, and their bodies move freely, after which these slide."""
+TIPS = 25
+"""Iterations in which points touch that do not hold their bodies, after which these tip or roll. Bodies that settle on
+others take up to 6."""
 DEEP = 0.05
 """Largest overlap as drawn, relative to the length of the mechanism."""
 CHANGES = 50
@@ -117,7 +120,7 @@ class Touching:
         see_points(self.equations, state.q)
         self._before = self.equations.workspace.skin_seen.copy()
         self._local = flat.skin_local[flat.node_skin] == 1
-        self._slid, self._slips = 0, np.zeros(len(self.friction))
+        self._slid, self._unheld, self._slips = 0, 0, np.zeros(len(self.friction))
         self._sliding = np.zeros(0, dtype=np.int64)
         self.faces = bool((flat.skin_other != NO_MATE).any())
         nv = len(flat.weight)
@@ -187,7 +190,7 @@ class Touching:
         slipped.ravel()[chosen] = W @ (new.ravel()[chosen] - old) + b
         push, grip = new[:, 0], np.linalg.norm(new[:, 1:], axis=1)
         slips = (self.friction > 0.0) & (grip >= (1 - WITHIN) * self.friction * push)
-        self.does[:] = np.where(push > 0.0, np.where(slips, SLIPS, STICKS), OPEN)
+        self.does[:] = np.where(push > OVERLAP * push.max(), np.where(slips, SLIPS, STICKS), OPEN)
         self._slips[points] = np.linalg.norm(slipped[points, 1:], axis=1)
         self._sliding = np.flatnonzero(self.does == SLIPS) if not (self.does == STICKS).any() else points[:0]
         return np.asarray(new)
@@ -212,12 +215,13 @@ class Touching:
             ) from error
         return new.reshape(-1, 3)
 
-    def require_grip(self) -> None:
-        """Raises `EquilibriumError` when all points have slipped in many iterations, and nothing else holds their
-        bodies."""
+    def require_support(self) -> None:
+        """Raises `UnsupportedError` when points have touched in many iterations without holding their bodies, which
+        move on: because all of them slip, or because the bodies tip or roll. To be called in each such iteration."""
         self._slid += len(self._sliding) > 0
-        if self._slid > SLIDES:
-            raise EquilibriumError(f"{self.equations.mechanism.name!r} has no equilibrium: {self.hint}")
+        self._unheld += bool((self.does != OPEN).any())
+        if self._slid > SLIDES or self._unheld > TIPS:
+            raise UnsupportedError(f"{self.equations.mechanism.name!r} has no equilibrium: {self.hint}")
 
     @property
     def hint(self) -> str:
@@ -226,6 +230,12 @@ class Touching:
             return (
                 f"{self._named(self._sliding)} slide or tip: all of their points slip, and nothing else holds the "
                 "bodies. Give them more friction, or support them."
+            )
+        if self._unheld > TIPS:
+            return (
+                f"{self._named(np.flatnonzero(self.does != OPEN))} touch, but their bodies tip or roll on: the "
+                "resultant of the other forces does not meet the part of the surfaces that faces. Support the bodies, "
+                "or start nearer to where they come to rest."
             )
         return "Start nearer to one, or add a spring that restrains it."
 

@@ -166,3 +166,42 @@ def test_surfaces_that_do_not_conform_have_no_heights(other):
     a, b = system.add(pin), system.add(second, position=(2.01, 0, 0))
     system.contact("touch", a.surface("outer"), b.surface("outer"))
     assert not compiled(system.build()).facet_excess.any()
+
+
+def fit_with_friction(moment=0.0, force=0.0, friction=0.1, held=True):
+    """A fit whose sleeve is held, and whose pin turns about its axis, or is held by friction alone; with a `moment`
+    about the axis and a `force` along it relative to what the pressure of Lame can bear, `friction p A`."""
+    interference, cells = 1e-3, 24
+    system = flexmb.System()
+    pin = system.add(ring("pin", (INNER, 1.0 + 0.5 * interference), cells, "outer", "inner"))
+    sleeve = system.add(ring("sleeve", (1.0 - 0.5 * interference, OUTER), cells, "inner", "outer"))
+    system.fixed("hold", system.ground.at(sleeve["held"].point), sleeve["held"])
+    if held:
+        system.revolute("turns", system.ground.at(pin["held"].point), pin["held"], axis=(0, 0, 1))
+    a, b = INNER**2, OUTER**2
+    bears = friction * YOUNG * interference / ((1.0 + a) / (1.0 - a) + (b + 1.0) / (b - 1.0)) * 2.0 * np.pi * 0.1
+    system.load("load", pin["held"], moment=(0, 0, moment * bears), force=(0, 0, force * bears))
+    system.contact("fit", pin.surface("outer"), sleeve.surface("inner"), friction=friction)
+    return system, bears
+
+
+def test_a_press_fit_holds_a_moment_up_to_that_of_its_friction():
+    """Up to `mu p A r`, of which the facets and the shear of the rings leave 0.98 to 1.02."""
+    for part in (0.5, 0.98):
+        system, bears = fit_with_friction(part)
+        rest = flexmb.linear.equilibrium(system)
+        over = rest.result.surface_contact("fit")
+        assert over.moment[0, 2] == pytest.approx(-part * bears, rel=1e-4)
+        assert (over.friction_force <= 0.1 * over.normal_force * (1.0 + 1e-6)).all()
+        assert rest.iterations <= 12
+    with pytest.raises(flexmb.UnsupportedError, match="'fit' slide or tip: all of their points slip"):
+        flexmb.linear.equilibrium(fit_with_friction(1.02)[0])
+
+
+@pytest.mark.parametrize("loads", [(0.0, 0.0), (0.5, 0.0), (0.5, 0.5)], ids=str)
+def test_friction_alone_holds_a_pin_in_all_directions(loads):
+    """Nothing but contact restrains six of its motions, against pressures that are far larger than the loads."""
+    system, bears = fit_with_friction(*loads, held=False)
+    over = flexmb.linear.equilibrium(system).result.surface_contact("fit")
+    assert over.moment[0, 2] == pytest.approx(-loads[0] * bears, rel=1e-4, abs=1e-6 * bears)
+    np.testing.assert_allclose(over.total[0], (0.0, 0.0, -loads[1] * bears), atol=1e-6 * bears)

@@ -12,7 +12,7 @@ import reduction
 from fem.mesh.structured_meshes import block
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.skins import require_apart
-from flexmb.errors import EquilibriumError, MechanismError
+from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import place_markers, place_skins
 from flexmb.mechanism.compile import compiled
@@ -119,12 +119,17 @@ def tilted(pair, over, ratio, swap):
 def test_a_block_stands_while_its_resultant_is_on_the_table(cells, over, swap):
     """The law of the lever: force and moment are those of the inclined weight, up to 0.99 of the distance to the edge,
     where the table ends within a face of the block, or the block at its own edge. Places at the edge leave no error on
-    any mesh; means over faces with their shape functions as weights are a third of a face inside, of first order."""
+    any mesh; means over faces with their shape functions as weights are a third of a face inside, of first order.
+
+    The equilibrium takes a few iterations: the points that the cone problem leaves without a force, but for round-off,
+    do not touch. Taken for touching, they pulled, and the search went round in circles."""
     pair = bodies(*cells)
     weight = 1000.0 * LONG * WIDE * HIGH * 9.81
-    for ratio in (0.5, 0.99):
+    for ratio in (0.5, 0.9, 0.99, 0.998):
         system, slope = tilted(pair, over, ratio, swap)
-        contact = flexmb.linear.equilibrium(system).result.surface_contact("stands")
+        rest = flexmb.linear.equilibrium(system)
+        assert rest.iterations <= 5
+        contact = rest.result.surface_contact("stands")
         to, about = (-1.0, np.array([over, AT, HIGH])) if swap else (1.0, np.zeros(3))  # the frame of the other body
         centre = np.array([over + 0.5 * LONG, AT + 0.5 * WIDE, 1.5 * HIGH]) - about
         force = to * weight * np.array([-slope, 0.0, 1.0])
@@ -137,7 +142,7 @@ def test_a_block_stands_while_its_resultant_is_on_the_table(cells, over, swap):
 @pytest.mark.parametrize(("cells", "over"), [((4, 3), 0.07), ((5, 4), 0.04), ((4, 6), 0.0)], ids=str)
 def test_a_block_tips_when_the_resultant_leaves_the_table(cells, over, swap):
     system, _ = tilted(bodies(*cells), over, 1.01, swap)
-    with pytest.raises((EquilibriumError, MechanismError)):
+    with pytest.raises(flexmb.UnsupportedError, match=r"'stands' (slide or tip|touch, but their bodies tip)"):
         flexmb.linear.equilibrium(system)
 
 

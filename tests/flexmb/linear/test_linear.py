@@ -1,5 +1,6 @@
 """Equilibrium and small motions against closed forms, finite elements and the nonlinear motion."""
 
+import importlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -165,6 +166,18 @@ def test_the_verb_prints_and_draws(tmp_path, monkeypatch):
     assert "rests, stable" in done.output
     assert "damping ratio" in done.output
     assert is_picture(tmp_path / "slider-crank.modes.png")
+
+
+def test_a_search_that_goes_round_in_circles_ends(monkeypatch):
+    """Steps back and forth, such as those of points that stick and slip in turns, lead to places seen before."""
+    module, back = importlib.import_module("flexmb.linear.equilibrium"), iter([1, -1] * 50)
+
+    def step(e, K, *_):
+        return np.full(len(K), 0.01 * next(back)), 0.0
+
+    monkeypatch.setattr(module, "_newton_step", step)
+    with pytest.raises(EquilibriumError, match="found no equilibrium in 13 iterations"):
+        equilibrium(pendulum(angle=0.3))
 
 
 def test_what_has_no_place_of_rest_is_told():

@@ -14,12 +14,13 @@ have any version, because the library does not need numba.
 
 import gc
 import json
+import multiprocessing
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from itertools import repeat
+from itertools import count, repeat
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ import llvmlite.binding as ll
 import numba
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, codegen, cpu, dispatcher, lowering, postproc, transforms
+from numba.core import bytecode, cgutils, codegen, cpu, dispatcher, lowering, postproc, transforms
 from numba.core import ir as front
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import context as nrt
@@ -39,6 +40,11 @@ PROCESSORS = {"x86_64": ("x86-64", "x86-64-v3"), "amd64": ("x86-64", "x86-64-v3"
 """Kinds of processors by architecture, the baseline first; one generic kind for all others."""
 NUMBERS, ARRAYS = 96, 24
 """Bounds of library.c for the arguments of a function."""
+LAST_COMMON, IN_SECOND = "advance", ("flexmb.kernels.implicit.", "flexmb.kernels.derivatives.")
+"""The function after which two processes go on, and the folders whose functions the second one lowers: half of what is
+left, with hardly a function in common with the other half."""
+SECOND_NUMBER = 1_000_000
+"""The first number that the second process gives to functions, which tells those of the same name apart."""
 
 NUMBER = ir.IntType(64)
 TUPLE: Any = types.BaseTuple
@@ -379,41 +385,72 @@ def joined(modules: list[Any]) -> Any:
     return modules[0]
 
 
-def lower(
-    entries: dict[str, Any], laws: dict[str, Callable[..., None]], signatures: Signatures
-) -> tuple[Any, list[tuple[str, str, str, str]]]:
-    """One module with all functions and laws, and the rows of the table: name, text, forms of arguments and result."""
-    rows, wrappers, libraries, layout = [], [], dict[Any, None](), ""
-    with global_compiler_lock:
+class Part:
+    """Functions and laws as modules of LLVM, with the rows of the table: name, text, forms of arguments and result."""
+
+    def __init__(self, signatures: Signatures) -> None:
+        self.signatures, self.libraries, self.layout = signatures, dict[Any, None](), ""
+        self.rows: list[tuple[str, str, str, str]] = []
+        self.wrappers: list[str] = []
+
+    def add_entry(self, name: str, function: Any, text: str) -> None:
+        """Lower a function that Python calls."""
+        kinds = self.signatures.types_of(text)
+        function.compile(kinds)
+        compiled = function.overloads[kinds]
+        codegen = compiled.target_context.codegen()
+        made, self.layout = codegen._create_empty_module(name), codegen._data_layout
+        Wrapper(made, f"flexmb_{name}", compiled, self.signatures.records.values())
+        forms = "".join(map(self.signatures.form, kinds)), self.signatures.form(compiled.signature.return_type, True)
+        self.rows.append((name, text, *forms))
+        self._keep(made, compiled)
+
+    def add_law(self, name: str, call: Callable[..., None]) -> None:
+        """Lower the call of a law."""
+        self._keep(*_law(name, call))
+
+    def _keep(self, made: Any, compiled: Any) -> None:
+        self.wrappers.append(str(made))
+        _gather(compiled.library, self.libraries)
+
+    def rest(self, entries: dict[str, Any], machine: Any) -> tuple[bytes, list[tuple[str, str, str, str]]]:
+        """Bitcode and rows of further functions, with what they alone call."""
+        rows, wrappers, libraries = len(self.rows), len(self.wrappers), len(self.libraries)
+        bytecode.FunctionIdentity._unique_ids = count(SECOND_NUMBER)
         for name, (function, text) in entries.items():
-            kinds = signatures.types_of(text)
-            function.compile(kinds)
-            compiled = function.overloads[kinds]
-            made = compiled.target_context.codegen()._create_empty_module(name)
-            Wrapper(made, f"flexmb_{name}", compiled, signatures.records.values())
-            rows.append(
-                (
-                    name,
-                    text,
-                    "".join(map(signatures.form, kinds)),
-                    signatures.form(compiled.signature.return_type, True),
-                )
-            )
-            wrappers.append(str(made))
-            _gather(compiled.library, libraries)
-            layout = compiled.target_context.codegen()._data_layout
-        for number, call in enumerate(laws.values()):
-            made, compiled = _law(f"law_{number}", call)
-            wrappers.append(str(made))
-            _gather(compiled.library, libraries)
-    modules = [ll.parse_assembly(f'target triple = "{ll.get_process_triple()}"\ntarget datalayout = "{layout}"')]
-    whole = joined([*modules, *map(ll.parse_assembly, wrappers), *(library._final_module for library in libraries)])
-    whole.verify()
-    kept = {f"flexmb_{name}" for name in (*entries, *(f"law_{number}" for number in range(len(laws))))}
-    for value in (*whole.functions, *whole.global_variables):
-        if not value.is_declaration and value.name not in kept:
-            value.linkage = "internal"
-    return whole, rows
+            self.add_entry(name, function, text)
+        module = self._module(self.wrappers[wrappers:], list(self.libraries)[libraries:], machine)
+        return module.as_bitcode(), self.rows[rows:]
+
+    def whole(self, machine: Any) -> Any:
+        """One module after the first pass of LLVM, which is the same for all kinds of processors."""
+        return self._module(self.wrappers, list(self.libraries), machine)
+
+    def _module(self, wrappers: list[str], libraries: list[Any], machine: Any) -> Any:
+        head = f'target triple = "{ll.get_process_triple()}"\ntarget datalayout = "{self.layout}"'
+        module = joined([*map(ll.parse_assembly, (head, *wrappers)), *(library._final_module for library in libraries)])
+        optimise(module, machine, level=0)
+        return module
+
+
+def beside(work: Callable[[], Any]) -> Callable[[], Any]:
+    """Begin a piece of work in a process that has all that is in the memory of this one; the function that waits for
+    its result. The work is done here where processes cannot be copied, or if the other process fails."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return work
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: sender.send(work()), daemon=True)
+    process.start()
+    sender.close()
+
+    def result() -> Any:
+        try:
+            return receiver.recv()
+        except EOFError:
+            return work()
+
+    return result
 
 
 def optimise(module: Any, machine: Any, level: int) -> None:
@@ -516,7 +553,10 @@ class Lowered(NamedTuple):
 
 
 def lowered(package: Path, processor: str) -> Lowered:
-    """All functions after the first pass of LLVM, which is the same for all kinds of processors."""
+    """All functions after the first pass of LLVM, which is the same for all kinds of processors.
+
+    Those that both processes need come first; then a second process lowers those of IN_SECOND.
+    """
     alone("flexmb", package)
     lower_only()
     without_repetition()
@@ -525,12 +565,32 @@ def lowered(package: Path, processor: str) -> Lowered:
     from flexmb.kernels import calls
     from flexmb.kernels.base.pointed import record_type
 
-    signatures = Signatures(calls.RECORDS, calls.VALUES, record_type)
-    laws = calls_of_laws(package, calls.LAWS)
-    module, rows = lower(calls.ENTRIES, laws, signatures)
-    optimise(module, machine_of(processor), level=0)
-    names = [*calls.ENTRIES, *(f"law_{number}" for number in range(len(laws)))]
-    return Lowered(module.as_bitcode(), rows, names, list(laws), calls.UNLOCKED, signatures.layouts, digests)
+    part, machine = Part(Signatures(calls.RECORDS, calls.VALUES, record_type)), machine_of(processor)
+    first, second = dict(calls.ENTRIES), dict[str, Any]()
+    for name, (function, _) in calls.ENTRIES.items():
+        if function.py_func.__module__.startswith(IN_SECOND):
+            second[name] = first.pop(name)
+    with global_compiler_lock:
+        laws = calls_of_laws(package, calls.LAWS)
+        for name in list(first)[: list(first).index(LAST_COMMON) + 1]:
+            part.add_entry(name, *first.pop(name))
+        rest = beside(partial(part.rest, second, machine))
+        for name, entry in first.items():
+            part.add_entry(name, *entry)
+        names = [f"law_{number}" for number in range(len(laws))]
+        for name, call in zip(names, laws.values(), strict=True):
+            part.add_law(name, call)
+        module, rows = part.whole(machine), list(part.rows)
+        code, more = rest()
+    module.link_in(ll.parse_bitcode(code))
+    module.verify()
+    names = [*calls.ENTRIES, *names]
+    kept = {f"flexmb_{name}" for name in names}
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.name not in kept:
+            value.linkage = "internal"
+    layouts = part.signatures.layouts
+    return Lowered(module.as_bitcode(), [*rows, *more], names, list(laws), calls.UNLOCKED, layouts, digests)
 
 
 def main(folder: Path) -> None:

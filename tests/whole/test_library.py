@@ -2,6 +2,7 @@
 
 import ast
 import json
+import multiprocessing
 import os
 import pickle
 import subprocess
@@ -17,7 +18,7 @@ import flexmb
 from flexmb.controllers import FUNCTIONS
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.forces.frame import LIBRARY
-from flexmb.kernels import calls
+from flexmb.kernels import build, calls
 from flexmb.kernels.base import library
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.base.pointed import Pointed
@@ -55,6 +56,20 @@ def test_a_library_that_fits_its_sources_is_not_built_again(tmp_path):
     build = [sys.executable, str(ROOT / "flexmb" / "kernels" / "build.py"), "--fits"]
     assert subprocess.run([*build, str(tmp_path / "same.so")]).returncode == 0
     assert subprocess.run([*build, str(other)]).returncode == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_part_of_the_build_has_a_process_of_its_own_where_processes_can_be_copied(monkeypatch, capfd):
+    """It is done by the process that asked for it where they cannot, and where the other one ends early."""
+    here = os.getpid()
+    if "fork" in multiprocessing.get_all_start_methods():
+        assert build.beside(os.getpid)() != here
+        assert build.beside(lambda: here if os.getpid() == here else os._exit(1))() == here
+        with pytest.raises(ZeroDivisionError):
+            build.beside(lambda: 1 / 0)()
+        assert "ZeroDivisionError" in capfd.readouterr().err
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    assert build.beside(os.getpid)() == here
 
 
 def test_python_imports_compiled_functions_from_the_table():

@@ -231,9 +231,11 @@ class MassRatioWarning(FlexmbWarning):
 
 
 class AssemblyWarning(FlexmbWarning):
-    """The joints were open as modelled, and bodies had to move noticeably to close them.
+    """The joints were open as modelled, and bodies had to move noticeably to close them; or the driver of a
+    displacement starts elsewhere than the places of its joint are drawn.
 
-    Raised when a mechanism is first assembled; the message names the bodies and their displacements.
+    Raised when a mechanism is first assembled; the message names the bodies and their displacements, or the joint, the
+    value of its driver and the displacement as drawn.
     """
 
 
@@ -245,9 +247,10 @@ class GimbalLockWarning(FlexmbWarning):
 
 
 class PreloadWarning(FlexmbWarning):
-    """A bushing is drawn with a gap between its places, which preloads its springs.
+    """A bushing, or a spring along a joint, is drawn with a gap between its places, which preloads it.
 
-    Raised by `System.bushing` when `free=` does not say where it is relaxed; the message names the gap and the force.
+    Raised by `System.bushing` and `System.joint_spring` when `free=` does not say where the spring is relaxed; the
+    message names the gap and the force.
     """
 
 

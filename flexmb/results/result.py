@@ -225,7 +225,8 @@ class Result:
 
     @renamed(along="dof")
     def coordinate(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
-        """The coordinate (nt,) of a joint relative to its position as modelled: an angle (radians) or a displacement.
+        """The coordinate (nt,) of a joint: an angle (radians) from the configuration as modelled, or the displacement
+        of its second place from the first, zero where both coincide.
 
         - `dof`: one of `joint_dofs(joint)`; "rotation" and "translation" are those about and along the axis of the
           joint. The default is the motion about or along the axis.

@@ -456,7 +456,7 @@ class JointSpringKeys(WithLaw):
     joint: str
     stiffness: NotNegative = 0.0
     damping: NotNegative = 0.0
-    free: float = 0.0
+    free: float | Literal["drawn"] | None = None
     dof: Literal["rotation", "translation"] | None = None
 
 

@@ -102,3 +102,21 @@ def test_a_bushing_over_a_gap_warns_of_its_preload():
         bushed(free=(1, 2))
     with pytest.raises(MechanismError, match="drawn"):
         bushed(free="relaxed")
+
+
+def test_a_spring_along_a_joint_drawn_apart_warns_of_its_preload():
+    def sprung(apart=0.3, **options):
+        system = flexmb.System(name="slide")
+        mass = system.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 0.3))
+        system.cylindrical("rail", system.ground.at((0, 0, 0.3 - apart)), mass.at((0, 0, 0)), axis=(0, 0, 1))
+        system.joint_spring("k", "rail", stiffness=100.0, dof="translation", **options)
+        return system
+
+    with pytest.warns(flexmb.PreloadWarning, match=r"'k' of 'slide'.*'rail'.*0\.3 apart.*force of 30\."):
+        pulled = sprung()
+    for asked, energy in ((pulled, 4.5), (sprung(free=0), 4.5), (sprung(free="drawn"), 0.0), (sprung(0.0), 0.0)):
+        assert energies(asked, asked.build().initial).springs == pytest.approx(energy, abs=1e-20)
+    with pytest.raises(MechanismError, match="drawn"):
+        sprung(free="relaxed")
+    with pytest.raises(MechanismError, match="free"):
+        sprung(free=(1, 2))

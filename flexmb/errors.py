@@ -351,6 +351,14 @@ class EnergyBalanceWarning(FlexmbWarning):
     """
 
 
+class NegativeHeatWarning(FlexmbWarning):
+    """An element that dissipates energy by what is known of it gives energy: most often its sign is wrong.
+
+    Raised when a table over the rate is made that has the sign of the rate, and at the end of a run for laws that tell
+    their stored energy and have given out heat; the message names the table or the element, and the heat.
+    """
+
+
 class JointDriftWarning(FlexmbWarning):
     """A joint opened during a simulation.
 

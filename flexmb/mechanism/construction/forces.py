@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem.renamed import renamed
-from flexmb.errors import MechanismError, PreloadWarning, TableError
+from flexmb.errors import ExpressionError, MechanismError, PreloadWarning, TableError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, GROUND, SPIN, TILT, TRANSLATION
 from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, vector
 from flexmb.mechanism.construction.bodies import COINCIDENT
@@ -265,6 +265,11 @@ class WithForces(WithRelations):
                 effort.require_units(self.units, *dimensions)
             except TableError as error:
                 raise TableError(f"The law of {name!r} in {self.name!r} ({self.units}): {error}") from None
+        if hasattr(effort, "require_stored"):
+            try:
+                effort.require_stored()
+            except ExpressionError as error:
+                raise ExpressionError(f"The law of {name!r} in {self.name!r}: {error}") from None
         self._laws.append(ForceLaw(effort, name))
         return len(self._laws) - 1
 

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -112,15 +112,28 @@ class ControlLaw:
         )
 
 
+class ColumnTitle(NamedTuple):
+    """The `title` of the column of a file from which the values of an input or command come, the name of the file in
+    messages (`source`), and the factor of the column, None for an input."""
+
+    title: str
+    source: str
+    scale: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class BoundController:
     """The law of a controller with values of its parameters (np,), initial states (nz,) and its sample time (None for
-    a continuous controller)."""
+    a continuous controller).
+
+    `titles`: those of the columns of a file, by input or command, whose units are those of what they are connected to.
+    """
 
     law: ControlLaw
     parameters: tuple[float, ...]
     initial: tuple[float, ...]
     sample_time: float | None = None
+    titles: Mapping[str, ColumnTitle] = field(default_factory=dict)
 
     def __str__(self) -> str:
         how = "continuous" if self.sample_time is None else f"sampled every {self.sample_time:.6g}"

@@ -228,7 +228,7 @@ class _Between(Keys):
 
 def _existing_kind(kind: str) -> str:
     if kind not in JOINTS:
-        raise refusal(unknown_name("joint kind", kind, [*JOINTS, *_OTHERS, *RELATIONS]))
+        raise refusal(unknown_name("joint kind", kind, [*JOINTS, *_OTHERS, *_ON_CURVE, *RELATIONS]))
     return kind
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.elsewhere import called
 from fem.renamed import renamed
 from flexmb.errors import ExpressionError, MechanismError, PreloadWarning, TableError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, GROUND, SPIN, TILT, TRANSLATION
@@ -191,6 +192,7 @@ class WithForces(WithRelations):
         return 0.0
 
     @renamed(along="dof", drag="damping")
+    @called(torque="effort=", force="effort=", moment="effort=")
     def motor(
         self,
         name: str,

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.elsewhere import called
 from fem.errors import unknown_name
 from fem.renamed import renamed
 from flexmb.errors import JointError
@@ -152,6 +153,7 @@ class WithJoints(WithBodies):
         """Add a Cardan joint, with `axis` fixed in `a` and `second_axis` fixed in `b`; see `joint`."""
         self.joint("universal", name, a, b, axis=axis, second_axis=second_axis, at=at)
 
+    @called(axis="normal=")
     def planar(
         self,
         name: str,
@@ -178,6 +180,7 @@ class WithJoints(WithBodies):
         `a`."""
         self.joint("point-on-line", name, a, b, axis=axis, at=at)
 
+    @called(axis="normal=")
     def in_plane(
         self,
         name: str,

@@ -82,7 +82,7 @@ def added(
     if missing := [key for key in known.inputs if key not in inputs and key not in known.constants]:
         raise ControllerError(
             f"Controller {name!r}: the law {known.name!r} needs the inputs {', '.join(map(repr, missing))}; connect "
-            "them to a measure, a function of time or a number."
+            f"them to a measure, a function of time or a number{known.advice}."
         )
     sources = {key: inputs[key] if key in inputs else known.constants[key] for key in known.inputs}
     sampled = bound.sample_time is not None

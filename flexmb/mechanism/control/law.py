@@ -21,6 +21,7 @@ from flexmb.mechanism.laws.binding import (
     home_of,
     initial_of,
     law_named,
+    names_of,
     numbers_of,
     require_different,
     state_names,
@@ -38,6 +39,7 @@ class ControlLaw:
     (nz,) and `parameters` (np,) must not be changed.
 
     - `inputs`: names of the inputs; those in `constants` have this value where nothing is connected to them.
+    - `advice`: what to do where an input is not connected, for errors.
 
     Call the law with values of its `parameters`, by name, to bind them: `law(gain=3.0, sample_time=0.01)`.
     """
@@ -51,6 +53,7 @@ class ControlLaw:
     constants: Mapping[str, float] = field(default_factory=dict)
     defaults: Mapping[str, float] = field(default_factory=dict)
     sampled: bool | None = None
+    advice: str = ""
 
     def __call__(
         self,
@@ -181,7 +184,8 @@ def control_law(
                 f"{', '.join(found) or 'no arguments'}."
             )
         own = state_names(states)
-        named = {"inputs": tuple(inputs), "commands": tuple(commands), "states": own, "parameters": tuple(parameters)}
+        entries = {"inputs": inputs, "commands": commands, "parameters": parameters}
+        named = {what: names_of(names) for what, names in entries.items()} | {"states": own}
         require_different(title, named)
         if not named["commands"]:
             raise LawError(f"The law {title!r} has no commands, so that it has no effect.")

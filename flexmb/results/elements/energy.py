@@ -102,12 +102,15 @@ class EnergyByElement:
         return found
 
     def __str__(self) -> str:
-        lines = [f"{'energy by element':26}{'kind':14}{'stored, start':>14}{'stored, end':>14}{'heat':>14}{'work':>14}"]
+        name = max([26, *(len(e.name) + 2 for e in self.elements)])
+        kind = max([14, *(len(e.kind) + 2 for e in self.elements)])
+        head = f"{'energy by element':{name}}{'kind':{kind}}"
+        lines = [f"{head}{'stored, start':>14}{'stored, end':>14}{'heat':>14}{'work':>14}"]
         for e in self.elements:
             stored = f"{e.stored[0]:14.6g}{e.stored[-1]:14.6g}"
-            lines.append(f"{e.name:26}{e.kind:14}{stored}{e.heat[-1]:14.6g}{e.work[-1]:14.6g}")
+            lines.append(f"{e.name:{name}}{e.kind:{kind}}{stored}{e.heat[-1]:14.6g}{e.work[-1]:14.6g}")
         apart = f"{self.heat_apart[-1]:14.3g}{self.work_apart[-1]:14.3g}"
-        return "\n".join([*lines, f"{'ledger minus the sum':26}{'':14}{'':28}{apart}"])
+        return "\n".join([*lines, f"{'ledger minus the sum':{name}}{'':{kind}}{'':28}{apart}"])
 
 
 def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], ledger: Ledger) -> EnergyByElement:

@@ -1,14 +1,17 @@
-"""Hints at what a user looks for under another name, or in another package: in the errors of missing attributes.
+"""Hints at what a user looks for under another name, or in another package: in the errors of missing attributes
+and arguments.
 
 `fem.renamed` knows the names of the past; these here are names of other programs, and of the wrong package.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 C = TypeVar("C", bound=type)
+F = TypeVar("F", bound=Callable[..., Any])
 
 HELD = (
     'fem.natural_modes(part, 10, supports=["root"]) for those of a part, held or free, flexmb.linear.linearise(system)'
@@ -165,5 +168,21 @@ def hinted(names: Mapping[str, str]) -> Any:
 
         cls.__getattr__ = missing  # type: ignore[attr-defined]
         return cls
+
+    return mark
+
+
+def called(**names: str) -> Any:
+    """Decorator: an argument that others call by a name of `names`, and that does not exist here, raises TypeError with
+    what there is instead."""
+
+    def mark(function: F) -> F:
+        @wraps(function)
+        def checked(*values: Any, **given: Any) -> Any:
+            for name in names.keys() & given.keys():
+                raise TypeError(f"{checked.__name__}() has no argument {name}=; what it may mean is {names[name]}.")
+            return function(*values, **given)
+
+        return cast(F, checked)
 
     return mark

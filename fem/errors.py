@@ -98,9 +98,11 @@ class SlowSolverWarning(FlexmbWarning):
 
 
 def unknown_name(kind: str, name: object, existing: Iterable[str]) -> str:
-    """The message for a name that does not exist: the name, the closest match, and all names that exist."""
+    """The message for a name that does not exist: the name, the closest match in any case, and all names that exist."""
     names = sorted(map(str, existing))
-    close = get_close_matches(str(name), names, n=1) or [other for other in names if name and str(name) in other][:1]
+    known, asked = {other.lower(): other for other in reversed(names)}, str(name).lower()
+    close = [known[other] for other in get_close_matches(asked, known, n=1)]
+    close = close or [other for other in names if asked and asked in other.lower()][:1]
     hint = f" Did you mean {close[0]!r}?" if close else ""
     there = ", ".join(map(repr, names)) if names else "none"
     return f"There is no {kind} named {name!r}.{hint} Existing: {there}."

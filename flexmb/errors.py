@@ -238,9 +238,11 @@ class MassRatioWarning(FlexmbWarning):
 
 
 class AssemblyWarning(FlexmbWarning):
-    """The joints were open as modelled, and bodies had to move noticeably to close them.
+    """The joints were open as modelled, and bodies had to move noticeably to close them; or the driver of a
+    displacement starts elsewhere than the places of its joint are drawn.
 
-    Raised when a mechanism is first assembled; the message names the bodies and their displacements.
+    Raised when a mechanism is first assembled; the message names the bodies and their displacements, or the joint, the
+    value of its driver and the displacement as drawn.
     """
 
 
@@ -252,9 +254,10 @@ class GimbalLockWarning(FlexmbWarning):
 
 
 class PreloadWarning(FlexmbWarning):
-    """A bushing is drawn with a gap between its places, which preloads its springs.
+    """A bushing, or a spring along a joint, is drawn with a gap between its places, which preloads it.
 
-    Raised by `System.bushing` when `free=` does not say where it is relaxed; the message names the gap and the force.
+    Raised by `System.bushing` and `System.joint_spring` when `free=` does not say where the spring is relaxed; the
+    message names the gap and the force.
     """
 
 
@@ -352,6 +355,14 @@ class EnergyBalanceWarning(FlexmbWarning):
     """The energy balance of a simulation does not close: its motion is not a solution of the equations of motion.
 
     Raised at the end of a run, by its verdict.
+    """
+
+
+class NegativeHeatWarning(FlexmbWarning):
+    """An element that dissipates energy by what is known of it gives energy: most often its sign is wrong.
+
+    Raised when a table over the rate is made that has the sign of the rate, and at the end of a run for laws that tell
+    their stored energy and have given out heat; the message names the table or the element, and the heat.
     """
 
 

@@ -47,9 +47,10 @@ class JointSweep:
 def assemble_at(system: System | Mechanism, values: Mapping[str, float]) -> State:
     """The configuration at which joints have the given values, at rest.
 
-    `values`: angles (radians) or displacements relative to the position as modelled, by the name of the joint, or
-    "JOINT:translation" and "JOINT:rotation" for joints that have both. The other joints follow, with the least change
-    from the initial configuration. Joints move in small steps, so that closed loops stay on their branch.
+    `values`: coordinates, angles (radians) from the configuration as modelled or displacements between the two places
+    of a joint, by the name of the joint, or "JOINT:translation" and "JOINT:rotation" for joints that have both. The
+    other joints follow, with the least change from the initial configuration. Joints move in small steps, so that
+    closed loops stay on their branch.
 
     Raises `KinematicsError`, with the joint and the value, when the mechanism cannot reach the values.
     """
@@ -60,8 +61,8 @@ def assemble_at(system: System | Mechanism, values: Mapping[str, float]) -> Stat
 def joint_sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> JointSweep:
     """The configurations of a mechanism for many values of one joint, one after the other, with singular positions.
 
-    `values` (n,): angles (radians) or displacements relative to the position as modelled. Cost: a few dense solutions
-    of the size of the mechanism for each value.
+    `values` (n,): coordinates as of `assemble_at`. Cost: a few dense solutions of the size of the mechanism for each
+    value.
 
     Raises `KinematicsError` when the values are not finite numbers, or the mechanism cannot reach one of them.
     """

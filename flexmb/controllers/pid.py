@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from fem.elsewhere import called
 from flexmb.controllers import formulas
 from flexmb.errors import LawError
 from flexmb.mechanism.control.law import BoundController, ControlLaw
@@ -31,6 +32,7 @@ PID_WITH_RATE = ControlLaw(
     PARAMETERS,
     {**_CONSTANTS, "reference_rate": 0.0},
     sampled=False,
+    advice=", or give the derivative part a time constant, pid(..., filter=0.01), with which it needs no rate",
 )
 PID_SAMPLED = ControlLaw(
     formulas.sampled_pid,
@@ -44,6 +46,10 @@ PID_SAMPLED = ControlLaw(
 )
 
 
+@called(
+    Kp="kp=", Ki="ki=", Kd="kd=", Ti="ki=, which is kp / Ti", Td="kd=, which is kp * Td", limit="lower= and upper=",
+    limits="lower= and upper=", setpoint='the input "reference" of System.controller', Tf="filter=",
+)  # fmt: skip
 def pid(
     kp: float,
     ki: float = 0.0,

@@ -1,6 +1,7 @@
 """Controllers by tables: curves, and gains that depend on a measured quantity."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from flexmb.controllers.linear import REFERENCE
 from flexmb.errors import LawError
 from flexmb.forces.scalar.points import checked_axis, column_index, monotone, read_columns, require_finite
 from flexmb.forces.scalar.table import closed
-from flexmb.mechanism.control.law import BoundController, ControlLaw
+from flexmb.mechanism.control.law import BoundController, ColumnTitle, ControlLaw
 
 
 def _points(x: ArrayLike, what: str) -> np.ndarray:
@@ -65,7 +66,10 @@ def curve_from_csv(
     """A `curve` through the points in a text file with columns, such as a measured pressure over the crank angle.
 
     - `columns`: the columns of the input and of the command, by number from 0 or by title; `scale`: a factor of the
-      commands. Files are those of `flexmb.table_from_csv`, and messages name the line.
+      commands. Files are those of `flexmb.table_from_csv`, and messages name the line. Units are not converted: a
+      system with `units` refuses columns whose titles name others than those of the coordinate or rate and the effort,
+      force or moment to which a continuous curve is connected, unless `scale` is the factor of the unit. Another scale,
+      such as the area of a piston, may be that from another quantity.
 
     Raises `TableError` when the file cannot be read, or its points are no function.
     """
@@ -74,7 +78,12 @@ def curve_from_csv(
     what, places = f"The table {Path(path).name}", [f"line {line}" for line in found.lines]
     x = checked_axis(found.numbers[:, first], "x", what, places)
     require_finite(found.numbers[:, second], x.shape, what, places)
-    return curve(x, scale * found.numbers[:, second], period=period, sample_time=sample_time)
+    made = curve(x, scale * found.numbers[:, second], period=period, sample_time=sample_time)
+    titles = {
+        "input": ColumnTitle(found.title(first), what),
+        "command": ColumnTitle(found.title(second), what, float(scale)),
+    }
+    return replace(made, titles=titles)
 
 
 def gain_schedule(

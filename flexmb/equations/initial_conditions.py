@@ -3,7 +3,8 @@
 The given values are changed as little as possible: velocities by a change of least kinetic energy, positions by the
 least mass-weighted displacement. The result does not depend on the choice of body frames. Flexible bodies are deformed
 only if the mechanism cannot be assembled otherwise. If it cannot be assembled at all, `AssemblyError` names the joints
-in conflict; if bodies had to be moved, an `AssemblyWarning` names them.
+in conflict; if bodies had to be moved, an `AssemblyWarning` names them, and drivers of displacements that start
+elsewhere than the places of their joints are drawn.
 """
 
 import warnings
@@ -30,10 +31,10 @@ from flexmb.equations.projection import (
     velocity_rows,
 )
 from flexmb.errors import AssemblyError, AssemblyWarning, RedundantConstraintWarning
-from flexmb.kernels.base.data import ANGLE, FORCES, CompiledModel, make_marker_kinematics
+from flexmb.kernels.base.data import ANGLE, FORCES, TRANSLATION, CompiledModel, make_marker_kinematics
 from flexmb.kernels.calls import add_turns, all_rows, angles_at, as_driven, displace, place_markers
 from flexmb.mechanism.compile import compiled, part_of
-from flexmb.mechanism.joints import aligned_axes
+from flexmb.mechanism.joints import JOINTS, aligned_axes
 from flexmb.mechanism.locking import require_no_events
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
@@ -406,6 +407,7 @@ def _consistent(mechanism: Mechanism, flat: CompiledModel, redundant: tuple[str,
     found = assemble(mechanism, flat)
     if found.assembly_displacement > NOTICEABLE:
         _warn_of_moved_bodies(mechanism, flat, found.q)
+        _warn_of_drivers(mechanism)
     w = consistent_velocity(mechanism, flat, found.q)
     state = State(mechanism.initial.t, found.q, w, found.angles, element_states=mechanism.initial.element_states)
     wdot, multipliers = accelerations(mechanism, state, mechanism.function_values(state.t))
@@ -430,6 +432,31 @@ def _warn_of_moved_bodies(mechanism: Mechanism, flat: CompiledModel, q: np.ndarr
         AssemblyWarning,
         stacklevel=5,
     )
+
+
+def _warn_of_drivers(mechanism: Mechanism) -> None:
+    """Issue an `AssemblyWarning` for each driver of a displacement that starts neither where the joint is given nor
+    from places that coincide there, and that hence may have been meant from the given configuration."""
+    functions = mechanism.function_values(mechanism.initial.t)
+    values = row_jacobian(mechanism, compiled(mechanism), mechanism.initial.q, functions)[0]
+    for joint in mechanism.joints:
+        for k in joint.rows if joint.kind in JOINTS else ():
+            row, off, least = mechanism.rows[k], float(values[k]), NOTICEABLE * mechanism.length
+            if row.function < 0 or row.kind != TRANSLATION or abs(off) <= least:
+                continue
+            driven = float(functions[row.function, 0])
+            if abs(given := driven + off) <= least:
+                continue
+            warnings.warn(
+                f"The driver of joint {joint.name!r} of {mechanism.name!r} has the value {driven:.6g} at t = "
+                f"{mechanism.initial.t:.6g}; in the given configuration the displacement of the joint is {given:.6g}, "
+                f"so that the bodies were moved by {-off:.6g} along its axis before the start. Displacements are "
+                "measured between the two places of the joint, and are zero where these coincide. For a motion from "
+                "the given configuration name places that coincide there (a.at(point), or at=), or let the driver "
+                f"start at {given:.6g}; for a motion from {driven:.6g} draw the bodies there.",
+                AssemblyWarning,
+                stacklevel=5,
+            )
 
 
 def _moves(mechanism: Mechanism, flat: CompiledModel, q: np.ndarray) -> str:

@@ -25,6 +25,7 @@ from flexmb.mechanism.laws.binding import (
     home_of,
     initial_of,
     law_named,
+    names_of,
     numbers_of,
     require_different,
     signature_of,
@@ -248,14 +249,14 @@ def law(
 
     def keep(function: Any) -> FrameLaw:
         title = str(name or getattr(function, "__name__", "law"))
-        read = tuple(inputs)
+        read = names_of(inputs)
         expected = ("t", "relative", *(["inputs"] if read else []), "states", "parameters", "wrench", "rates")
         if not callable(function) or len(_names(function)) != len(expected):
             raise LawError(
                 f"A law is a function of {', '.join(expected)}; {title!r} has "
                 f"{', '.join(_names(function)) if callable(function) else 'no arguments'}."
             )
-        own, named = state_names(states), tuple(parameters)
+        own, named = state_names(states), names_of(parameters)
         require_different(title, {"inputs": read, "states": own, "parameters": named})
         for entry in (*(floors or {}), *(limits or {})):
             if entry not in own:

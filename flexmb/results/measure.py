@@ -150,27 +150,12 @@ def _read(text: str) -> Callable[[Any], Column]:
         return lambda result: Column(result.power(rest), "power")
     if kind == "attitude":
         return _attitude(text, rest)
+    kinds = [*VECTORS, *SCALARS, *ELEMENTS, *CONTACTS, *CONTROLLERS, "elastic", "elastic-rate", "power", "attitude"]
+    if rest and kind not in kinds:
+        raise MeasureError(unknown_name("measure", kind, kinds))
     name, _, axis = rest.rpartition(":")
     if not name or not axis:
         raise MeasureError(f"A measure is {FORM}; found {text!r}.")
-    if kind not in VECTORS:
-        raise MeasureError(
-            unknown_name(
-                "measure",
-                kind,
-                [
-                    *VECTORS,
-                    *SCALARS,
-                    *ELEMENTS,
-                    *CONTACTS,
-                    *CONTROLLERS,
-                    "elastic",
-                    "elastic-rate",
-                    "power",
-                    "attitude",
-                ],
-            )
-        )
     if axis not in ("x", "y", "z", "size"):
         raise MeasureError(f"The axis of a measure is x, y, z or size; found {axis!r} in {text!r}.")
     vectors, dimension = VECTORS[kind]

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from fem.renamed import refuse_old_names, renamed
 from fem.shown import shown
-from flexmb.errors import FileError, LawRangeWarning, MechanismError, TableRangeWarning
+from flexmb.errors import FileError, LawRangeWarning, MechanismError, NegativeHeatWarning, TableRangeWarning
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
 from flexmb.kernels.calls import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.attachments import vector
@@ -25,7 +25,7 @@ from flexmb.results.attitude import attitude_as
 from flexmb.results.elements.contact import ContactMotion, contact_motion
 from flexmb.results.elements.contact_group import ContactGroupMotion, group_motion
 from flexmb.results.elements.control import ControllerHistory, controller_history, signal_column
-from flexmb.results.elements.energy import EnergyByElement, energy_by_element
+from flexmb.results.elements.energy import EnergyByElement, energy_by_element, negative_heats
 from flexmb.results.elements.forces import element_force, power_of, row_effort
 from flexmb.results.elements.motion import element_dofs, element_row, row_motion
 from flexmb.results.elements.ranges import beyond_tables, outside_limits
@@ -225,7 +225,8 @@ class Result:
 
     @renamed(along="dof")
     def coordinate(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
-        """The coordinate (nt,) of a joint relative to its position as modelled: an angle (radians) or a displacement.
+        """The coordinate (nt,) of a joint: an angle (radians) from the configuration as modelled, or the displacement
+        of its second place from the first, zero where both coincide.
 
         - `dof`: one of `joint_dofs(joint)`; "rotation" and "translation" are those about and along the axis of the
           joint. The default is the motion about or along the axis.
@@ -546,7 +547,8 @@ class Result:
         found = judge(self.mechanism, self.ledger, self.q, self.multipliers, self.angles, self.unresolved)
         left = [(TableRangeWarning, text) for text in beyond_tables(self)]
         low = [(LawRangeWarning, text) for text in (*outside_limits(self), *doubtful_contacts(self))]
-        return replace(found, findings=(*found.findings, *left, *low))
+        gave = [(NegativeHeatWarning, text) for text in negative_heats(self, self.ledger)]
+        return replace(found, findings=(*found.findings, *left, *low, *gave))
 
     def __str__(self) -> str:
         events = "".join(f"{event}\n" for event in self.happened[:MOST_TOLD])

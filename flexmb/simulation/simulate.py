@@ -68,9 +68,10 @@ def simulate(
       equations, it is projected onto them.
         - a `State` such as `result.state(10)`, or a `Result`, whose last state is meant, to continue a motion;
         - what `flexmb.linear.equilibrium` or `steady_motion` returns;
-        - values of joints by name, `{"hinge": 0.3}` or `{"hinge": (0.3, 1.5)}` with a rate: angles (radians) or
-          displacements relative to the position as modelled; "JOINT:translation" where a joint has both. A value alone
-          means the rate zero; joints that are not named follow from rest, with the least kinetic energy.
+        - values of joints by name, `{"hinge": 0.3}` or `{"hinge": (0.3, 1.5)}` with a rate: angles (radians)
+          from the configuration as modelled, or displacements between the two places of a joint; "JOINT:translation"
+          where a joint has both. A value alone means the rate zero; joints that are not named follow from rest, with
+          the least kinetic energy.
     - `output_step`: interval of the stored times (default: about 1,000 of them). The end is always stored.
     - `events`: actions at zero crossings of measures: joints lock, are released or hit stops, or the simulation ends
       (see `flexmb.simulation.events`). Event times are located to machine precision, whatever the stored times.

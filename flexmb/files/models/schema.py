@@ -228,7 +228,7 @@ class _Between(Keys):
 
 def _existing_kind(kind: str) -> str:
     if kind not in JOINTS:
-        raise refusal(unknown_name("joint kind", kind, [*JOINTS, *_OTHERS, *RELATIONS]))
+        raise refusal(unknown_name("joint kind", kind, [*JOINTS, *_OTHERS, *_ON_CURVE, *RELATIONS]))
     return kind
 
 
@@ -456,7 +456,7 @@ class JointSpringKeys(WithLaw):
     joint: str
     stiffness: NotNegative = 0.0
     damping: NotNegative = 0.0
-    free: float = 0.0
+    free: float | Literal["drawn"] | None = None
     dof: Literal["rotation", "translation"] | None = None
 
 

@@ -20,6 +20,12 @@ from flexmb.forces.scalar.program import FUNCTIONS, Program
 
 VARIABLES = ("t", "x", "xdot")
 """Time, the coordinate of the element, and its rate."""
+SIZES, PLACES = 10.0 ** np.arange(-6, 7), np.outer([1.0, -1.0], [0.9700177, 0.6100133, 0.2700119]).ravel()
+"""Sizes of coordinates, in whatever unit, and places relative to each, no round numbers, at which a formula may have a
+kink, where stored energies are compared with efforts."""
+MISFIT = 2e-3
+"""Largest difference between an effort at rest and the derivative of the stored energy, relative to the largest at
+coordinates of the same size: constants of formulas are often rounded to three digits."""
 
 
 @shown
@@ -65,6 +71,30 @@ class Expression:
         return np.stack([np.broadcast_to(part, shape) for part in parts])
 
     @property
+    def loses(self) -> bool:
+        """Whether the effort may exchange more than the energy that the law stores: it depends on the rate or the
+        time."""
+        return any(step.operation == "name" and step.value in ("t", "xdot") for step in self.program.steps)
+
+    def require_stored(self) -> None:
+        """Raise `ExpressionError` where the derivative of the stored energy is not minus the effort at rest.
+
+        Both are compared at coordinates of all sizes, where they are defined; a law whose effort at rest depends on the
+        time is not checked.
+        """
+        if self.stored is None:
+            return
+        found = _misfit(self.text, self.stored.text, tuple(self.parameters.items()))
+        if found is not None:
+            x, slope, effort = found
+            raise ExpressionError(
+                f"Expression {self.text!r}: expected a stored energy whose derivative is minus the effort at rest, "
+                f"which is {effort:.6g} at x = {x:g}; found {self.stored.text!r} with the derivative {slope:.6g}. The "
+                "stored energy of -k*x is k*x**2/2, that of -k*x**3 k*x**4/4; a law that stores nothing has "
+                'stored="0", and one whose stored energy is not known omits stored=.'
+            )
+
+    @property
     def compiled(self) -> Any:
         """The function `effort(t, x, xdot)`, compiled by numba; a new one at each access."""
         return compiled_function(self.program, VARIABLES, self.parameters)
@@ -98,7 +128,8 @@ def expression(text: str, /, *, stored: str | None = None, **parameters: float) 
     parameters. It is compiled and costs some nanoseconds a call; the text is never executed. Units: consistent.
 
     `stored`: the formula of the energy that the law stores, of `x` and some of the parameters, such as `"k*x**2/2"`.
-    The ledger then counts what the law takes and does not store as heat; otherwise all that it gives is work.
+    The ledger then counts what the law takes and does not store as heat; otherwise all that it gives is work. Its
+    derivative is minus the effort at `xdot = 0`, which is checked when the law is given to an element.
 
     Raises `ExpressionError`, which states the column, what was expected and what was found, when the text is anything
     else, when a parameter is not used, not a finite number or has the name of something else.
@@ -120,6 +151,26 @@ def _energy(text: str | None, values: Mapping[str, float]) -> Expression | None:
         )
     used = {name: value for name, value in values.items() if name in names}
     return expression(text, stored=None, **used)
+
+
+@lru_cache(maxsize=256)
+def _misfit(text: str, stored: str, parameters: tuple[tuple[str, float], ...]) -> tuple[float, float, float] | None:
+    """Where the derivative of a stored energy differs from minus the effort at rest: the coordinate nearest to one, and
+    both numbers; None if it does not."""
+    law = expression(text, stored=stored, **dict(parameters))
+    assert law.stored is not None
+    x = np.outer(SIZES, PLACES).ravel()
+    effort, later = law.over(0.0, x, 0.0), law.over(1.3, x, 0.0)
+    slope = law.stored.slopes(0.0, x, 0.0)[2]
+    known = np.isfinite(effort) & np.isfinite(slope)
+    if (effort[known] != later[known]).any():
+        return None
+    both = np.where(known, np.maximum(np.abs(effort), np.abs(slope)), 0.0).reshape(len(SIZES), -1)
+    apart = np.where(known, np.abs(np.where(known, effort + slope, 0.0)), 0.0)
+    ratio = apart / np.maximum(np.repeat(both.max(axis=1), len(PLACES)), np.finfo(float).tiny)
+    wrong = np.flatnonzero(ratio > MISFIT)
+    k = min(wrong, key=lambda k: abs(np.log(abs(x[k]))), default=None)
+    return None if k is None else (float(x[k]), float(slope[k]) + 0.0, float(effort[k]) + 0.0)
 
 
 def _again(text: str, parameters: Mapping[str, float], stored: str | None = None) -> Expression:

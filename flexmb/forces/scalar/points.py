@@ -177,6 +177,12 @@ def require_unit(title: str, dimension: str, units: str, what: str, scale: float
     )
 
 
+def other_quantity(title: str, dimension: str) -> bool:
+    """Whether the title of a column has a unit in brackets of another quantity than the `dimension`."""
+    found = UNIT.search(title)
+    return found is not None and unit_ratio(found[1] or found[2] or "", dimension, "SI") == 0.0
+
+
 def _number(word: str, *, decimal_comma: bool) -> float | None:
     try:
         return float(word.replace(",", ".") if decimal_comma else word)

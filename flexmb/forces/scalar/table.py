@@ -1,6 +1,7 @@
 """Force laws as tables: a smooth monotone curve through points."""
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from fem.shown import shown
-from flexmb.errors import TableError
+from flexmb.errors import NegativeHeatWarning, TableError
 from flexmb.forces.scalar.expression import Expression
 from flexmb.forces.scalar.points import (
     OUTSIDE,
@@ -140,12 +141,19 @@ class Table:
         knots, cubics = self.data[: self.knots], self.data[self.knots :].reshape(-1, 4)
         if self.argument == "x":
             return potential(knots, cubics, self.outside, self.period)
-        return NOTHING if self.argument == "xdot" and self._opposes() else None
+        return NOTHING if self.argument == "xdot" and self._has_sign(-1.0) else None
 
-    def _opposes(self) -> bool:
-        """Whether a curve over the rate has the sign against it at its points and beyond them, and does not push at
-        rest: without a point there, it pushes by less than both points beside it resist."""
-        if self.period is not None or (self.x * self.y > 0.0).any():
+    @property
+    def drives(self) -> bool:
+        """Whether a curve over the rate has the sign of it wherever it acts, and does not push at rest: as that of a
+        damper with the wrong sign."""
+        inside = self.x[0] <= 0.0 <= self.x[-1]
+        return bool(self.argument == "xdot" and inside and self.y.any() and self._has_sign(1.0))
+
+    def _has_sign(self, sign: float) -> bool:
+        """Whether a curve over the rate has the sign of `sign` times the rate at its points and beyond them, and does
+        not push at rest: without a point there, it pushes by less than both points beside it."""
+        if self.period is not None or (sign * self.x * self.y < 0.0).any():
             return False
         ends, resisted = self.x[[0, -1]], SAME * np.abs(self.y).max()
         inside = ends[0] <= 0.0 <= ends[1]
@@ -154,7 +162,7 @@ class Table:
             resisted = np.abs(self.y[k - 1 : k + 1]).min()
         if (inside or self.outside != "error") and abs(self._curve(0.0, 0.0, 0.0)[0]) > resisted:
             return False
-        return self.outside != "extrapolate" or bool((self._curve(0.0, 0.0, ends)[1] <= 0.0).all())
+        return self.outside != "extrapolate" or bool((sign * self._curve(0.0, 0.0, ends)[1] >= 0.0).all())
 
     @property
     def compiled(self) -> Any:
@@ -226,7 +234,8 @@ def table(
     Source: Fritsch and Carlson, "Monotone piecewise cubic interpolation", SIAM J. Numer. Anal. 17 (1980) 238-246.
 
     Raises `TableError`, which names the point, when the points are not a function (repeated or decreasing `x`, numbers
-    that are not finite, different sizes) or do not fit the period.
+    that are not finite, different sizes) or do not fit the period. Warns with `NegativeHeatWarning` when a curve over
+    "xdot" that vanishes at rest has the sign of the rate, and hence drives as a damper never does.
     """
     return _table(x, y, over, period, outside, scale, source, None)
 
@@ -291,7 +300,17 @@ def _table(
     data = np.concatenate([knots, cubics.T.ravel()])
     for array in (axis, values, data):
         array.flags.writeable = False
-    return Table(axis, values, over, None if period is None else float(period), outside, what, data)
+    made = Table(axis, values, over, None if period is None else float(period), outside, what, data)
+    if made.drives:
+        k = int(np.abs(values).argmax())
+        warnings.warn(
+            f"{what}: expected efforts over the rate xdot that oppose it, as those of a damper; found {values[k]:g} at "
+            f"xdot = {axis[k]:g}, and everywhere the sign of the rate: this damper drives. Reverse it with scale=-1. "
+            "If it is meant to drive, give its efforts as a formula.",
+            NegativeHeatWarning,
+            stacklevel=3,
+        )
+    return made
 
 
 def closed(axis: np.ndarray, values: np.ndarray, period: float, what: str) -> tuple[np.ndarray, np.ndarray]:

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.elsewhere import called
 from fem.renamed import renamed
-from flexmb.errors import MechanismError, PreloadWarning, TableError
+from flexmb.errors import ExpressionError, MechanismError, PreloadWarning, TableError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, GROUND, SPIN, TILT, TRANSLATION
 from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, vector
 from flexmb.mechanism.construction.bodies import COINCIDENT
@@ -146,19 +147,52 @@ class WithForces(WithRelations):
         *,
         stiffness: float = 0.0,
         damping: float = 0.0,
-        free: float = 0.0,
+        free: float | Literal["drawn"] | None = None,
         law: Effort | None = None,
         dof: str | None = None,
     ) -> None:
         """Add a spring and damper in the free motion of a joint, for instance a torsion spring in a hinge.
 
-        - `free`: the coordinate at which the spring is relaxed. `dof` is as in `drive`.
+        - `free`: the coordinate (see `drive`) at which the spring is relaxed; "drawn" is that of the initial
+          configuration. By default it is zero; a spring along a joint whose places are drawn apart is then preloaded,
+          with a `PreloadWarning`. `dof` is as in `drive`.
         - `law(t, x, xdot)`: an additional effort on the second body, a function of the coordinate `x` beyond `free` and
           of its rate, as in `spring_damper`.
         """
-        self._joint_force(name, joint, dof, stiffness, damping, free, law)
+        _, pair, chosen = self._free_axis(joint, dof)
+        relaxed = self._relaxed_at(name, joint, pair, self._drawn(pair, chosen), stiffness, free)
+        self._joint_force(name, joint, dof, stiffness, damping, relaxed, law)
+
+    def _relaxed_at(
+        self,
+        name: str,
+        joint: str,
+        pair: tuple[int, int],
+        drawn: float,
+        stiffness: float,
+        free: float | Literal["drawn"] | None,
+    ) -> float:
+        """The coordinate at which the spring of a joint is relaxed; warns of places `drawn` apart that preload it."""
+        if isinstance(free, str):
+            if free != "drawn":
+                raise MechanismError(f'Spring {name!r}: free is a coordinate or "drawn"; found {free!r}.')
+            return drawn
+        if free is not None:
+            return number(free, f"{name!r}: free, the coordinate at which it is relaxed,")
+        force = non_negative(stiffness, name) * abs(drawn)
+        ends = (self._world(Attachment(m.body, m.point)) for m in (self._markers[k] for k in pair))
+        if force > 0 and abs(drawn) > COINCIDENT * sum(float(np.linalg.norm(end)) for end in ends):
+            warnings.warn(
+                f"Spring {name!r} of {self.name!r} is preloaded: the places of joint {joint!r} are drawn {drawn:.6g} "
+                f"apart along its axis, where its coordinate is hence {drawn:.6g}, which the spring closes with a "
+                f'force of {force:.4g}. If it is relaxed as drawn, write free="drawn"; if preload is meant, free=0.',
+                PreloadWarning,
+                stacklevel=4,
+            )
+        return 0.0
 
     @renamed(along="dof", drag="damping")
+    @called(torque="effort=", force="effort=", moment="effort=")
     def motor(
         self,
         name: str,
@@ -204,7 +238,7 @@ class WithForces(WithRelations):
                 function,
                 non_negative(stiffness, name),
                 non_negative(damping, name),
-                number(free, f"{name!r}: free, the coordinate at which it is relaxed,"),
+                free,
                 law,
             )
         ]
@@ -233,6 +267,11 @@ class WithForces(WithRelations):
                 effort.require_units(self.units, *dimensions)
             except TableError as error:
                 raise TableError(f"The law of {name!r} in {self.name!r} ({self.units}): {error}") from None
+        if hasattr(effort, "require_stored"):
+            try:
+                effort.require_stored()
+            except ExpressionError as error:
+                raise ExpressionError(f"The law of {name!r} in {self.name!r}: {error}") from None
         self._laws.append(ForceLaw(effort, name))
         return len(self._laws) - 1
 

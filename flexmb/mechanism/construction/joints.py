@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.elsewhere import called
 from fem.errors import unknown_name
 from fem.renamed import renamed
 from flexmb.errors import JointError
@@ -111,7 +112,10 @@ class WithJoints(WithBodies):
         axis: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """Add a slider along `axis`, without rotation; see `joint`."""
+        """Add a slider along `axis`, without rotation; see `joint`.
+
+        Its coordinate is the displacement of the place on `b` from that on `a`, zero where they coincide.
+        """
         self.joint("prismatic", name, a, b, axis=axis, at=at)
 
     def cylindrical(
@@ -123,7 +127,11 @@ class WithJoints(WithBodies):
         axis: ArrayLike,
         at: ArrayLike | None = None,
     ) -> None:
-        """Add a joint that slides along `axis` and rotates about it; see `joint`."""
+        """Add a joint that slides along `axis` and rotates about it; see `joint`.
+
+        Its coordinates are the angle, zero in the initial configuration, and the displacement of the place on `b` from
+        that on `a`, zero where they coincide.
+        """
         self.joint("cylindrical", name, a, b, axis=axis, at=at)
 
     def spherical(
@@ -145,6 +153,7 @@ class WithJoints(WithBodies):
         """Add a Cardan joint, with `axis` fixed in `a` and `second_axis` fixed in `b`; see `joint`."""
         self.joint("universal", name, a, b, axis=axis, second_axis=second_axis, at=at)
 
+    @called(axis="normal=")
     def planar(
         self,
         name: str,
@@ -167,9 +176,11 @@ class WithJoints(WithBodies):
         at: ArrayLike | None = None,
     ) -> None:
         """Add a joint that keeps the place on `b` on the line through that on `a` along `axis`, fixed in `a`, and
-        leaves all rotations free; see `joint`. Its coordinate is the displacement along the line."""
+        leaves all rotations free; see `joint`. Its coordinate is the displacement along the line from the place on
+        `a`."""
         self.joint("point-on-line", name, a, b, axis=axis, at=at)
 
+    @called(axis="normal=")
     def in_plane(
         self,
         name: str,
@@ -274,10 +285,12 @@ class WithJoints(WithBodies):
 
     @renamed(along="dof")
     def drive(self, joint: str, motion: TimeFunction, dof: str | None = None) -> None:
-        """Prescribe the free motion of a joint: a continuous angle or a displacement from the initial configuration.
+        """Prescribe the coordinate of a joint: a continuous angle from the initial configuration, or the displacement
+        along the axis of its second place from the first, zero where both places coincide.
 
-        If the motion does not start at zero, the mechanism is assembled at its initial value: it is moved there by the
-        shortest way, in small steps, so that closed loops stay on their branch.
+        If the motion does not start where the joint is drawn, the mechanism is assembled at its initial value: it is
+        moved there by the shortest way, in small steps, so that closed loops stay on their branch. An `AssemblyWarning`
+        says so for a displacement that is not zero as drawn.
 
         `dof`: "rotation" or "translation"; the default is the first that the joint has.
 

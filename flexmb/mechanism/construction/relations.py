@@ -91,7 +91,14 @@ class WithRelations(WithCurves):
         joint, _, dof = text.rpartition(":") if isinstance(text, str) else (text, "", "")
         chosen = (joint, dof) if text not in self._joints and dof in ("rotation", "translation") else (text, None)
         _, pair, dof = self._free_axis(*chosen)
+        return Coordinate(chosen[0], dof, pair, self._drawn(pair, dof))
+
+    def _drawn(self, pair: tuple[int, int], dof: str) -> float:
+        """The coordinate of a joint in the configuration as drawn: zero for an angle, and for a displacement that of
+        the second place of the joint from the first along its axis."""
+        if dof == "rotation":
+            return 0.0
         a, b = (self._markers[k] for k in pair)
         between = self._world(Attachment(b.body, b.point)) - self._world(Attachment(a.body, a.point))
         axes = a.axes if a.body == GROUND else self._frames[a.body][1] @ a.axes
-        return Coordinate(chosen[0], dof, pair, 0.0 if dof == "rotation" else float(axes[:, 2] @ between))
+        return float(axes[:, 2] @ between)

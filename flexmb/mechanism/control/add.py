@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fem.errors import unknown_name
-from flexmb.errors import ControllerError
-from flexmb.kernels.base.data import ANGLE, TRANSLATION
-from flexmb.kernels.equations.controllers import COMMAND
-from flexmb.mechanism.control.controller import Controller
+from flexmb.errors import ControllerError, TableError
+from flexmb.forces.scalar.points import other_quantity, require_unit
+from flexmb.kernels.base.data import ANGLE, DISTANCE, SPIN, TRANSLATION
+from flexmb.kernels.equations.controllers import COMMAND, RATE, VALUE
+from flexmb.mechanism.control.controller import Controller, Signal
 from flexmb.mechanism.control.law import BoundController, ControlCall, ControlLaw
 from flexmb.mechanism.control.signals import Source, one_row, place_of, signal_of
 from flexmb.mechanism.joints import joint_dof
@@ -26,6 +27,16 @@ TARGETS = (
 )
 
 
+MEASURED_IN = {
+    (VALUE, ANGLE): "angle",
+    (VALUE, TRANSLATION): "length",
+    (VALUE, DISTANCE): "length",
+    (RATE, ANGLE): "angular velocity",
+    (RATE, SPIN): "angular velocity",
+    (RATE, TRANSLATION): "velocity",
+    (RATE, DISTANCE): "velocity",
+}
+"""The dimensions of signals by their sort and the kind of their row."""
 INPUTS = ".inputs"
 """What the name of a controller that passes the inputs of a law on has beyond that of its element."""
 
@@ -71,7 +82,7 @@ def added(
     if missing := [key for key in known.inputs if key not in inputs and key not in known.constants]:
         raise ControllerError(
             f"Controller {name!r}: the law {known.name!r} needs the inputs {', '.join(map(repr, missing))}; connect "
-            "them to a measure, a function of time or a number."
+            f"them to a measure, a function of time or a number{known.advice}."
         )
     sources = {key: inputs[key] if key in inputs else known.constants[key] for key in known.inputs}
     sampled = bound.sample_time is not None
@@ -80,6 +91,7 @@ def added(
     )
     targets = tuple(outputs.get(key, "") for key in known.commands)
     found = [_target(system, others, name, key, target) for key, target in zip(known.commands, targets, strict=True)]
+    _require_units(system, name, bound, dict(zip(known.inputs, signals, strict=True)), outputs, found)
     controller = Controller(
         name, ControlCall(known, name), bound.parameters, bound.initial, signals, targets, bound.sample_time
     )
@@ -124,6 +136,36 @@ def _target(
     system._require_free(own)
     system._forces[own] = [Row(row_kind, pair, (axis_number, 0))]
     return own, ""
+
+
+def _require_units(
+    system: "WithForces",
+    name: str,
+    bound: BoundController,
+    signals: Mapping[str, Signal],
+    outputs: Mapping[str, str],
+    found: Sequence[tuple[str, str]],
+) -> None:
+    """Raise `TableError` where the titles of columns name other units than those of the `signals` and of the elements
+    and loads `found` for the commands in the units of the system."""
+    if system.units is None or not bound.titles:
+        return
+    dimensions = {key: MEASURED_IN.get((signal.sort, signal.kind)) for key, signal in signals.items()}
+    for command, (element, load) in zip(bound.law.commands, found, strict=True):
+        if element:
+            row = system._forces[element][0]
+            dimensions[command] = None if row.terms else "moment" if row.kind == ANGLE else "force"
+        elif load:
+            kind = outputs[command].partition(":")[0]
+            dimensions[command] = kind if kind in ("force", "moment") else None
+    for key, column in bound.titles.items():
+        dimension = dimensions.get(key)
+        if dimension is None or (column.scale not in (None, 1.0) and other_quantity(column.title, dimension)):
+            continue
+        try:
+            require_unit(column.title, dimension, system.units, column.source, column.scale)
+        except TableError as error:
+            raise TableError(f"Controller {name!r} in {system.name!r} ({system.units}), {key!r}: {error}") from None
 
 
 def _require_unused(others: Mapping[str, Added], what: str, name: str) -> None:

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -21,6 +21,7 @@ from flexmb.mechanism.laws.binding import (
     home_of,
     initial_of,
     law_named,
+    names_of,
     numbers_of,
     require_different,
     state_names,
@@ -38,6 +39,7 @@ class ControlLaw:
     (nz,) and `parameters` (np,) must not be changed.
 
     - `inputs`: names of the inputs; those in `constants` have this value where nothing is connected to them.
+    - `advice`: what to do where an input is not connected, for errors.
 
     Call the law with values of its `parameters`, by name, to bind them: `law(gain=3.0, sample_time=0.01)`.
     """
@@ -51,6 +53,7 @@ class ControlLaw:
     constants: Mapping[str, float] = field(default_factory=dict)
     defaults: Mapping[str, float] = field(default_factory=dict)
     sampled: bool | None = None
+    advice: str = ""
 
     def __call__(
         self,
@@ -112,15 +115,28 @@ class ControlLaw:
         )
 
 
+class ColumnTitle(NamedTuple):
+    """The `title` of the column of a file from which the values of an input or command come, the name of the file in
+    messages (`source`), and the factor of the column, None for an input."""
+
+    title: str
+    source: str
+    scale: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class BoundController:
     """The law of a controller with values of its parameters (np,), initial states (nz,) and its sample time (None for
-    a continuous controller)."""
+    a continuous controller).
+
+    `titles`: those of the columns of a file, by input or command, whose units are those of what they are connected to.
+    """
 
     law: ControlLaw
     parameters: tuple[float, ...]
     initial: tuple[float, ...]
     sample_time: float | None = None
+    titles: Mapping[str, ColumnTitle] = field(default_factory=dict)
 
     def __str__(self) -> str:
         how = "continuous" if self.sample_time is None else f"sampled every {self.sample_time:.6g}"
@@ -168,7 +184,8 @@ def control_law(
                 f"{', '.join(found) or 'no arguments'}."
             )
         own = state_names(states)
-        named = {"inputs": tuple(inputs), "commands": tuple(commands), "states": own, "parameters": tuple(parameters)}
+        entries = {"inputs": inputs, "commands": commands, "parameters": parameters}
+        named = {what: names_of(names) for what, names in entries.items()} | {"states": own}
         require_different(title, named)
         if not named["commands"]:
             raise LawError(f"The law {title!r} has no commands, so that it has no effect.")

@@ -43,8 +43,10 @@ class ArrayCall(LawCall):
                 return True
             except Exception as error:
                 if self._failure is None or sound:
+                    stateless = isinstance(error, IndexError) and not self.law.states
                     self._failure = LawError(
                         f"The law of {self.name!r} failed at {where()}: {type(error).__name__}: {error}."
+                        f"{' It has no states: declare those whose rates it writes by states=.' if stateless else ''}"
                     )
                     self._failure.__cause__ = error
             except BaseException as error:  # Ctrl-C, sys.exit()

@@ -62,9 +62,14 @@ def initial_of(
     return tuple(finite(x, f"the initial value of {n!r} of the law {law!r}") for n, x in start.items())
 
 
+def names_of(names: Sequence[str] | Mapping[str, float | None]) -> tuple[str, ...]:
+    """The names of entries of a law; a text, as in `states=("force")`, is one name."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
 def state_names(states: int | Sequence[str]) -> tuple[str, ...]:
     """The names of the states of a law, from names or from their number."""
-    return tuple(f"state {k + 1}" for k in range(states)) if isinstance(states, int) else tuple(states)
+    return tuple(f"state {k + 1}" for k in range(states)) if isinstance(states, int) else names_of(states)
 
 
 def require_different(law: str, named: Mapping[str, Sequence[str]]) -> None:

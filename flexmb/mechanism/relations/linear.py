@@ -1,8 +1,8 @@
 """Linear relations between the coordinates of joints.
 
-A relation keeps `sum of factor * coordinate` at its value in the configuration as drawn. Coordinates are the angles and
-displacements of joints, with all their turns. A gear, a rack, a screw and a differential are such relations, which
-differ only in their factors:
+A relation keeps `sum of factor * coordinate` at its value in the configuration as drawn. Coordinates are the angles of
+joints, with all their turns, and the displacements between their places. A gear, a rack, a screw and a differential are
+such relations, which differ only in their factors:
 
 - gear: `ratio x_1 - x_2`, the rate of the second coordinate being `ratio` times that of the first;
 - rack: `radius angle - displacement`;

@@ -22,6 +22,7 @@ from flexmb.results.elements.forces import RowEffort, driver_power, load_power, 
 from flexmb.results.elements.frame import frame_answers, frame_force_of, relative_motion
 from flexmb.results.elements.friction import friction_of
 from flexmb.results.elements.lines import line_power
+from flexmb.results.elements.motion import row_motion
 from flexmb.results.elements.surface_contact import surface_contact_motion
 from flexmb.results.ledger import Ledger
 from flexmb.results.motion import Motion
@@ -30,6 +31,8 @@ from flexmb.spatial.layout import starts_of
 
 LINES = {FLOW: "pipe flow", WIND: "wind"}
 """Loads along lines of bodies."""
+GIVEN_OUT = 1e-2
+"""Heat that a law has given out, relative to the energy exchanged, above which it is reported."""
 COARSE = 1e-2
 """Difference between the sum of the elements and the ledger, relative to the energy exchanged, that is reported."""
 
@@ -99,12 +102,15 @@ class EnergyByElement:
         return found
 
     def __str__(self) -> str:
-        lines = [f"{'energy by element':26}{'kind':14}{'stored, start':>14}{'stored, end':>14}{'heat':>14}{'work':>14}"]
+        name = max([26, *(len(e.name) + 2 for e in self.elements)])
+        kind = max([14, *(len(e.kind) + 2 for e in self.elements)])
+        head = f"{'energy by element':{name}}{'kind':{kind}}"
+        lines = [f"{head}{'stored, start':>14}{'stored, end':>14}{'heat':>14}{'work':>14}"]
         for e in self.elements:
             stored = f"{e.stored[0]:14.6g}{e.stored[-1]:14.6g}"
-            lines.append(f"{e.name:26}{e.kind:14}{stored}{e.heat[-1]:14.6g}{e.work[-1]:14.6g}")
+            lines.append(f"{e.name:{name}}{e.kind:{kind}}{stored}{e.heat[-1]:14.6g}{e.work[-1]:14.6g}")
         apart = f"{self.heat_apart[-1]:14.3g}{self.work_apart[-1]:14.3g}"
-        return "\n".join([*lines, f"{'ledger minus the sum':26}{'':14}{'':28}{apart}"])
+        return "\n".join([*lines, f"{'ledger minus the sum':{name}}{'':{kind}}{'':28}{apart}"])
 
 
 def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], ledger: Ledger) -> EnergyByElement:
@@ -156,6 +162,28 @@ def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], l
                 stacklevel=3,
             )
     return result
+
+
+def negative_heats(motion: Motion, ledger: Ledger) -> list[str]:
+    """A sentence for each law of a force element that tells its stored energy and has given out heat by the end."""
+    mechanism, found = motion.mechanism, []
+    rows = [r for r in range(mechanism.joint_rows, len(mechanism.rows)) if mechanism.rows[r].law >= 0]
+    for r in rows if ledger.balances else ():
+        law, times = mechanism.laws[mechanism.rows[r].law], np.asarray(motion.t)
+        if law.stored is None or not getattr(law.function, "loses", False):
+            continue
+        moved = row_motion(motion, mechanism.rows[r])
+        taken = -law.over(times, moved.stretch, moved.rate)
+        slope = law.stored.function.slopes(times, moved.stretch, moved.rate)[2]
+        heat = float(_integral(times, (taken - slope) * moved.rate)[-1])
+        if heat < -GIVEN_OUT * ledger.exchange:
+            found.append(
+                f"The law of {law.name!r} of {mechanism.name!r} has a negative heat of {heat:.4g} by the end, of "
+                f"{ledger.exchange:.4g} exchanged: it tells what it stores, and what it takes beyond that is heat, "
+                "which no damper gives out. Check the sign of what depends on xdot (a damper is -c*xdot). If it is "
+                "meant to drive, omit stored=: what it gives is then work."
+            )
+    return found
 
 
 def _made(

@@ -520,3 +520,48 @@ def test_impacts_between_samples_are_recorded_and_counted():
     assert [h.event for h in held.happened] == [h.event for h in alone.happened] == ["floor"]
     np.testing.assert_allclose(held.ledger.impacts, alone.ledger.impacts, rtol=1e-9, atol=1e-12)
     assert np.abs(held.ledger.residual).max() < 1e-12
+
+
+def curve_of(tmp_path, titles, rows=((-1.0, 10.0), (0.0, 0.0), (1.0, -10.0)), **options):
+    """A curve from a file with the `titles` of its columns."""
+    path = tmp_path / "curve.csv"
+    path.write_text(";".join(titles) + "\n" + "\n".join(f"{x};{y}" for x, y in rows) + "\n")
+    return controllers.curve_from_csv(path, **options)
+
+
+def hydraulic(law, source="coordinate:rail", target="effort:rail", units="SI"):
+    """A body on a rail and a lever on a hinge, with a curve from one coordinate to an effort."""
+    system = flexmb.System(units=units, name="bench")
+    for name, kind in (("rail", "prismatic"), ("hinge", "revolute")):
+        body = system.add(flexmb.rigid_body(f"{name} body", mass=1.0, inertia=(1, 1, 1)))
+        getattr(system, kind)(name, system.ground, body, axis=(0, 0, 1), at=(0, 0, 0))
+    system.load("push", body.at((0, 0, 0)), force=(1.0, 0, 0))
+    system.controller("c", law, inputs={"input": source}, outputs={"command": target})
+    return system
+
+
+@pytest.mark.parametrize(
+    ("titles", "options", "connected", "message"),
+    [
+        (("travel [mm]", "force [N]"), {}, {}, r"'input': The table curve.csv, column 'travel \[mm\]': .* m,.*found mm"),
+        (("travel [m]", "force [kN]"), {}, {}, r"'command': .*column 'force \[kN\]': .*, N,.*found kN.*scale=1000"),
+        (("travel [m]", "force [N]"), {}, {"source": "coordinate:hinge"}, "unit of angle of the system"),
+        (("rate [mm/s]", "force [N]"), {}, {"source": "rate:rail"}, "unit of velocity of the system, m/s"),
+        (("angle [rad]", "moment [N mm]"), {}, {"source": "coordinate:hinge", "target": "effort:hinge"}, "0.001"),
+        (("travel [m]", "force [kN]"), {}, {"target": "force:hinge body:x"}, "unit of force of the system, N"),
+        (("travel [m]", "pressure [MPa]"), {}, {}, "found MPa, which measures something else"),
+    ],
+)  # fmt: skip
+def test_columns_of_a_curve_in_other_units_are_refused(tmp_path, titles, options, connected, message):
+    law = curve_of(tmp_path, titles, **options)
+    with pytest.raises(TableError, match=r"^Controller 'c' in 'bench' \(SI\), .*" + message):
+        hydraulic(law, **connected)
+    hydraulic(law, units=None, **connected)  # of a system without units nothing is known
+
+
+def test_columns_of_a_curve_in_the_units_of_the_system_are_taken(tmp_path):
+    hydraulic(curve_of(tmp_path, ("travel [mm]", "force [N]")), units="mm-t-s")
+    hydraulic(curve_of(tmp_path, ("travel [m]", "force [kN]"), scale=1000.0))
+    hydraulic(curve_of(tmp_path, ("travel [m]", "pressure [MPa]"), scale=1e6 * 3e-4))  # on a piston
+    hydraulic(curve_of(tmp_path, ("travel [m]", "share [%]")), target="load:push")
+    hydraulic(curve_of(tmp_path, ("travel", "force")))

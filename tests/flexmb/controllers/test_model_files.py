@@ -82,6 +82,7 @@ def test_a_run_draws_its_controllers_and_lists_their_signals(tmp_path, monkeypat
         ('{ kind = "pid", kp = 1.0, sample_time = -0.1 }', "sample_time"),
         ('{ kind = "linear", A = [[0.0]] }', "either A, B, C and D, or numerator"),
         ('"mine"', "control law 'mine'"),
+        ('{ kind = "PID", kp = 1.0 }', r"There is no kind named 'PID'\. Did you mean 'pid'\?"),
     ],
 )
 def test_a_wrong_law_is_refused_by_its_key(tmp_path, law, message):

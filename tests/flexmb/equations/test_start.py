@@ -184,3 +184,27 @@ def test_rounded_drawings_and_drivers_that_start_elsewhere_are_not():
     driven.drive("hinge", flexmb.time_functions.polynomial(0.5, 1.0))
     mechanism = driven.build()
     assert start(mechanism, compiled(mechanism)).assembly_displacement > 0.4
+
+
+def press(apart, motion):
+    """A mass drawn at z = 1.5 in a slide along z, whose places are drawn `apart` and which a `motion` drives."""
+    system = flexmb.System(name="press")
+    ram = system.add(flexmb.rigid_body("ram", mass=1, inertia=(1, 1, 1)), position=(0, 0, 1.5))
+    system.prismatic("guide", system.ground.at((0, 0, 1.5 - apart)), ram.at((0, 0, 0)), axis=(0, 0, 1))
+    system.drive("guide", motion)
+    return system
+
+
+def test_a_driver_that_starts_where_places_drawn_apart_are_not_is_reported():
+    rise = flexmb.time_functions.smooth_step(0.0, 1.0, 0.1)
+    words = r"joint 'guide' of 'press' has the value 0 at t = 0; .* is 1\.5, .* moved by -1\.5 .*start at 1\.5"
+    with pytest.warns(AssemblyWarning, match=words) as record:
+        result = flexmb.simulate(press(1.5, rise), 1.0, step=0.1)
+    assert record[0].filename == __file__
+    np.testing.assert_allclose(result.position("ram")[[0, -1], 2], (0.0, 0.1), atol=1e-9)
+    result = flexmb.simulate(press(0.0, rise), 1.0, step=0.1)  # places that coincide: from where it is drawn
+    np.testing.assert_allclose(result.position("ram")[[0, -1], 2], (1.5, 1.6), atol=1e-9)
+    np.testing.assert_allclose(result.coordinate("guide")[[0, -1]], (0.0, 0.1), atol=1e-9)
+    for apart, begin in ((1.5, 1.5), (0.0, 0.3)):  # where it is drawn, and away from places that coincide: meant
+        result = flexmb.simulate(press(apart, flexmb.time_functions.constant_speed(0.1, begin)), 0.1, step=0.1)
+        assert result.coordinate("guide")[0] == pytest.approx(begin)

@@ -356,7 +356,7 @@ WRONG = {
     "body called ground": ("[bodies.cart]", "[bodies.ground]", ["cannot be called 'ground'"]),
     "dot in a body's name": ("[bodies.cart]", '[bodies."a.b"]', ["cannot be called 'a.b'"]),
     "no body": (EXAMPLE[EXAMPLE.index("[bodies.cart]") :], "[bodies]", ["'bodies'", "at least 1 item"]),
-    "kind of joint": ('"revolute"', '"revolut"', ["'joints[2] ('hinge').kind'", "no joint kind named 'revolut'", "Did you mean 'revolute'?", "'prescribed'"]),
+    "kind of joint": ('"revolute"', '"revolut"', ["'joints[2] ('hinge').kind'", "no joint kind named 'revolut'", "Did you mean 'revolute'?", "'prescribed'", "'point-on-curve'", "'slider-on-curve'"]),
     "unknown body": ('b = "cart"', 'b = "crt"', ["'joints[1] ('rail')'", "no body named 'crt'", "Did you mean 'cart'?", "'ground'"]),
     "unknown point": ('"pendulum.top"', '"pendulum.to"', ["'joints[2] ('hinge')'", "no interface named 'to'", "Did you mean 'top'?", "'tip'"]),
     "point of the ground": ('b = "cart"', 'b = "ground.x"', ["'joints[1] ('rail')'", "ground has no interface 'x'"]),

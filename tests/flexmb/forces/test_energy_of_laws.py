@@ -17,6 +17,8 @@ RISE = np.linspace(-0.4, 0.4, 33)
 RATES = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])
 PROGRESSIVE = -300.0 * RISE - 4e3 * RISE**3
 DAMPED = -20.0 * RATES - 3.0 * RATES * np.abs(RATES)
+with pytest.warns(flexmb.NegativeHeatWarning, match="drives"):
+    MOTOR = table(RATES, -DAMPED, over="xdot")
 
 
 def slider(law, start=0.0, speed=1.0, duration=0.5, step=5e-4, **options):
@@ -98,7 +100,7 @@ def test_a_map_stores_what_it_exerts_at_rest():
 @pytest.mark.parametrize(
     "law",
     [
-        table(RATES, -DAMPED, over="xdot"),
+        MOTOR,
         table(RATES, 5.0 + DAMPED, over="xdot"),
         table([0.0, 1.0], [2.0, 3.0], over="t"),
         table(RISE + 0.4, 1.0 + np.sin(5 * np.pi * RISE / 2), period=0.8),
@@ -288,3 +290,64 @@ def test_powers_are_those_of_forces_after_the_last_correction(build):
         flexmb.simulate(build(), 0.05, step=2e-3, **options).ledger for options in ({}, {"newton_tolerance": 1e-13})
     )
     assert np.abs(usual.residual - precise.residual).max() < 1e-5 * precise.exchange
+
+
+@pytest.mark.parametrize(
+    ("effort", "stored", "place", "found", "wanted"),
+    [
+        ("-k*x - a*x**3", "k*x**2/2 + a*x**4", "x = 0.970018", "7592.79", "-2116.45"),  # the factor of the power
+        ("-k*x", "-k*x**2/2", "x = 0.970018", "-291.005", "-291.005"),  # the sign
+        ("-k*max(x, 0)", "k*x**2/2", "x = -0.970018", "-291.005", "0"),  # on one side only
+        ("-k*x", "0", "x = 0.970018", "0", "-291.005"),
+        ("2*k", "k*x**2/2 - 2*k*x", "x = 0.970018", "-308.995", "600"),
+    ],
+)
+def test_a_stored_energy_that_is_not_that_of_the_effort_is_refused(effort, stored, place, found, wanted):
+    values = {"k": 300.0, "a": 2e3} if "a*" in effort else {"k": 300.0}
+    law = flexmb.expression(effort, stored=stored, **values)
+    words = rf"law of 'law' in 'mechanism': .* which is {wanted} at {place}; found .* with the derivative {found}\."
+    with pytest.raises(flexmb.ExpressionError, match=words):
+        slider(law)
+
+
+@pytest.mark.parametrize(
+    ("effort", "stored"),
+    [
+        ("-k*x - a*x**3 - c*xdot", "k*x**2/2 + a*x**4/4"),
+        ("-k*x - a*x**3 - c*xdot*abs(x)", "0.5*k*x**2 + 500*x**4"),
+        ("-a*x*abs(x) - c*xdot - k*sign(xdot)", "0.333*a*abs(x)**3"),  # a factor rounded to three digits
+        ("-k*tanh(x/1e-3)- c*xdot - a*xdot**3", "1e-3*k*log(cosh(x/1e-3))"),  # defined where cosh is finite
+        ("-k*x*sqrt(x) - c*xdot - a*xdot**3", "k*x**2.5/2.5"),  # on one side only
+        ("-k*x + a*sin(t) - c*xdot", "k*x**2/2"),  # driven in time: its heat is judged at the end
+    ],
+)
+def test_a_stored_energy_that_is_that_of_the_effort_is_accepted(effort, stored):
+    flexmb.expression(effort, stored=stored, k=300.0, a=2e3, c=1.0).require_stored()
+
+
+def test_a_law_that_gives_out_heat_is_named_at_the_end():
+    words = r"law of 'law' of 'mechanism' has a negative heat of -\d.*Check the sign .*omit stored="
+    with pytest.warns(flexmb.NegativeHeatWarning, match=words):
+        driven = slider(flexmb.expression("-k*x + c*xdot", stored="k*x**2/2", k=300.0, c=5.0))
+    heat = driven.energy_by_element()["law"].heat[-1]
+    assert f"of {heat:.4g} by the end" in str(driven.verdict)
+    slider(flexmb.expression("-k*x + c*xdot", k=300.0, c=5.0))  # what is not declared is work
+    damped = slider(flexmb.expression("-k*x - c*xdot", stored="k*x**2/2", k=300.0, c=5.0))
+    assert damped.verdict.sound
+
+
+def test_a_table_over_the_rate_that_drives_is_named():
+    words = r"^Table: .* found -87 at xdot = -3, .* this damper drives. Reverse it with scale=-1"
+    with pytest.warns(flexmb.NegativeHeatWarning, match=words) as record:
+        assert table(RATES, -DAMPED, over="xdot").drives
+    assert len(record) == 1
+    turned = np.array([1.0, 1.0, -1.0])
+    for rates, efforts in (
+        (RATES, DAMPED),
+        ([1.0, 2.0, 3.0], [5.0, 4.0, 3.0]),  # the torque of a motor that runs
+        ([0.0, 1.0, 3.0], [5.0, 4.0, 0.0]),  # and of one that starts
+        ([-1.0, 0.0, 1.0], turned),
+        ([-1.0, 0.0, 1.0], [0.0, 0.0, 0.0]),
+    ):
+        assert not table(rates, efforts, over="xdot").drives
+    assert not table(RATES, -DAMPED).drives  # over the coordinate

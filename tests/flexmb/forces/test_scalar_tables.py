@@ -23,6 +23,7 @@ def compiled_over(law, *states):
     return np.array([function(*state) for state in np.broadcast(*states)])
 
 
+@pytest.mark.filterwarnings("ignore::flexmb.NegativeHeatWarning")  # over the rate it drives
 @pytest.mark.parametrize("argument", ["x", "xdot", "t"])
 def test_a_table_is_the_monotone_cubic_of_scipy(argument):
     law, s = table(X, Y, over=argument, scale=-2.0), np.linspace(-0.2, 0.3, 201)

@@ -102,3 +102,99 @@ def test_a_bushing_over_a_gap_warns_of_its_preload():
         bushed(free=(1, 2))
     with pytest.raises(MechanismError, match="drawn"):
         bushed(free="relaxed")
+
+
+def test_a_spring_along_a_joint_drawn_apart_warns_of_its_preload():
+    def sprung(apart=0.3, **options):
+        system = flexmb.System(name="slide")
+        mass = system.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 0.3))
+        system.cylindrical("rail", system.ground.at((0, 0, 0.3 - apart)), mass.at((0, 0, 0)), axis=(0, 0, 1))
+        system.joint_spring("k", "rail", stiffness=100.0, dof="translation", **options)
+        return system
+
+    with pytest.warns(flexmb.PreloadWarning, match=r"'k' of 'slide'.*'rail'.*0\.3 apart.*force of 30\."):
+        pulled = sprung()
+    for asked, energy in ((pulled, 4.5), (sprung(free=0), 4.5), (sprung(free="drawn"), 0.0), (sprung(0.0), 0.0)):
+        assert energies(asked, asked.build().initial).springs == pytest.approx(energy, abs=1e-20)
+    with pytest.raises(MechanismError, match="drawn"):
+        sprung(free="relaxed")
+    with pytest.raises(MechanismError, match="free"):
+        sprung(free=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda s, b: s.planar("p", s.ground, b, axis=(0, 0, 1)), r"planar\(\) has no argument axis=; .* normal="),
+        (lambda s, b: s.in_plane("p", s.ground, b, axis=(0, 0, 1)), r"in_plane\(\) has no argument axis=; .* normal="),
+        (lambda s, b: s.motor("m", "hinge", torque=1.0), r"motor\(\) has no argument torque=; .* effort="),
+        (lambda s, b: flexmb.controllers.pid(1.0, Ti=2.0), r"pid\(\) has no argument Ti=; .* ki=, which is kp / Ti"),
+        (lambda s, b: flexmb.controllers.pid(1.0, limit=2.0), r"pid\(\) has no argument limit=; .* lower= and upper="),
+    ],
+)
+def test_arguments_of_other_programs_are_named(call, words):
+    system = flexmb.System()
+    body = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground, body["start"], axis=(0, 0, 1))
+    with pytest.raises(TypeError, match=words):
+        call(system, body)
+
+
+def test_a_pid_with_a_rate_and_no_filter_names_the_filter():
+    system = flexmb.System()
+    body = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground, body["start"], axis=(0, 0, 1))
+    given = {"inputs": {"measured": "coordinate:hinge"}, "outputs": {"command": "effort:hinge"}}
+    with pytest.raises(flexmb.ControllerError, match=r"needs the inputs 'rate'.*pid\(\.\.\., filter=0\.01\)"):
+        system.controller("servo", flexmb.controllers.pid(1.0, kd=0.1), **given)
+    system.controller("servo", flexmb.controllers.pid(1.0, kd=0.1, filter=0.01), **given)
+
+
+def test_one_name_without_a_comma_is_one_name():
+    @flexmb.law(states=("force"), parameters=("rate"))
+    def lagging(t, relative, states, parameters, wrench, rates):
+        wrench[0] = -states[0]
+        rates[0] = relative.d[0] - parameters[0] * states[0]
+
+    @flexmb.control_law(inputs=("angle"), commands=("torque"), states="memory", parameters="gain")
+    def slow(t, inputs, states, parameters, commands, rates):
+        commands[0] = -parameters[0] * states[0]
+        rates[0] = inputs[0] - states[0]
+
+    assert (lagging.states, lagging.parameters) == (("force",), ("rate",))
+    assert (slow.inputs, slow.commands, slow.states, slow.parameters) == (
+        ("angle",), ("torque",), ("memory",), ("gain",),
+    )  # fmt: skip
+
+
+def test_a_law_that_writes_rates_without_states_is_told_of_states():
+    @flexmb.law(parameters=("k",))
+    def forgetful(t, relative, states, parameters, wrench, rates):
+        wrench[0] = -parameters[0] * relative.d[0]
+        rates[0] = 1.0
+
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+    system.force("f", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), forgetful(k=1.0))
+    with pytest.raises(flexmb.LawError, match=r"law of 'f' failed.*IndexError.*no states: declare .* by states="):
+        flexmb.simulate(system, 0.1, step=0.01)
+
+
+def test_misspelt_kinds_of_measures_are_named_in_one_sentence():
+    system = flexmb.System()
+    body = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground, body["start"], axis=(0, 0, 1))
+    for text, meant in (("efort:hinge", "effort"), ("Coordinate:hinge", "coordinate"), ("pos:rod:x", "position")):
+        with pytest.raises(flexmb.MeasureError, match=rf"^There is no measure named .* Did you mean '{meant}'\?"):
+            flexmb.results.measure.measure(text)
+
+
+def test_columns_of_energies_by_element_are_apart():
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    name = "a hinge with a long name, which sticks"
+    system.revolute(name, system.ground, rod["start"], axis=(0, 1, 0))
+    system.drive(name, flexmb.time_functions.constant_speed(1.0))
+    lines = str(flexmb.simulate(system, 0.1, step=0.01).energy_by_element()).splitlines()
+    assert any(f"{name}  driver " in line for line in lines)
+    assert len({len(line) for line in lines}) == 1

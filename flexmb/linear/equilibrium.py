@@ -346,6 +346,9 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
         w = _in_bodies(flat, q, world)
         stationary = stationary_states(e, functions, q, w, multipliers)
         K, G, N = _stiffness(e, functions, q, w, multipliers, difference)
+        while difference > FINEST and not np.isfinite(K).all():  # a law ends within the differences
+            difference = max(FINER * difference, FINEST)
+            K, G, N = _stiffness(e, functions, q, w, multipliers, difference)
         _require_answers(e, K)
         K = K + stationary.stiffness
         rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)

@@ -2,8 +2,8 @@
 
 The usual steps are relative to the size of the mechanism. A Hertzian contact that is compressed by a millionth of this
 size changes its stiffness within them: the differences at two sizes of the step disagree, and the disagreement is the
-bound of the error. Steps are then halved, for these entries only, until the bound is small or rounding exceeds it. A law
-that has no value within the steps, as that of a film beyond its clearance, has smaller ones for the same reason.
+bound of the error. Steps are then halved, for these entries only, until the bound is small or rounding exceeds it.
+Likewise where a law has no value within the steps, as that of a film beyond its clearance.
 
 Source: Richardson and Gaunt, "The deferred approach to the limit", Phil. Trans. R. Soc. A 226 (1927) 299-361.
 """

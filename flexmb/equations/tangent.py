@@ -178,7 +178,8 @@ def measured_tangent(
     """The tangent at a state to fourth order, and bounds of the error of each entry.
 
     Where a law is steep, as that of a contact that is hardly compressed, or has no values, as that of a film beyond its
-    clearance, smaller steps are taken (flexmb/differences.py). Tangents that laws give are compared with differences at this state.
+    clearance, smaller steps are taken (flexmb/differences.py). Tangents that laws give are compared with differences at
+    this state.
 
     Cost: three times that of `tangent`, and once more for each halving of the steps.
 

@@ -84,9 +84,9 @@ class Equilibrium:
     - `error`: a bound of the error of `softest`.
     - `iterations`: those of Newton's method.
     - `slipping`: the number of points of flexible surfaces at the bounds of their friction, which may slip on.
-    - `circulating`: whether forces at rest may feed energy to small motions: those without a potential (a stiffness
+    - `circulating`: whether forces may feed energy to small motions: at rest those without a potential (a stiffness
       that is not symmetric), as of a film of oil, those that push along the velocity, and those of controllers with
-      states.
+      states; also those of force elements with states, such as hydraulic cylinders.
     """
 
     mechanism: Mechanism
@@ -112,8 +112,8 @@ class Equilibrium:
         and not judged if points of flexible surfaces slip: these slip on in one direction and stick in the others, so
         that no stiffness decides about small motions, but a simulation from the equilibrium with a small push. It is
         not judged either if forces may feed energy to small motions (`circulating`): a shaft may whirl in a film that
-        is stiff in all directions, and an integral of a controller may drive it; `linearise(equilibrium).modes()`
-        decides. States of force elements are taken to follow the motion at once, as those of springs and dampers do.
+        is stiff in all directions, an integral of a controller may drive it, and the pressures of a cylinder with its
+        valve follow late; `linearise(equilibrium).modes()` decides.
         """
         if self.slipping or self.circulating:
             return "not judged"
@@ -681,7 +681,7 @@ def _softest(
     N = allowed_motions(as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray(), e.flat.weight)
     stationary = stationary_states(e, functions, q, w, multipliers)
     N = N @ stationary.held(N, none)[0]
-    feeds = not moving and _remembers(e.mechanism)
+    feeds = _remembers(e.mechanism, moving)
     if not N.shape[1]:
         return np.inf, 0.0, feeds
     K = t.K + t.D @ carried
@@ -718,9 +718,11 @@ def _pushes_on(x: np.ndarray, D: sp.csr_matrix, errors: sp.csr_matrix) -> bool:
     return bool(values[0] < -error - CIRCULATES * np.abs(values).max())
 
 
-def _remembers(mechanism: Mechanism) -> bool:
-    """Whether a controller that measures has states, such as an integral, with which its commands come later."""
-    return any(controller.begin and controller.signals for controller in mechanism.controllers)
+def _remembers(mechanism: Mechanism, moving: bool) -> bool:
+    """Whether a force element has states, such as pressures, or at rest a controller that measures has them, such as an
+    integral, with which forces come later than motions."""
+    controllers = not moving and any(own.begin and own.signals for own in mechanism.controllers)
+    return controllers or any(force.call.law.states for force in mechanism.frame_forces)
 
 
 def _moved_most(e: Equations, x: np.ndarray) -> str:

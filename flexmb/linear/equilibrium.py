@@ -350,7 +350,7 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
             difference = max(FINER * difference, FINEST)
             K, G, N = _stiffness(e, functions, q, w, multipliers, difference)
         _require_answers(e, K)
-        K = K + stationary.stiffness
+        K, wrong = K + stationary.stiffness, stationary.stiffness_error
         rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)
         out = e.residual(functions, q, w, none, multipliers)[0] + stationary.offset
         values = e.workspace.values[:nj].copy()
@@ -359,11 +359,11 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
         changes = np.zeros((0, 3))
         if touching is None:
             force = -(out + K @ (closing + reached))
-            along, reachable = _newton_step(e, K, N @ held, force, rounded, difference, downhill)
+            along, reachable = _newton_step(e, K, N @ held, force, rounded, wrong, difference, downhill)
             step = closing + along + reached
         else:
             given = closing + reached
-            pressed = _pressed_step(touching, e, q, K, N @ held, given, out, rounded, difference, downhill)
+            pressed = _pressed_step(touching, e, q, K, N @ held, given, out, rounded, wrong, difference, downhill)
             step, changes, out, K, reachable, settled = pressed
         before, size = size, float((np.abs(step) * flat.weight).max(initial=0.0))
         if SLOW * before < size < COARSE * difference:
@@ -396,12 +396,13 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
             softest, error, feeds = _softest(e, functions, state, multipliers, bool(world.any()), touching)
             slipping = 0 if touching is None else touching.slipping
             return Equilibrium(mechanism, state, multipliers, softest, error, iteration, slipping, feeds)
-    require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
+    if size < LARGEST:  # otherwise the states follow a configuration that nothing restrains
+        require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
     e.compare_tangents(t)
     hint = "Start nearer to one, or add a spring that restrains it." if touching is None else touching.hint
     raise EquilibriumError(
         f"{mechanism.name!r} found no equilibrium in {ITERATIONS} iterations; the last moved it by "
-        f"{min(size, LARGEST):.2g} of its length. {hint}"
+        f"{min(size, LARGEST):.2g} of its length{_moved_most(e, step[:, None])}. {hint}"
     )
 
 
@@ -530,12 +531,13 @@ def _motions_by_stiffness(e: Equations, K: np.ndarray, N: np.ndarray) -> tuple[n
 
 
 def _motions_with_errors(
-    e: Equations, K: np.ndarray, N: np.ndarray, rounded: np.ndarray, difference: float
+    e: Equations, K: np.ndarray, N: np.ndarray, rounded: np.ndarray, wrong: np.ndarray, difference: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`_motions_by_stiffness`, and the errors (nf,) of the stiffnesses, for the round-off of forces `rounded` (nv,)."""
+    """`_motions_by_stiffness`, and the errors (nf,) of the stiffnesses, for the round-off of forces `rounded` (nv,) and
+    the errors `wrong` (nv, nv) of `K` by states."""
     x, stiffness = _motions_by_stiffness(e, K, N)
     size = np.abs(x)
-    error = (size.T @ (ROUNDING * np.abs(K)) * size.T).sum(axis=1)
+    error = (size.T @ (ROUNDING * np.abs(K) + wrong) * size.T).sum(axis=1)
     return x, stiffness, error + (size.T @ rounded) * (size.T @ e.flat.weight) / difference
 
 
@@ -562,6 +564,7 @@ def _pressed_step(
     start: np.ndarray,
     out: np.ndarray,
     rounded: np.ndarray,
+    wrong: np.ndarray,
     difference: float,
     downhill: bool,
 ) -> _Pressed:
@@ -575,7 +578,7 @@ def _pressed_step(
     seen, before, old = touching.see(q), touching.does.copy(), touching.forces.copy()
     out = out - seen.pushed(old)
     rounded = rounded + ROUNDING * np.einsum("kc,kcj->j", np.abs(old), np.abs(seen.rows))
-    x, stiffness, error = _motions_with_errors(e, K, N, rounded, difference)
+    x, stiffness, error = _motions_with_errors(e, K, N, rounded, wrong, difference)
     size = np.abs(x)
     # motions that nothing else restrains move by the largest step under all of their forces, those of overlaps included
     restrained = stiffness > error
@@ -597,7 +600,7 @@ def _pressed_step(
         whole = K + stiff @ held.rows @ held.G
         force = -(out + held.G.T @ already + stiff @ yields)
         force -= whole @ start
-        along, reachable = _newton_step(e, whole, N, force, rounded, difference, downhill)
+        along, reachable = _newton_step(e, whole, N, force, rounded, wrong, difference, downhill)
         if (touching.does == SLIPS).any():  # not symmetric, so that the motions by stiffness do not uncouple it
             along = N @ np.linalg.lstsq(N.T @ whole @ N, N.T @ force)[0]
         step = start + along
@@ -631,19 +634,20 @@ def _newton_step(
     N: np.ndarray,
     force: np.ndarray,
     rounded: np.ndarray,
+    wrong: np.ndarray,
     difference: float,
     downhill: bool,
 ) -> tuple[np.ndarray, float]:
     """Newton's step (nv,) within the allowed motions `N`, and the displacement that round-off leaves open.
 
-    `rounded` (nv,): round-off of the forces; `difference`: the relative steps of the differences in `K`. Stiffnesses
-    below their error are raised to it; a motion with such a stiffness is not changed if its force is round-off.
-    `downhill`: reverse the sign of negative stiffnesses.
+    `rounded` (nv,): round-off of the forces; `wrong` (nv, nv): errors of `K` by states; `difference`: the relative
+    steps of the differences in `K`. Stiffnesses below their error are raised to it; a motion with such a stiffness is
+    not changed if its force is round-off. `downhill`: reverse the sign of negative stiffnesses.
     """
     if not N.shape[1]:
         return np.zeros(len(force)), 0.0
     weight = e.flat.weight
-    x, stiffness, error = _motions_with_errors(e, K, N, rounded, difference)
+    x, stiffness, error = _motions_with_errors(e, K, N, rounded, wrong, difference)
     size = np.abs(x)
     along, noise = x.T @ force, size.T @ rounded
     flat = np.abs(stiffness) <= error

@@ -135,6 +135,13 @@ def test_states_without_a_stationary_value_are_named():
         equilibrium(weight(wearing()))
 
 
+def test_a_motion_without_end_is_named_before_the_states_that_follow_it():
+    """A constant force pushes the box away, and the force of a spring that lags behind at its side follows."""
+    system = weight(lagging(k=0.0, tau=0.1))
+    with pytest.raises(EquilibriumError, match=r"no equilibrium in 100 iterations.*'box' moves most"):
+        equilibrium(system)
+
+
 def test_a_wheel_at_rest_is_held_by_static_friction():
     """A wheel on a slope, with a torque, on a spring along the slope: the contact gives torque over radius."""
     slope, radius, torque, stiffness = 0.2, 0.4, 3.0, 80.0

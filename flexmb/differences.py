@@ -3,6 +3,7 @@
 The usual steps are relative to the size of the mechanism. A Hertzian contact that is compressed by a millionth of this
 size changes its stiffness within them: the differences at two sizes of the step disagree, and the disagreement is the
 bound of the error. Steps are then halved, for these entries only, until the bound is small or rounding exceeds it.
+Likewise where a law has no value within the steps, as that of a film beyond its clearance.
 
 Source: Richardson and Gaunt, "The deferred approach to the limit", Phil. Trans. R. Soc. A 226 (1927) 299-361.
 """
@@ -42,14 +43,17 @@ def measured_derivatives(
     A bound is the deviation from the result of coarser differences plus the effects of rounding. With halved steps it
     is at least a quarter of the previous deviation, so that two results that agree by chance do not count as accurate.
     Deviations that fall by less than a half, as those of a contact that opens within the steps do, are summed as the
-    geometric series that they begin.
+    geometric series that they begin. Where a law has no value within all of the steps, the derivative is zero and its
+    bound infinite.
 
     Cost: `central` is called three times, and once more for each halving of the step.
     """
     fine, middle, coarse = (central(factor * MEASURED) for factor in (1.0, 2.0, 4.0))
     value, before = (4 * fine - middle) / 3, (4 * middle - coarse) / 3
     deviation, rounded = np.abs(value - before), noise()
-    best, bound = value, deviation + ROUNDING * np.abs(value) + rounded
+    bound = deviation + ROUNDING * np.abs(value) + rounded
+    known = np.isfinite(bound)
+    best, bound = np.where(known, value, 0.0), np.where(known, bound, np.inf)
     for halving in range(1, HALVINGS + 1):
         expected = 2.0**halving * (rounded + shaken(best))
         unsolved = (bound > ACCURATE * scale(best)) & (2 * expected < bound)
@@ -59,9 +63,10 @@ def measured_derivatives(
         fine = central(0.5**halving * MEASURED)
         value = (4 * fine - coarser) / 3
         deviation = np.abs(value - before)
-        ratio = np.divide(last, deviation, out=np.full_like(last, 2.0), where=deviation > 0)
+        known = np.isfinite(last)  # the law had values within the steps before
+        ratio = np.divide(last, deviation, out=np.full_like(last, 2.0), where=known & (deviation > 0))
         ahead = deviation / (np.clip(ratio, SLOWEST, 2.0) - 1)
-        found = np.maximum(ahead, last / FASTEST) + ROUNDING * np.abs(value) + expected
+        found = np.maximum(ahead, np.where(known, last, 0.0) / FASTEST) + ROUNDING * np.abs(value) + expected
         better = unsolved & (found < bound)
         best, bound = np.where(better, value, best), np.where(better, found, bound)
     return best, bound

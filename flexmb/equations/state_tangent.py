@@ -95,7 +95,9 @@ def derivative_at_zero(at: Callable[[float], np.ndarray]) -> tuple[np.ndarray, n
     def central(h: float) -> np.ndarray:
         nonlocal size
         ahead, behind = at(h), at(-h)
-        size = np.abs(ahead) + np.abs(behind) if h == MEASURED else size
+        if h == MEASURED:
+            size = np.abs(ahead) + np.abs(behind)
+            size = size if np.isfinite(size).all() else 2 * np.abs(at(0.0))
         return np.asarray((ahead - behind) / (2 * h))
 
     return measured_derivatives(

@@ -14,7 +14,7 @@ from scipy.linalg import null_space
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.state_tangent import state_tangent
-from flexmb.equations.tangent import DEPENDENT, carrying
+from flexmb.equations.tangent import DEPENDENT, carrying, require_derivatives
 from flexmb.errors import EquilibriumError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
@@ -82,13 +82,17 @@ class StationaryStates:
 def stationary_states(
     e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray
 ) -> StationaryStates:
-    """The stationary states near `e.states` at a configuration `q` (nq,) with constant velocities `w` (nv,)."""
+    """The stationary states near `e.states` at a configuration `q` (nq,) with constant velocities `w` (nv,).
+
+    Raises `LawError` when a law has no values there, or right beside.
+    """
     nv, nz = len(w), len(e.states)
     if not nz:
         none, wide = np.zeros((0, nv)), np.zeros((0, 0))
         return StationaryStates(np.zeros(0), none, wide, np.zeros(0), none, np.zeros(0), none.T, none.T)
     still = np.zeros(nv)
     t, errors, scale = state_tangent(e, functions, q, w, still, multipliers)
+    require_derivatives(e, functions, errors.by_speed, errors.by_place, errors.by_state, errors.force)
     rate, rates = rate_at(e.flat, w, still), e.workspace.state_rates.copy()
     over, unit = 1.0 / (scale * rate), 1.0 / e.flat.weight
     by_state = t.by_state * over[:, None] * scale

@@ -8,7 +8,7 @@ Elements whose law gives its tangent are not differentiated: their wrench is hel
 the changes of its directions, and the tangent of the law is added along the rows of the element.
 
 Iterations use central differences. Decisions, for instance on stability, use differences of fourth order with a bound
-of the error of every entry (`measured_tangent`), whose steps are halved where a law is steep.
+of the error of every entry (`measured_tangent`), whose steps are halved where a law is steep or ends.
 """
 
 import copy
@@ -19,9 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import null_space
 
-from flexmb.differences import MEASURED, ROUNDING, measured_derivatives
+from flexmb.differences import HALVINGS, MEASURED, ROUNDING, measured_derivatives
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
+from flexmb.errors import LawError
 from flexmb.kernels.base.data import ANGLE, GROUND, TILT, CompiledModel
 from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.calls import displace
@@ -176,12 +177,13 @@ def measured_tangent(
 ) -> tuple[Tangent, Tangent]:
     """The tangent at a state to fourth order, and bounds of the error of each entry.
 
-    Where a law is steep, as that of a contact that is hardly compressed, smaller steps are taken
-    (flexmb/differences.py). Tangents that laws give are compared with differences at this state.
+    Where a law is steep, as that of a contact that is hardly compressed, or has no values, as that of a film beyond its
+    clearance, smaller steps are taken (flexmb/differences.py). Tangents that laws give are compared with differences at
+    this state.
 
     Cost: three times that of `tangent`, and once more for each halving of the steps.
 
-    Raises `LawError` when the tangent of a law is wrong.
+    Raises `LawError` when the tangent of a law is wrong, or a law has no values in the smallest steps either.
     """
     rate, felt = rate_at(e.flat, w, wdot), forces(e, functions, q, w, wdot, multipliers)
     if e.flat.element_tangent.any():
@@ -217,8 +219,23 @@ def measured_tangent(
 
     D, D_bound = measured("D", e.flat.weight / rate, np.abs(w))
     K, K_bound = measured("K", e.flat.weight, _sizes(e, q))
+    require_derivatives(e, functions, D_bound.data, K_bound.data)
     G = sp.csr_matrix((4 * at(MEASURED).G - at(2 * MEASURED).G) / 3)
     return Tangent(D, K, G), Tangent(D_bound, K_bound, ROUNDING * abs(G))
+
+
+def require_derivatives(e: Equations, functions: np.ndarray, *bounds: np.ndarray) -> None:
+    """Raise `LawError` when a bound of the errors of derivatives is infinite, since a law has no values beside the
+    state; forget failures of laws in larger steps."""
+    if not all(np.isfinite(bound).all() for bound in bounds):
+        least, failures = MEASURED * 0.5**HALVINGS, [law.failure for law in e.mechanism.calls]
+        cause = next((str(x) for x in failures if x is not None), "Forces are not finite there.")
+        raise LawError(
+            f"The forces of {e.mechanism.name!r} at t = {functions[-1, 0]:.6g} have no derivatives: {cause} This is at "
+            f"the state or nearer to it than {least:.1g} of the length of the mechanism, an angle of one, or the scale "
+            "of a state. Take a state within the range of the law, such as one of a simulation, result.state(-1)."
+        )
+    e.forget_failures()
 
 
 def _sizes(e: Equations, q: np.ndarray) -> np.ndarray:

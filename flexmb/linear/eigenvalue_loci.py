@@ -33,6 +33,9 @@ combination.
 SAME_SPEED = 1e-6
 """Relative difference up to which a body turns at the speed that is the parameter."""
 
+MISSING = complex(np.nan, np.nan)
+"""An eigenvalue of a column that follows nothing at a value of the parameter."""
+
 Family = Callable[[float], System | Mechanism]
 """A mechanism for each value of a parameter."""
 
@@ -43,7 +46,9 @@ class EigenvalueLoci:
     """Eigenvalues over a parameter.
 
     - `values` (n,): of the parameter.
-    - `eigenvalues` (n, k): per unit of time; each column follows one vibration by its shape.
+    - `eigenvalues` (n, k): per unit of time; each column follows one vibration by its shape. A vibration that becomes
+      aperiodic has two real eigenvalues, of which another column shows the second; that column is NaN where they are
+      one vibration.
     - `seen` (n, k): frequencies as seen from the ground, in cycles per unit of time; NaN where only those in the axes
       of the bodies are known.
     - `growth` (n,): growth rate of the least stable of all motions, including those that are not followed. Motions of
@@ -150,7 +155,7 @@ def _require_change(loci: EigenvalueLoci, velocities: list[np.ndarray]) -> None:
     if np.ptp(loci.values) == 0:
         return
     same = all((w == velocities[0]).all() for w in velocities)
-    scale = np.abs(loci.eigenvalues).max(initial=0.0)
+    scale = np.abs(loci.eigenvalues).max(initial=0.0)  # NaN, so that they change, where a vibration becomes aperiodic
     if same and np.ptp(loci.eigenvalues.imag, axis=0).max(initial=0.0) <= FLAT * scale:
         still = "" if velocities[0].any() else ", and nothing rotates"
         raise LinearError(
@@ -190,28 +195,40 @@ def _branches(
         stable.append(found.stable)
         if before is None:
             before = found.of(np.arange(min(count, len(found.eigenvalues))))
+            here = np.ones(len(before.eigenvalues), bool)
         else:
             if len(found.shapes) != len(before.shapes):
                 raise LinearError(
                     f"The bodies and modes of the mechanism must not depend on {parameter!r}; at {value:.6g} it has "
                     f"{len(found.shapes)} coordinates, before {len(before.shapes)}."
                 )
-            before = continued(before, found, weight)
+            before, here = continued(before, found, weight, here, count)
         values.append(value)
-        eigenvalues.append(before.eigenvalues)
-        seen.append(_from_ground(linear, before))
+        eigenvalues.append(np.where(here, before.eigenvalues, MISSING))
+        seen.append(np.full(len(here), np.nan))
+        seen[-1][here] = _from_ground(linear, before.of(here))
         if progress is not None:
             progress((k + 1) / total)
-    return EigenvalueLoci(
-        parameter, np.array(values), np.array(eigenvalues), np.array(seen), np.array(growth), np.array(stable), units
+    columns = max(map(len, eigenvalues), default=0)
+    followed, whirl = (
+        np.array([np.pad(row, (0, columns - len(row)), constant_values=missing) for row in rows])
+        for rows, missing in ((eigenvalues, MISSING), (seen, np.nan))
     )
+    return EigenvalueLoci(parameter, np.array(values), followed, whirl, np.array(growth), np.array(stable), units)
 
 
-def continued(before: Vibration, found: Vibration, weight: np.ndarray) -> Vibration:
-    """The modes of `found` that continue those of `before`, by shape (modal assurance criterion) and frequency.
+def continued(
+    before: Vibration, found: Vibration, weight: np.ndarray, live: np.ndarray, count: int
+) -> tuple[Vibration, np.ndarray]:
+    """The modes of `found` that continue those of `before`, by shape (modal assurance criterion) and frequency, and
+    which of them (k,) are there.
 
     `weight` (nv, 1): scale of each coordinate. For equal eigenvalues only the space of the shapes is determined; the
     shapes are compared with that space, and continued within it.
+
+    Two aperiodic motions may become one vibration, or the reverse: a mode that nothing continues is kept as it was, not
+    `live` (k,), until one continues it when all live ones are continued. Where all are, and there are fewer than
+    `count`, the others of `found` are added.
     """
     a, b = _unit(before.shapes * weight), _unit(found.shapes * weight)
     alike = np.abs(a.conj().T @ b) ** 2
@@ -222,16 +239,32 @@ def continued(before: Vibration, found: Vibration, weight: np.ndarray) -> Vibrat
             spaces[np.ix_(old, new)] = np.linalg.norm(_space(a[:, old]).conj().T @ _space(b[:, new]), 2) ** 2
     scale = np.abs(before.eigenvalues).max(initial=0.0) or 1.0
     apart = np.abs(before.eigenvalues[:, None] - found.eigenvalues[None, :]) / scale
-    chosen = np.asarray(scipy.optimize.linear_sum_assignment(apart - 0.5 * (alike + spaces))[1])
+    cost = apart - 0.5 * (alike + spaces)
+    cost[~live] += np.ptp(cost) * (len(live) + 1) if cost.size else 0.0
+    old, chosen = map(np.asarray, scipy.optimize.linear_sum_assignment(cost))
     shapes = found.shapes[:, chosen]
     for group in groups:
         mine = np.flatnonzero(np.isin(chosen, group))
         if len(group) > 1 and len(mine):
-            within = np.linalg.lstsq(b[:, group], a[:, mine], rcond=None)[0]
+            within = np.linalg.lstsq(b[:, group], a[:, old[mine]], rcond=None)[0]
             U, _, V = np.linalg.svd(within, full_matrices=False)
             turned = (b[:, group] @ (U @ V)) / weight
             shapes[:, mine] = turned / turned[np.abs(turned).argmax(axis=0), np.arange(len(mine))]
-    return Vibration(found.eigenvalues[chosen], shapes, found.errors[chosen], found.units, found.ignorable[chosen])
+    added = np.setdiff1d(np.arange(len(found.eigenvalues)), chosen)[: max(count - len(live), 0)]
+    places = np.concatenate([old, np.arange(len(live), len(live) + len(added))])
+    shapes, chosen = np.hstack([shapes, found.shapes[:, added]]), np.concatenate([chosen, added])
+
+    def entered(kept: np.ndarray, new: np.ndarray) -> np.ndarray:
+        out = np.concatenate([kept, np.zeros((*kept.shape[:-1], len(added)), kept.dtype)], axis=-1)
+        out[..., places] = new
+        return out
+
+    here = entered(np.zeros(len(live), bool), np.ones(len(places), bool))
+    values, errors = (
+        entered(before.eigenvalues, found.eigenvalues[chosen]),
+        entered(before.errors, found.errors[chosen]),
+    )
+    return Vibration(values, entered(before.shapes, shapes), errors, found.units), here
 
 
 def _unit(x: np.ndarray) -> np.ndarray:

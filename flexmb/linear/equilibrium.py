@@ -90,9 +90,9 @@ class Equilibrium:
     - `error`: a bound of the error of `softest`.
     - `iterations`: those of Newton's method.
     - `slipping`: the number of points of flexible surfaces at the bounds of their friction, which may slip on.
-    - `circulating`: whether forces at rest may feed energy to small motions: those without a potential (a stiffness
+    - `circulating`: whether forces may feed energy to small motions: at rest those without a potential (a stiffness
       that is not symmetric), as of a film of oil, those that push along the velocity, and those of controllers with
-      states.
+      states; also those of force elements with states, such as hydraulic cylinders.
     """
 
     mechanism: Mechanism
@@ -118,8 +118,8 @@ class Equilibrium:
         and not judged if points of flexible surfaces slip: these slip on in one direction and stick in the others, so
         that no stiffness decides about small motions, but a simulation from the equilibrium with a small push. It is
         not judged either if forces may feed energy to small motions (`circulating`): a shaft may whirl in a film that
-        is stiff in all directions, and an integral of a controller may drive it; `linearise(equilibrium).modes()`
-        decides. States of force elements are taken to follow the motion at once, as those of springs and dampers do.
+        is stiff in all directions, an integral of a controller may drive it, and the pressures of a cylinder with its
+        valve follow late; `linearise(equilibrium).modes()` decides.
         """
         if self.slipping or self.circulating:
             return "not judged"
@@ -356,8 +356,11 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
         w = _in_bodies(flat, q, world)
         stationary = stationary_states(e, functions, q, w, multipliers)
         K, G, N = _stiffness(e, functions, q, w, multipliers, difference)
+        while difference > FINEST and not np.isfinite(K).all():  # a law ends within the differences
+            difference = max(FINER * difference, FINEST)
+            K, G, N = _stiffness(e, functions, q, w, multipliers, difference)
         _require_answers(e, K)
-        K = K + stationary.stiffness
+        K, wrong = K + stationary.stiffness, stationary.stiffness_error
         rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)
         out = e.residual(functions, q, w, none, multipliers)[0] + stationary.offset
         values = e.workspace.values[:nj].copy()
@@ -366,11 +369,11 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
         changes = np.zeros((0, 3))
         if touching is None:
             force = -(out + K @ (closing + reached))
-            along, reachable = _newton_step(e, K, N @ held, force, rounded, difference, downhill)
+            along, reachable = _newton_step(e, K, N @ held, force, rounded, wrong, difference, downhill)
             step = closing + along + reached
         else:
             given = closing + reached
-            pressed = _pressed_step(touching, e, q, K, N @ held, given, out, rounded, difference, downhill)
+            pressed = _pressed_step(touching, e, q, K, N @ held, given, out, rounded, wrong, difference, downhill)
             step, changes, out, K, reachable, settled = pressed
         before, size = size, float((np.abs(step) * flat.weight).max(initial=0.0))
         if SLOW * before < size < COARSE * difference:
@@ -408,12 +411,13 @@ def _search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: boo
             return Equilibrium(mechanism, state, multipliers, softest, error, iteration, slipping, feeds)
         if rounds > ROUNDS:
             break
-    require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
+    if size < LARGEST:  # otherwise the states follow a configuration that nothing restrains
+        require_stationary(e, functions, q, _in_bodies(flat, q, world), multipliers)
     e.compare_tangents(t)
     hint = "Start nearer to one, or add a spring that restrains it." if touching is None else touching.hint
     raise EquilibriumError(
         f"{mechanism.name!r} found no equilibrium in {iteration} iterations; the last moved it by "
-        f"{min(size, LARGEST):.2g} of its length. {hint}"
+        f"{min(size, LARGEST):.2g} of its length{_moved_most(e, step[:, None])}. {hint}"
     )
 
 
@@ -542,12 +546,13 @@ def _motions_by_stiffness(e: Equations, K: np.ndarray, N: np.ndarray) -> tuple[n
 
 
 def _motions_with_errors(
-    e: Equations, K: np.ndarray, N: np.ndarray, rounded: np.ndarray, difference: float
+    e: Equations, K: np.ndarray, N: np.ndarray, rounded: np.ndarray, wrong: np.ndarray, difference: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`_motions_by_stiffness`, and the errors (nf,) of the stiffnesses, for the round-off of forces `rounded` (nv,)."""
+    """`_motions_by_stiffness`, and the errors (nf,) of the stiffnesses, for the round-off of forces `rounded` (nv,) and
+    the errors `wrong` (nv, nv) of `K` by states."""
     x, stiffness = _motions_by_stiffness(e, K, N)
     size = np.abs(x)
-    error = (size.T @ (ROUNDING * np.abs(K)) * size.T).sum(axis=1)
+    error = (size.T @ (ROUNDING * np.abs(K) + wrong) * size.T).sum(axis=1)
     return x, stiffness, error + (size.T @ rounded) * (size.T @ e.flat.weight) / difference
 
 
@@ -574,6 +579,7 @@ def _pressed_step(
     start: np.ndarray,
     out: np.ndarray,
     rounded: np.ndarray,
+    wrong: np.ndarray,
     difference: float,
     downhill: bool,
 ) -> _Pressed:
@@ -587,7 +593,7 @@ def _pressed_step(
     seen, before, old = touching.see(q), touching.does.copy(), touching.forces.copy()
     out = out - seen.pushed(old)
     rounded = rounded + ROUNDING * np.einsum("kc,kcj->j", np.abs(old), np.abs(seen.rows))
-    x, stiffness, error = _motions_with_errors(e, K, N, rounded, difference)
+    x, stiffness, error = _motions_with_errors(e, K, N, rounded, wrong, difference)
     size = np.abs(x)
     # motions that nothing else restrains move by the largest step under all of their forces, those of overlaps included
     restrained = stiffness > error
@@ -615,7 +621,7 @@ def _pressed_step(
         whole = K + stiff @ held.rows @ held.G
         force = -(out + held.G.T @ already + stiff @ yields)
         force -= whole @ start
-        along, reachable = _newton_step(e, whole, N, force, rounded, difference, downhill)
+        along, reachable = _newton_step(e, whole, N, force, rounded, wrong, difference, downhill)
         if (touching.does == SLIPS).any():  # not symmetric, so that the motions by stiffness do not uncouple it
             along = N @ np.linalg.lstsq(N.T @ whole @ N, N.T @ force)[0]
         step = start + along
@@ -649,19 +655,20 @@ def _newton_step(
     N: np.ndarray,
     force: np.ndarray,
     rounded: np.ndarray,
+    wrong: np.ndarray,
     difference: float,
     downhill: bool,
 ) -> tuple[np.ndarray, float]:
     """Newton's step (nv,) within the allowed motions `N`, and the displacement that round-off leaves open.
 
-    `rounded` (nv,): round-off of the forces; `difference`: the relative steps of the differences in `K`. Stiffnesses
-    below their error are raised to it; a motion with such a stiffness is not changed if its force is round-off.
-    `downhill`: reverse the sign of negative stiffnesses.
+    `rounded` (nv,): round-off of the forces; `wrong` (nv, nv): errors of `K` by states; `difference`: the relative
+    steps of the differences in `K`. Stiffnesses below their error are raised to it; a motion with such a stiffness is
+    not changed if its force is round-off. `downhill`: reverse the sign of negative stiffnesses.
     """
     if not N.shape[1]:
         return np.zeros(len(force)), 0.0
     weight = e.flat.weight
-    x, stiffness, error = _motions_with_errors(e, K, N, rounded, difference)
+    x, stiffness, error = _motions_with_errors(e, K, N, rounded, wrong, difference)
     size = np.abs(x)
     along, noise = x.T @ force, size.T @ rounded
     flat = np.abs(stiffness) <= error
@@ -699,7 +706,7 @@ def _softest(
     N = allowed_motions(as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows].toarray(), e.flat.weight)
     stationary = stationary_states(e, functions, q, w, multipliers)
     N = N @ stationary.held(N, none)[0]
-    feeds = not moving and _remembers(e.mechanism)
+    feeds = _remembers(e.mechanism, moving)
     if not N.shape[1]:
         return np.inf, 0.0, feeds
     K = t.K + t.D @ carried
@@ -736,9 +743,11 @@ def _pushes_on(x: np.ndarray, D: sp.csr_matrix, errors: sp.csr_matrix) -> bool:
     return bool(values[0] < -error - CIRCULATES * np.abs(values).max())
 
 
-def _remembers(mechanism: Mechanism) -> bool:
-    """Whether a controller that measures has states, such as an integral, with which its commands come later."""
-    return any(controller.begin and controller.signals for controller in mechanism.controllers)
+def _remembers(mechanism: Mechanism, moving: bool) -> bool:
+    """Whether a force element has states, such as pressures, or at rest a controller that measures has them, such as an
+    integral, with which forces come later than motions."""
+    controllers = not moving and any(own.begin and own.signals for own in mechanism.controllers)
+    return controllers or any(force.call.law.states for force in mechanism.frame_forces)
 
 
 def _moved_most(e: Equations, x: np.ndarray) -> str:

@@ -15,7 +15,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
 from flexmb.equations.skins import without_surfaces
 from flexmb.equations.state_tangent import StateTangent, state_tangent
-from flexmb.equations.tangent import carrying, measured_tangent
+from flexmb.equations.tangent import carrying, measured_tangent, require_derivatives
 from flexmb.errors import LinearError
 from flexmb.linear.equilibrium import AT_REST, Equilibrium
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
@@ -279,6 +279,8 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     Raises `MechanismError` for these, for shapes of exact contacts that are inside each other at the state, and for
     what the equations of small motions do not include.
 
+    Raises `LawError` when a law has no values at the state, or right beside it.
+
     Accuracy: about 1e-11 (differences of fourth order of the compiled residual), with a bound for every entry.
     """
     if isinstance(system, Equilibrium | SteadyRunning):
@@ -317,6 +319,7 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     states = states_error = None
     if len(e.states):
         s, error, _ = state_tangent(e, functions, state.q, state.w, wdot, multipliers)
+        require_derivatives(e, functions, error.by_speed, error.by_place, error.by_state, error.force)
         states = replace(s, by_place=s.by_place + s.by_speed @ carried)
         states_error = replace(error, by_place=error.by_place + error.by_speed @ abs(carried))
     return LinearisedModel(

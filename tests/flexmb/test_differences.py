@@ -61,3 +61,20 @@ def test_random_sums_of_contacts_stay_within_their_bounds():
         exact = (1.5 * stiff * np.sqrt(np.maximum(begin, 0))).sum()
         assert abs(value[0] - exact) <= max(bound[0], ACCURATE * law(np.zeros(1))[0])
         assert bound[0] <= 1e-5 * exact or not exact
+
+
+@pytest.mark.parametrize("range_", [1e-3, 3e-5, 1e-7])
+def test_a_law_that_ends_has_smaller_steps(range_):
+    def law(x):
+        return np.where(np.abs(x) < range_, 1.0, np.nan) * np.sin(x / range_)
+
+    value, bound, _ = measured(law, np.array([0.0, 0.4 * range_]))
+    exact = np.cos([0.0, 0.4]) / range_
+    assert (np.abs(value - exact) <= bound).all()
+    assert (bound <= 1e-6 * exact).all()
+
+
+def test_a_law_without_a_value_beside_has_an_infinite_bound():
+    value, bound, _ = measured(lambda x: np.where(x <= 0, x, np.nan), np.zeros(1))
+    assert value[0] == 0
+    assert np.isinf(bound[0])

@@ -128,3 +128,37 @@ def test_what_only_comes_to_rest_does_not_run_steadily():
     system.set_speed("rail", 5.0)
     with pytest.raises(flexmb.EquilibriumError, match="nothing keeps up its speed"):
         steady_running(system)
+
+
+def film_about(clearance, place, speed=100.0):
+    """The small motions of a shaft about a `place` of its centre, relative to the clearance; the viscosity grows with
+    the square of the clearance."""
+    law = flexmb.forces.journal_bearing(viscosity=5e6 * clearance**2, radius=0.03, length=0.035, clearance=clearance)
+    system = flexmb.System(units="SI")
+    shaft = flexmb.rigid_body("shaft", mass=20.0, inertia=(0.4, 0.4, 0.1))
+    at = (clearance * place[0], clearance * place[1], 0)
+    shaft = system.add(shaft, position=at, angular_velocity=(0, 0, speed))
+    system.planar("guide", system.ground, shaft, normal=(0, 0, 1), at=(0, 0, 0))
+    system.force("film", system.ground.at((0, 0, 0)), shaft.at((0, 0, 0)), law)
+    return linearise(system)
+
+
+def test_small_motions_stay_within_the_clearance():
+    """Stiffness times clearance depends on the relative place only, and likewise damping. The differences are those of
+    the whole mechanism unless they leave the clearance, as for the two least ones. In body axes, which turn, inertia adds
+    the centrifugal stiffness and gyroscopic terms."""
+    of_turning = {"K": -20.0 * 100.0**2 * np.eye(2), "D": 2 * 20.0 * 100.0 * np.array([[0, -1], [1, 0]])}
+    wide, *others = (film_about(c, (0.1, -0.27)) for c in (2e-3, 6e-5, 2e-6))
+    for clearance, small in zip((6e-5, 2e-6), others, strict=True):
+        for matrix, error in (("K", "K_error"), ("D", "D_error")):
+            cases = (clearance, small), (2e-3, wide)
+            found, expected = (c * (getattr(x, matrix).toarray()[:2, :2] - of_turning[matrix]) for c, x in cases)
+            bound = clearance * getattr(small, error).toarray()[:2, :2]
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+            assert (np.abs(found - expected) <= bound + 1e-9 * np.abs(expected).max()).all()
+        assert np.isfinite(small.modes().eigenvalues).all()
+
+
+def test_a_shaft_at_its_housing_has_no_small_motions():
+    with pytest.raises(flexmb.LawError, match=r"no derivatives.*'film'.*touches the housing.*simulation"):
+        film_about(6e-5, (0.0, -1.0 + 1e-9))

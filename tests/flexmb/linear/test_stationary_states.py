@@ -62,7 +62,7 @@ def test_states_are_stationary_at_an_equilibrium(law, place, state, softest):
     assert rest.state.q[2] == pytest.approx(place, rel=1e-9)
     assert rest.state.element_states == pytest.approx([state], rel=1e-9)
     assert rest.softest == pytest.approx(softest, rel=1e-8)
-    assert rest.stable
+    assert rest.verdict == "not judged"
     assert rest.result.force("element")[0, 2] == pytest.approx(MASS * G, rel=1e-9)
     begun = flexmb.simulate(rest.mechanism, 0.2, step=1e-2, initial_state=rest.state)
     np.testing.assert_allclose(begun.q[:, 2], place, rtol=1e-9)
@@ -75,6 +75,32 @@ def test_a_regulator_has_the_eigenvalues_of_its_cubic():
     np.testing.assert_allclose(
         np.sort_complex(vibration.eigenvalues), np.sort_complex(exact[exact.imag >= 0]), rtol=1e-9
     )
+
+
+def test_a_spring_whose_force_lags_behind_is_not_called_stable():
+    """m s^2 (1 + tau s) + k has roots to the right for any lag, though the potential has a minimum."""
+    rest = equilibrium(weight(lagging(k=300.0, tau=0.1)))
+    exact = np.roots([0.1 * MASS, MASS, 0.0, 300.0])
+    found = linearise(rest).modes()
+    np.testing.assert_allclose(np.sort_complex(found.eigenvalues), np.sort_complex(exact[exact.imag >= 0]), rtol=1e-8)
+    assert not found.stable
+    assert not rest.stable
+    assert "linearise(...).modes() decides" in str(rest)
+
+
+def test_a_cylinder_whose_valve_holds_every_motion_is_not_said_to_be_locked():
+    """Without leakage the pressures adapt to every motion at once, and the position is that of the closed valve."""
+    values = {"area_a": 8e-3, "area_b": 5e-3, "stroke": 0.8, "bulk_modulus": 1.2e9, "supply": 2.1e7, "flow": 6e-7}
+    values |= {"target": 0.4, "gain": 20.0, "dead_volume": 2e-4, "laminar": 1e5, "tank": 1e5}
+    begin = {"pressure a": 3e6, "pressure b": 1e6}
+    law = flexmb.forces.hydraulic_cylinder(**values, initial=begin)
+    system = flexmb.System(gravity=(0, 0, -G), name="press")
+    box = system.add(flexmb.rigid_body("box", mass=1000.0, inertia=(1, 1, 1)), position=(0, 0, 0.4))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), box, axis=(0, 0, 1))
+    system.force("cylinder", system.ground.at((0, 0, 0)), box.at((0, 0, 0)), law)
+    rest = equilibrium(system)
+    assert rest.verdict == "not judged"
+    assert "states hold every motion" in str(rest)
 
 
 def test_a_hydraulic_cylinder_finds_its_pressures():
@@ -107,6 +133,13 @@ def test_a_hydraulic_cylinder_finds_its_pressures():
 def test_states_without_a_stationary_value_are_named():
     with pytest.raises(EquilibriumError, match=r"'wear' of 'element' of 'weight' has no stationary value"):
         equilibrium(weight(wearing()))
+
+
+def test_a_motion_without_end_is_named_before_the_states_that_follow_it():
+    """A constant force pushes the box away, and the force of a spring that lags behind at its side follows."""
+    system = weight(lagging(k=0.0, tau=0.1))
+    with pytest.raises(EquilibriumError, match=r"no equilibrium in 100 iterations.*'box' moves most"):
+        equilibrium(system)
 
 
 def test_a_wheel_at_rest_is_held_by_static_friction():

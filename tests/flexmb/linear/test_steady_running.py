@@ -82,6 +82,52 @@ def test_a_diagram_over_the_speed_of_a_disc():
     assert diagram.stable.all()
 
 
+def bicycle(speed):
+    """The benchmark bicycle of Meijaard, Papadopoulos, Ruina and Schwab (Proc. R. Soc. A 463 (2007) 1955-1982)."""
+    given = {"velocity": (speed, 0, 0)}
+    system = flexmb.System(gravity=(0, 0, -9.81), name="bicycle")
+
+    def part(name, mass, inertia, position, radius=np.inf):
+        body = flexmb.rigid_body(name, mass=mass, inertia=inertia)
+        return system.add(body, position=position, angular_velocity=(0, speed / radius, 0), **given)
+
+    rear = part("rear wheel", 2.0, (0.0603, 0.12, 0.0603), (0, 0, 0.3), 0.3)
+    front = part("front wheel", 3.0, (0.1405, 0.28, 0.1405), (1.02, 0, 0.35), 0.35)
+    frame = part("frame", 85.0, [[9.2, 0, -2.4], [0, 11.0, 0], [-2.4, 0, 2.8]], (0.3, 0, 0.9))
+    fork = part("fork", 4.0, [[0.05892, 0, 0.00756], [0, 0.06, 0], [0.00756, 0, 0.00708]], (0.9, 0, 0.7))
+    system.revolute("rear hub", frame, rear, axis=(0, 1, 0), at=(0, 0, 0.3))
+    system.revolute("front hub", fork, front, axis=(0, 1, 0), at=(1.02, 0, 0.35))
+    tilt = np.pi / 10
+    system.revolute("steering", frame, fork, axis=(-np.sin(tilt), 0, np.cos(tilt)), at=(1.1, 0, 0))
+    system.rolling("rear contact", system.ground, rear, radius=0.3, axis=(0, 1, 0), at=(0, 0, 0.3))
+    system.rolling("front contact", system.ground, front, radius=0.35, axis=(0, 1, 0), at=(1.02, 0, 0.35))
+    return system
+
+
+def lean_and_steer(speed):
+    """The eigenvalues on and above the real axis by the matrices of the benchmark, its equations (A 1)."""
+    M = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])
+    C1 = np.array([[0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]])
+    K0 = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])
+    K2 = np.array([[0, 76.59734589573222], [0, 2.65431523794604]])
+    lower = [-np.linalg.solve(M, 9.81 * K0 + speed**2 * K2), -np.linalg.solve(M, speed * C1)]
+    found = np.linalg.eigvals(np.block([[np.zeros((2, 2)), np.eye(2)], lower]))
+    return np.sort_complex(found[found.imag >= 0])
+
+
+@pytest.mark.parametrize("speeds", [(0.5, 1.0), (1.0, 0.5)])
+def test_aperiodic_motions_that_become_a_vibration_are_followed(speeds):
+    """Two aperiodic motions become the weave at 0.684 m/s: four motions in lean and steer below, three above."""
+    diagram = campbell(bicycle, speeds)
+    for speed, found in zip(speeds, diagram.eigenvalues, strict=True):
+        apart = np.isnan(found)
+        assert apart.sum() == (speed == 1.0)
+        np.testing.assert_array_equal(np.isnan(diagram.frequencies[speeds.index(speed)]), apart)
+        moving = found[~apart & ~(np.abs(found) < 1e-6)]
+        np.testing.assert_allclose(np.sort_complex(moving), lean_and_steer(speed), rtol=1e-8)
+    assert "nan" in str(diagram)
+
+
 DISC = """
 name = "disc"
 gravity = [0, 0, -9.81]

@@ -390,5 +390,6 @@ class FeedforwardWarning(FlexmbWarning):
 class SensitivityWarning(FlexmbWarning):
     """Derivatives that are not reliable: the quantity is not smooth, or the motion is not accurate enough.
 
-    Raised by `gradient`, `adjoint_gradient` and `direct_gradient`.
+    Raised by `gradient`, `adjoint_gradient` and `direct_gradient`, and by `linearise` and `equilibrium` at a kink or
+    jump of force laws or controllers; the message names these, and the slopes on both sides.
     """

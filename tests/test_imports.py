@@ -81,6 +81,7 @@ ROOMS = (
     "flexmb.forces",
     "flexmb.controllers",
     "flexmb.equations",
+    "flexmb.kinks",
     "flexmb.results",
     "flexmb.drawn",
     "flexmb.integrators",

@@ -45,7 +45,8 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
         nb, ny = len(flat.modes), len(self.tree.weight)
         rows = np.arange(flat.joint_rows, len(flat.row_kind))
         self._part = part_of(flat, rows, np.arange(len(flat.load_marker)))
-        self._acting = len(rows) + len(flat.load_marker) + len(flat.group_marker) > 0
+        others = (flat.group_marker, flat.line_kind, flat.control_law)
+        self._acting = len(rows) + len(flat.load_marker) + sum(map(len, others)) > 0
         self._kinematics, self._workspace = make_marker_kinematics(self._part), make_workspace(self._part)
         self._bodies = make_articulated(flat, self.tree)
         place_markers(flat, self.q, e.kinematics)

@@ -25,9 +25,10 @@ from flexmb.equations.skins import without_surfaces
 from flexmb.equations.stationary import require_stationary, stationary_states
 from flexmb.equations.tangent import DIFFERENCE, allowed_motions, carrying, forces, measured_tangent, tangent
 from flexmb.equations.time_features import users_of_functions
-from flexmb.errors import EquilibriumError, LawRangeWarning, UnsupportedError
+from flexmb.errors import EquilibriumError, LawRangeWarning, SensitivityWarning, UnsupportedError
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displace
+from flexmb.kinks import kinks
 from flexmb.linear.touching import CHANGES, OPEN, OVERLAP, SLIPS, STICKS, Motions, Touching, require_shallow
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
@@ -319,11 +320,25 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
         found = replace(found, mechanism=mechanism)
         for text in doubtful_contacts(found.result) if mechanism.surface_contacts else ():
             warnings.warn(text, LawRangeWarning, stacklevel=3)
+        if text := _kinks(found, moving):
+            warnings.warn(f"The equilibrium of {mechanism.name!r} {text}", SensitivityWarning, stacklevel=3)
         if moving:
             _require_steady(found, world, time)
         return found
     assert failure is not None
     raise failure
+
+
+def _kinks(found: Equilibrium, moving: bool) -> str:
+    """Laws without a derivative by places, or by velocities of a steady motion, which the stiffness depends on."""
+    mechanism, state = found.mechanism, found.state
+    own = state.element_states[: compiled(mechanism).skin_state] if mechanism.surface_contacts else state.element_states
+    e, functions = (
+        Equations(without_surfaces(mechanism), state.q, state.angles, own),
+        mechanism.function_values(state.t),
+    )
+    over = ("place", "speed", "state") if moving else ("place", "state")
+    return kinks(e, functions, state, np.zeros_like(state.w), found.multipliers, over=over)
 
 
 def _with_part(mechanism: Mechanism, part: float) -> Mechanism:

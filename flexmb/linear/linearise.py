@@ -1,5 +1,6 @@
 """Linearised equations of motion about a state: matrices, natural frequencies and damping of a whole mechanism."""
 
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,7 +17,8 @@ from flexmb.equations.initial_conditions import accelerations, consistent_state,
 from flexmb.equations.skins import without_surfaces
 from flexmb.equations.state_tangent import StateTangent, state_tangent
 from flexmb.equations.tangent import carrying, measured_tangent, require_derivatives
-from flexmb.errors import LinearError
+from flexmb.errors import LinearError, SensitivityWarning
+from flexmb.kinks import kinks
 from flexmb.linear.equilibrium import AT_REST, Equilibrium
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
 from flexmb.linear.independent import Changing, Independent
@@ -304,6 +306,10 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
         require_closed_points(touching, state.q)
         own = own[: flat.skin_state]
     e = Equations(without_surfaces(mechanism), state.q, state.angles, own)
+    if text := kinks(e, functions, state, wdot, multipliers):
+        warnings.warn(
+            f"The state about which {mechanism.name!r} is linearised {text}", SensitivityWarning, stacklevel=2
+        )
     t, errors = measured_tangent(e, functions, state.q, state.w, wdot, multipliers)
     e.residual(functions, state.q, state.w, wdot, multipliers)
     carried, turned = carrying(flat, state.w), carrying(flat, wdot)

@@ -1,7 +1,9 @@
 """Sampled controllers: integration between samples, at which commands change.
 
 A sampled controller reads its inputs at the multiples of its sample time, just before its commands change, and holds
-them until the next sample. `Sampled` is a method that integrates from sample to sample by another method, which begins
+them until the next sample. Where several are sampled at the same instant, each comes after those whose commands it
+reads, also through continuous controllers (flexmb/mechanism/control/add.py), and reads their new commands; measures of
+the motion are those before. `Sampled` is a method that integrates from sample to sample by another method, which begins
 anew at each: the accelerations jump there, and the order of the method holds in between.
 
 The states of a sampled controller, which include the commands that it holds, are part of `State.element_states`. A
@@ -72,10 +74,10 @@ def sample(mechanism: Mechanism, s: Snapshot, *, everything: bool = False) -> np
     number, and `LawError` when a law fails.
     """
     states, seen = np.array(s.states), None
-    commands = _commands(mechanism, s)
     for controller in sampled_controllers(mechanism):
         if not (everything or _due(controller, s.t)):
             continue
+        commands = _commands(mechanism, controller, s._replace(states=states))
         if seen is None:
             seen = _seen(mechanism, s)
         inputs = np.array([_input(controller, k, x, seen, commands) for k, x in enumerate(controller.signals)])
@@ -88,7 +90,6 @@ def sample(mechanism: Mechanism, s: Snapshot, *, everything: bool = False) -> np
         if controller.call.failure is not None:
             raise controller.call.failure
         states[place] = np.concatenate([out[nu:], out[:nu]])
-        commands |= {f"command:{controller.name}:{name}": x for name, x in zip(law.commands, out[:nu], strict=True)}
     return states
 
 
@@ -99,11 +100,11 @@ def _seen(mechanism: Mechanism, s: Snapshot) -> Result:
     return replace(found, element_states=np.atleast_2d(s.states))
 
 
-def _commands(mechanism: Mechanism, s: Snapshot) -> dict[str, float]:
-    """The commands of all controllers before a sample, by the names of their measures."""
-    names = [f"command:{c.name}:{x}" for c in mechanism.controllers for x in c.call.law.commands]
-    if not any(signal.sort == COMMAND for c in sampled_controllers(mechanism) for signal in c.signals):
+def _commands(mechanism: Mechanism, reader: Controller, s: Snapshot) -> dict[str, float]:
+    """The commands of all controllers at a sample, by the names of their measures, if a controller reads any."""
+    if not any(signal.sort == COMMAND for signal in reader.signals):
         return {}
+    names = [f"command:{c.name}:{x}" for c in mechanism.controllers for x in c.call.law.commands]
     e = Equations(mechanism, s.q, s.angles, s.states)
     e.residual(mechanism.function_values(s.t), s.q, s.w, s.wdot, s.multipliers)
     return dict(zip(names, e.workspace.commands.tolist(), strict=True))

@@ -37,6 +37,12 @@ MEASURED_IN = {
     (RATE, DISTANCE): "velocity",
 }
 """The dimensions of signals by their sort and the kind of their row."""
+LOOPS = {
+    "continuous": "Give one of them a sample_time, or join them to one law.",
+    "sampled": "Let one of them read what the command of the other one does, which is that before the sample (a "
+    "measure such as 'effort:NAME.COMMAND'), or join them to one law.",
+}
+"""What to do about controllers that read each other, by their kind."""
 INPUTS = ".inputs"
 """What the name of a controller that passes the inputs of a law on has beyond that of its element."""
 
@@ -180,8 +186,9 @@ def connected(
     """The controllers in the order of their evaluation, and the rows, loads and force elements between frames with the
     numbers of their commands.
 
-    Sampled controllers come first, because they hold their commands. Raises `ControllerError` when a controller reads a
-    command that does not exist, and when continuous controllers read each other.
+    Sampled controllers come first, because they hold their commands; of either kind, a controller comes after those
+    that it reads. Raises `ControllerError` when a controller reads a command that does not exist, and when sampled, or
+    continuous, controllers read each other.
     """
     in_order = _sorted(parts)
     numbers: dict[tuple[str, str], int] = {}
@@ -212,31 +219,50 @@ def connected(
 
 def _sorted(parts: Sequence[Added]) -> list[Added]:
     by_name = {part.controller.name: part for part in parts}
-    reads: dict[str, set[str]] = {}
-    for part in parts:
-        own = part.controller
-        reads[own.name] = set()
-        for signal in own.signals:
-            if signal.sort == COMMAND:
-                _, name, command = (*signal.source.split(":", 2), "", "")[:3]
-                what = f"Controller {own.name!r} reads {signal.source!r}"
-                if name not in by_name:
-                    raise ControllerError(f"{what}: {unknown_name('controller', name, by_name)}")
-                commands = by_name[name].controller.call.law.commands
-                if command not in commands:
-                    raise ControllerError(f"{what}: {unknown_name('command', command, commands)}")
-                if own.sample_time is None and by_name[name].controller.sample_time is None:
-                    reads[own.name].add(name)
-    done = [part for part in parts if part.controller.sample_time is not None]
-    left = [part for part in parts if part.controller.sample_time is None]
+    reads = {name: _read(part.controller, by_name) for name, part in by_name.items()}
+    sampled = [name for name, part in by_name.items() if part.controller.sample_time is not None]
+    continuous = [name for name in by_name if name not in sampled]
+    through = {name: _sources(name, reads, sampled) - {name} for name in sampled}  # it holds what it reads of its own
+    direct = {name: reads[name] - set(sampled) for name in continuous}
+    return [by_name[name] for name in (*_after(through, "sampled"), *_after(direct, "continuous"))]
+
+
+def _read(own: Controller, by_name: Mapping[str, Added]) -> set[str]:
+    """The names of the controllers whose commands a controller reads."""
+    found: set[str] = set()
+    for signal in own.signals:
+        if signal.sort == COMMAND:
+            _, name, command = (*signal.source.split(":", 2), "", "")[:3]
+            what = f"Controller {own.name!r} reads {signal.source!r}"
+            if name not in by_name:
+                raise ControllerError(f"{what}: {unknown_name('controller', name, by_name)}")
+            commands = by_name[name].controller.call.law.commands
+            if command not in commands:
+                raise ControllerError(f"{what}: {unknown_name('command', command, commands)}")
+            found.add(name)
+    return found
+
+
+def _sources(name: str, reads: Mapping[str, set[str]], sampled: Sequence[str]) -> set[str]:
+    """The sampled controllers whose commands a controller reads, also through continuous controllers."""
+    found: set[str] = set()
+    left = [name]
     while left:
-        names = {part.controller.name for part in left}
-        ready = [part for part in left if not reads[part.controller.name] & names]
+        fresh = reads[left.pop()] - found
+        found |= fresh
+        left += fresh.difference(sampled)
+    return found.intersection(sampled)
+
+
+def _after(reads: Mapping[str, set[str]], kind: str) -> list[str]:
+    """The names of controllers of one kind, each after those that it reads. Raises `ControllerError` for a loop."""
+    done: list[str] = []
+    while left := [name for name in reads if name not in done]:
+        ready = [name for name in left if not reads[name] & set(left)]
         if not ready:
             raise ControllerError(
-                f"The continuous controllers {', '.join(map(repr, sorted(names)))} read each other's commands at the "
-                "same instant: an algebraic loop. Give one of them a sample_time, or join them to one law."
+                f"The {kind} controllers {', '.join(map(repr, sorted(left)))} read each other's commands at the same "
+                f"instant: an algebraic loop. {LOOPS[kind]}"
             )
         done += ready
-        left = [part for part in left if part not in ready]
     return done

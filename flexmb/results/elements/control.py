@@ -71,11 +71,7 @@ def controller_history(result: Any, name: str) -> ControllerHistory:
 
 def _history(result: Any, own: Controller) -> ControllerHistory:
     mechanism, t, law = result.mechanism, np.asarray(result.t), own.call.law
-    place = mechanism.states_of(own.name)
-    count, states = place.stop - place.start, np.asarray(result.element_states)
-    if count and not states.size:
-        raise ControllerError(f"The motion does not have the states of controller {own.name!r}; simulated motions do.")
-    z = states[:, place] if count else np.zeros((len(t), 0))
+    z = _states(result, own)
     inputs = {key: _signal(result, x) for key, x in zip(law.inputs, own.signals, strict=True)}
     nz, nu = len(law.states), len(law.commands)
     if own.sample_time is not None:
@@ -102,6 +98,15 @@ def _history(result: Any, own: Controller) -> ControllerHistory:
     )
 
 
+def _states(result: Any, own: Controller) -> np.ndarray:
+    """The states (nt, nz) of a controller, with the commands that a sampled one holds."""
+    place, states = result.mechanism.states_of(own.name), np.asarray(result.element_states)
+    count = place.stop - place.start
+    if count and not states.size:
+        raise ControllerError(f"The motion does not have the states of controller {own.name!r}; simulated motions do.")
+    return states[:, place] if count else np.zeros((len(result.t), 0))
+
+
 def _signal(result: Any, signal: Signal) -> Column:
     t = np.asarray(result.t)
     if signal.sort == CONSTANT:
@@ -110,7 +115,12 @@ def _signal(result: Any, signal: Signal) -> Column:
         return Column(result.mechanism.functions[signal.index].over(t)[:, 0], "1")
     if signal.sort == COMMAND:
         _, name, command = signal.source.split(":", 2)
-        return controller_history(result, name).commands[command]
+        source = result.mechanism.controller(name)
+        if source.sample_time is None:
+            return controller_history(result, name).commands[command]
+        law, held = source.call.law, _states(result, source)  # whatever it reads, also its own commands
+        k = law.commands.index(command)
+        return Column(held[:, len(law.states) + k], _dimension(result.mechanism, source, command, source.targets[k]))
     return column(signal.source, result)
 
 

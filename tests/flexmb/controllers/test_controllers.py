@@ -34,6 +34,14 @@ def rotor(law, *, inputs=None, speed=0.0, inertia=0.5):
     return system
 
 
+def free_rotor():
+    """A rotor without a controller."""
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(1, 1, 0.5)))
+    system.revolute("pivot", system.ground.at((0, 0, 0)), body, axis=Z)
+    return system
+
+
 def pendulum(law):
     """A rod on a pivot under gravity."""
     system = flexmb.System(gravity=(0, -9.81, 0))
@@ -424,6 +432,71 @@ def test_controllers_that_read_each_other_are_an_algebraic_loop():
     system.controller("a", law, inputs={"input": "command:servo:comand"}, outputs={})
     with pytest.raises(ControllerError, match="no command named 'comand'"):
         system.build()
+
+
+CASCADE = (12.0, 6.0, 0.05, 0.5)  # gains of position and speed, sample time, inertia
+
+
+def cascade(order, between=False):
+    """A rotor under sampled control of its position, whose command is the reference of a sampled control of its speed,
+    added in some order; `between` them a continuous gain of one."""
+    system = free_rotor()
+    outer, inner = (controllers.pid(gain, sample_time=CASCADE[2]) for gain in CASCADE[:2])
+    reference = "command:gain:command" if between else "command:position:command"
+    parts = {
+        "position": (outer, {"measured": "coordinate:pivot", "reference": 1.0}, {}),
+        "gain": (controllers.linear(([], [], [], [[1.0]])), {"input": "command:position:command"}, {}),
+        "speed": (inner, {"measured": "rate:pivot", "reference": reference}, {"command": "effort:pivot"}),
+    }
+    for name in order:
+        law, inputs, outputs = parts[name]
+        system.controller(name, law, inputs=inputs, outputs=outputs)
+    return system
+
+
+@pytest.mark.parametrize("order", [("position", "speed"), ("speed", "position"), ("speed", "gain", "position")])
+def test_a_sampled_controller_reads_the_new_command_of_another_one_in_whatever_order_they_were_added(order):
+    """The exact motion between samples, at which both commands change together."""
+    kp, kv, h, J = CASCADE
+    angle, rate = 0.0, 0.0
+    for _ in range(40):
+        moment = kv * (kp * (1.0 - angle) - rate)
+        angle, rate = angle + h * rate + 0.5 * h**2 * moment / J, rate + h * moment / J
+    found = flexmb.simulate(cascade(order, len(order) == 3), 2.0, step=5e-3)
+    assert found.coordinate("pivot")[-1] == pytest.approx(angle, abs=1e-12)
+    assert found.coordinate_rate("pivot")[-1] == pytest.approx(rate, abs=1e-12)
+
+
+@flexmb.control_law(inputs=("value",), commands=("sum",), updates=True)
+def add_one(t, inputs, states, parameters, commands, new):
+    commands[0] = inputs[0] + 1.0
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_sampled_controllers_that_read_each_other_are_a_loop_which_a_measure_before_the_sample_cuts(order):
+    def pair(of_a):
+        system = free_rotor()
+        for name in order:
+            source, acts = {"a": (of_a, {}), "b": ("command:a:sum", {"sum": "effort:pivot"})}[name]
+            system.controller(name, add_one(sample_time=0.1), inputs={"value": source}, outputs=acts)
+        return system
+
+    with pytest.raises(ControllerError, match=r"sampled controllers 'a', 'b' read each other.*'effort:NAME\.COMMAND'"):
+        pair("command:b:sum").build()
+    counted = flexmb.simulate(pair("effort:b.sum"), 0.3, step=0.1)
+    assert counted.controller("a").commands["sum"].values == pytest.approx([1.0, 3.0, 5.0, 7.0], abs=1e-12)
+    assert counted.controller("b").commands["sum"].values == pytest.approx([2.0, 4.0, 6.0, 8.0], abs=1e-12)
+
+
+def test_a_sampled_controller_that_reads_its_own_command_directly_or_through_another_one_reads_the_last_one():
+    system = free_rotor()
+    system.controller("a", add_one(sample_time=0.1), inputs={"value": "command:same:command"}, outputs={})
+    same = controllers.linear(([], [], [], [[1.0]]))
+    system.controller("same", same, inputs={"input": "command:a:sum"}, outputs={})
+    system.controller("b", add_one(sample_time=0.1), inputs={"value": "command:b:sum"}, outputs={})
+    counted = flexmb.simulate(system, 0.3, step=0.1)
+    for name in ("a", "b"):
+        assert counted.controller(name).commands["sum"].values == pytest.approx([1.0, 2.0, 3.0, 4.0], abs=1e-12)
 
 
 def test_a_measure_of_a_sampled_controller_is_examined_at_the_start():

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from mechanisms import double_pendulum, flexible_pendulum, slider_crank
+from smooth_elements import SMOOTH
 
 import flexmb
 from flexmb.equations.evaluation import Equations
@@ -74,6 +75,34 @@ def test_the_order_is_five_or_more():
     runs = [flexmb.simulate(mechanism, 1.0, method="explicit", coordinates="joint", step=h, output_step=0.5) for h in steps]  # fmt: skip
     errors = [[np.abs(r.q - exact.q).max(), np.abs(r.w - exact.w).max()] for r in runs]
     np.testing.assert_array_less(4.7, np.polyfit(np.log(steps), np.log(errors), 1)[0])
+
+
+@pytest.mark.parametrize("name", [name for name in SMOOTH if name not in ("gear", "regularised friction", "curve")])
+def test_every_smooth_element_moves_bodies_as_in_absolute_coordinates(name):
+    """All but relations, friction of reactions and curves, which are refused."""
+    mechanism, options = SMOOTH[name](1.0).build(), {"method": "explicit", "tolerance": 1e-9, "output_step": 0.01}
+    absolute = flexmb.simulate(mechanism, 0.02, **options)
+    ours = flexmb.simulate(mechanism, 0.02, coordinates="joint", **options)
+    np.testing.assert_allclose(ours.q, absolute.q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(ours.w, absolute.w, rtol=0, atol=1e-12 * np.abs(absolute.w).max())
+    np.testing.assert_allclose(ours.element_states, absolute.element_states, rtol=1e-12, atol=0)
+    assert np.abs(ours.ledger.residual).max() < 1e-6 * ours.ledger.exchange
+
+
+@flexmb.control_law(inputs=("height",), commands=("area",), states=("sum",))
+def area_below(t, inputs, states, parameters, commands, rates):
+    """The integral of a height over time."""
+    rates[0] = inputs[0]
+    commands[0] = states[0]
+
+
+def test_a_controller_is_integrated_where_nothing_acts_on_the_bodies():
+    """Of a body that falls, `-g t^3 / 6`."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+    system.controller("area", area_below(), inputs={"height": "position:body:z"}, outputs={})
+    fallen = flexmb.simulate(system, 1.0, method="explicit", coordinates="joint", output_step=0.5)
+    np.testing.assert_allclose(fallen.element_states[:, 0], -9.81 * fallen.t**3 / 6, rtol=0, atol=1e-9)
 
 
 def test_what_it_cannot_do_is_told():

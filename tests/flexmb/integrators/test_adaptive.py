@@ -473,7 +473,7 @@ def beside():
     body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
     system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0))
     system.force("swung", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), swung())
-    return system, lambda r: r.columns(["state:swung:swing"])["state:swung:swing"]
+    return system, lambda r: r.columns(["state:swung:swing"])["state:swung:swing"].values
 
 
 @pytest.mark.parametrize("build", [lagging, beside])

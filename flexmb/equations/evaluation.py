@@ -57,6 +57,9 @@ are far apart (`flexmb.equations.projection.on_saddle`)."""
 SLIDING, SETTLED = 50, 1e-14
 """Iterations for the reactions of sliding joints, and the change of their friction, relative to the largest, at the
 end."""
+RUNAWAY = 100.0
+"""Displacement in a step, relative to the length of the mechanism, or angle, beyond which a motion has grown without
+bound."""
 COLLAPSED = 1e-9
 """Size of a step, relative to the time since the beginning, below which variable steps have become too small."""
 FOLLOWED = 1e-6
@@ -492,6 +495,15 @@ class Equations:
                 "nearly half a turn relative to each other, where the twist and "
                 "the direction of tilt of a bushing are undefined. Use stiffer springs, or a joint that allows the "
                 "rotation, with springs in it."
+            )
+        moved = float((np.abs(w) * self.flat.weight).max(initial=0.0)) * h
+        if moved > RUNAWAY:
+            return ConvergenceError(
+                f"The motion of {self.mechanism.name!r} has grown without bound: at t = {t:.6g} the body "
+                f"{self.fastest_body(w)!r} moves in a step of {h:.3g} by {moved:.3g} of the length of the mechanism, "
+                "or radians. The likely cause is a force law, a spring or a controller that pushes along the "
+                "displacement or the velocity instead of against it: check its sign, and linearise(system).modes() for "
+                "growth."
             )
         return ConvergenceError(
             f"The Newton iteration of {self.mechanism.name!r} fails at t = {t:.6g} with a step of {h:.3g}; the fastest "

@@ -17,7 +17,7 @@ from flexmb.equations.initial_conditions import accelerations, consistent_state
 from flexmb.equations.state_tangent import state_tangent
 from flexmb.equations.stationary import state_names
 from flexmb.equations.tangent import DEPENDENT
-from flexmb.errors import EquilibriumError, FlexmbError
+from flexmb.errors import EquilibriumError, FlexmbError, LawError
 from flexmb.linear.independent import Independent
 from flexmb.linear.joint_motions import joint_names
 from flexmb.linear.velocity_freedom import velocity_freedom
@@ -89,8 +89,8 @@ def steady_running(system: System | Mechanism, state: State | None = None) -> St
     bodies of constant velocity. A motion that settles can be followed first: `steady_running(car, result.state(-1))`.
     Cost: some hundred evaluations of the accelerations.
 
-    Raises `EquilibriumError` when there is no such motion near the state, or when it does not remain steady, as
-    with drivers that accelerate or a mechanism that changes its shape.
+    Raises `EquilibriumError` when there is no such motion near the state, when a law fails on the way to it, or when it
+    does not remain steady, as with drivers that accelerate or a mechanism that changes its shape.
     """
     mechanism = system.build() if isinstance(system, System) else system
     refuse(mechanism, "Steady running", includes=SMOOTH)
@@ -98,7 +98,21 @@ def steady_running(system: System | Mechanism, state: State | None = None) -> St
     if state is not None:
         require_state(mechanism, state)
         start = replace(mechanism, initial=state, start_rows=())
-    state = replace(consistent_state(start).state, element_states=start.initial_states)
+    begin = replace(consistent_state(start).state, element_states=start.initial_states)
+    try:
+        return _searched(mechanism, begin)
+    except LawError as error:
+        starts = zip(mechanism.bodies, compiled(mechanism).q_start, strict=False)
+        places = "; ".join(f"{body.name!r} at {np.round(begin.q[s : s + 3], 12).tolist()}" for body, s in starts)
+        raise EquilibriumError(
+            f"The search for steady running of {mechanism.name!r} leaves the places at which its laws have values. "
+            f"{error} It began at t = {begin.t:.6g} with {places}. Begin nearer to steady running, from a motion that "
+            "settles: steady_running(system, result.state(-1)) after a simulation."
+        ) from error
+
+
+def _searched(mechanism: Mechanism, state: State) -> SteadyRunning:
+    """The steady motion nearest to a consistent state. Raises `LawError` where a law fails on the way."""
     worst, began = "", _Search(mechanism, state).speed
     for iteration in range(1, ITERATIONS + 1):
         search = _Search(mechanism, state)

@@ -110,10 +110,11 @@ class Vibration:
         )
 
     def __str__(self) -> str:
-        rows = [f"{'mode':>4}{'frequency':>14}{'damping ratio':>16}"]
+        rows = [f"{'mode':>4}{'frequency':>14}{'damping ratio':>16}{'growth rate':>14}"]
+        columns = self.frequencies, self.damping_ratios, self.eigenvalues.real, self.ignorable
         rows += [
-            f"{k + 1:4d}{f:14.6g}{z:16.4g}{'  ignorable' if apart else ''}"
-            for k, (f, z, apart) in enumerate(zip(self.frequencies, self.damping_ratios, self.ignorable, strict=True))
+            f"{k + 1:4d}{f:14.6g}{z:16.4g}{growth:14.5g}{'  ignorable' if apart else ''}"
+            for k, (f, z, growth, apart) in enumerate(zip(*columns, strict=True))
         ]
         return "\n".join([*rows, self._sentence()])
 

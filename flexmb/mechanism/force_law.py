@@ -185,7 +185,7 @@ def _where(t: float, x: float, xdot: float) -> str:
 @lru_cache(maxsize=256)
 def _guarded(function: Any, numbers: bool) -> Any:
     """A compiled function for `call_law`, which all laws of one `function` share. It returns NaN if the function
-    raises, and stores 1 and the arguments in the record of the law if the value is not finite.
+    raises, and stores 1 and the arguments in the record of the law if the value is not finite at finite arguments.
 
     A function of `numbers` takes their address in the record first.
     """
@@ -196,7 +196,7 @@ def _guarded(function: Any, numbers: bool) -> Any:
             effort = function(record + 8 * PARAMETERS, t, x, xdot) if numbers else function(t, x, xdot)
         except Exception:
             pass
-        if not np.isfinite(effort):
+        if not np.isfinite(effort) and np.isfinite(x + xdot):  # otherwise it follows from an earlier failure
             stored(record + 8 * REFUSED, 1.0)
             stored(record + 8 * REFUSED + 8, t)
             stored(record + 8 * REFUSED + 16, x)

@@ -166,6 +166,20 @@ def test_a_formula_that_is_not_finite_ends_the_run():
         flexmb.simulate(oscillator(motor={"effort": flexmb.expression("log(0.1 - x)")}), 1.0, step=1e-3)
 
 
+@pytest.mark.parametrize("method", ["generalised-alpha", "energy-momentum"])
+def test_a_root_that_has_no_value_beside_the_start_is_named(method):
+    """The step that follows the failure is not a number, and so are the arguments of the law in it."""
+    system = oscillator(motor={"effort": flexmb.expression("sqrt(-x)")})
+    with pytest.raises(LawError, match=r"The law of 'element' returned nan at t = .*, x = \d.*, xdot = \d"):
+        flexmb.simulate(system, 0.1, step=1e-3, method=method)
+
+
+def test_a_law_of_the_wrong_sign_is_said_to_grow():
+    system = oscillator(motor={"effort": lambda t, x, xdot: 1000.0 * x + 50.0 * xdot})
+    with pytest.raises(flexmb.ConvergenceError, match=r"grown without bound.*check its sign"):
+        flexmb.simulate(system, 3.0, step=1e-3)
+
+
 def test_an_expression_is_its_content():
     """For other processes, for derivatives and for the identity of a study."""
     law, same, other = (flexmb.expression("-k*x", k=k) for k in (2.0, 2.0, 3.0))

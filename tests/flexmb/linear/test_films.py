@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexmb
+from flexmb.errors import EquilibriumError
 from flexmb.linear import equilibrium, linearise, steady_running
 
 MASS, SWIRL, DAMPING = 2.0, 2e3, 60.0
@@ -94,14 +95,14 @@ def test_springs_and_dampers_in_any_attitude_are_judged(seed):
     assert equilibrium(system).verdict in ("stable", "unstable")
 
 
-def journal(speed):
+def journal(speed, load=500.0):
     oil = flexmb.forces.journal_bearing(viscosity=0.02, radius=0.05, length=0.03, clearance=1e-4)
     system = flexmb.System()
     shaft = flexmb.rigid_body("shaft", mass=5.0, inertia=(0.01, 0.01, 0.002))
     shaft = system.add(shaft, angular_velocity=(0, 0, speed))
     system.planar("guide", system.ground, shaft, normal=(0, 0, 1), at=(0, 0, 0))
     system.force("oil", system.ground.at((0, 0, 0)), shaft.at((0, 0, 0)), oil)
-    system.load("weight", shaft.at((0, 0, 0)), force=(0, -500.0, 0))
+    system.load("weight", shaft.at((0, 0, 0)), force=(0, -load, 0))
     if speed:
         system.drive("guide", flexmb.time_functions.constant_speed(speed), dof="rotation")
     return system
@@ -113,6 +114,12 @@ def test_a_shaft_runs_steadily_in_its_film():
     e = np.hypot(*running.state.q[:2]) / 1e-4
     load = 0.02 * 0.05 * 0.03**3 * 300.0 / 1e-8 * e / (4 * (1 - e**2) ** 2) * np.sqrt(16 * e**2 + np.pi**2 * (1 - e**2))
     assert load == pytest.approx(500.0, rel=1e-9)
+
+
+def test_a_search_that_leaves_the_clearance_says_where_it_began():
+    system = journal(300.0, load=1e7)
+    with pytest.raises(EquilibriumError, match=r"'oil' failed.*housing.*'shaft' at \[0.0, 0.0, 0.0\].*state\(-1\)"):
+        steady_running(system)
 
 
 def test_a_film_that_nothing_turns_carries_no_shaft():

@@ -7,6 +7,7 @@ from test_rolling import RADIUS, G, disc, steady
 import flexmb
 from flexmb.errors import LinearError, MechanismError
 from flexmb.linear import frequency_response, input_names, linearise, state_space
+from flexmb.linear.vibration import Vibration
 from flexmb.results.measure import measure
 
 MASS, STIFFNESS, SERIES, TAU = 2.0, 300.0, 500.0, 0.03
@@ -132,3 +133,10 @@ def test_laws_that_return_new_states_are_refused():
     system.force("hinge", system.ground.at((0, 0, 0)), box.at((0, 0, 0)), plastic())
     with pytest.raises(MechanismError, match=r"Linearisation does not include laws .* no rates, .* 'hinge'"):
         linearise(system)
+
+
+def test_the_table_tells_aperiodic_motions_apart():
+    values = np.array([-10.0, -82.5, 0.25 + 2j * np.pi])
+    lines = str(Vibration(values, np.ones((1, 3), complex), np.zeros(3))).splitlines()
+    assert [float(line.split()[3]) for line in lines[1:4]] == [-10.0, -82.5, 0.25]
+    assert lines[0].split()[-2:] == ["growth", "rate"]

@@ -47,15 +47,16 @@ def kinks(
     """What a warning says about the laws that have no derivative at a state of `e`: their elements, the coordinates
     and the slopes on both sides. Empty if there are none, or if those of several elements cancel each other.
 
-    Kinks nearer than 1e-9 of the length of the mechanism count as being at the state.
+    Kinks nearer than 1e-9 of the length of the mechanism count as being at the state. Laws that give their tangent are
+    left out: it says which derivative is theirs.
 
     - `wdot` (nv,), `multipliers` (nj,): accelerations and reactions at the state.
     - `over`: what changes: places, velocities, states of elements and controllers.
 
     Cost: ten residuals for each of these.
     """
-    mechanism, flat, nj = e.mechanism, e.flat, e.flat.joint_rows
-    if not (flat.row_law[nj:].any() or mechanism.frame_forces or mechanism.controllers):
+    mechanism, flat = e.mechanism, e.flat
+    if not (flat.row_law.any() or (flat.element_tangent == 0).any() or mechanism.controllers):
         return ""
     kept, moved, none = e.states.copy(), np.empty_like(state.q), np.zeros_like(wdot)
     felt = _row_forces(e, functions, state, wdot, multipliers)
@@ -102,10 +103,12 @@ def _message(names: list[str], texts: list[str]) -> str:
 
 
 def _answers(e: Equations) -> np.ndarray:
-    """Efforts of force elements without those that commands are, commands, and rates of states, at the last state."""
-    found, own = e.workspace, e.flat.row_command[e.flat.joint_rows :]
-    efforts, driven = found.efforts[e.flat.joint_rows :].copy(), own >= 0
+    """Efforts of force elements without those that commands are or laws give with their tangent, commands, and rates of
+    states, at the last state."""
+    found, own, first = e.workspace, e.flat.row_command[e.flat.joint_rows :], e.flat.joint_rows
+    efforts, driven = found.efforts[first:].copy(), own >= 0
     efforts[driven] -= found.commands[own[driven]]
+    efforts[np.add.outer(e.flat.element_row[e.flat.element_tangent != 0] - first, np.arange(6)).ravel()] = 0.0
     return np.concatenate([efforts, found.commands, found.state_rates])
 
 

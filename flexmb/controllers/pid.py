@@ -70,9 +70,9 @@ def pid(
 
     - `kp`, `ki` (per time), `kd` (times time): the gains; `I' = ki e`.
     - `filter`: time constant of the derivative part, `D = kd s'/(1 + filter d/dt)` of `s = -measured`, or of `s = e`
-      with `derivative_of="error"`. Its state is zero at the start, so that a measured value that does not start at zero
-      causes a pulse of `D`. A continuous controller without a filter reads the inputs "rate" and "reference_rate"
-      instead: `D = kd (reference_rate - rate)`.
+      with `derivative_of="error"`. The state of a continuous filter is zero at the start, so that an `s` that does not
+      start at zero causes a pulse of `D`; a sampled controller starts with `D = 0`. A continuous controller without a
+      filter reads the inputs "rate" and "reference_rate" instead: `D = kd (reference_rate - rate)`.
     - `lower`, `upper`: limits of the command.
     - `anti_windup`: "back-calculation" adds `(command - unlimited command) / tracking_time` to `I'` (by
       default `kp / ki`, and at least the sample time; Astrom and Hagglund, PID Controllers (1995), section 3.5);
@@ -81,6 +81,9 @@ def pid(
       and clamping are kinks: steps that contain one are of lower order.
     - `sample_time`: the controller is sampled, with the backward Euler method for `I` and `D`.
     - `initial`: the integral part at the start.
+
+    A continuous controller with `ki = 0`, or without a filter, keeps the state of what is missing; it is constant, and an
+    eigenvalue of zero in `linearise(...).modes()`.
 
     Raises `LawError` when a value is not a finite number, `upper` is not above `lower`, a time is not positive, or an
     option is unknown.

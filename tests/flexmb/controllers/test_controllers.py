@@ -499,6 +499,19 @@ def test_a_sampled_controller_that_reads_its_own_command_directly_or_through_ano
         assert counted.controller(name).commands["sum"].values == pytest.approx([1.0, 2.0, 3.0, 4.0], abs=1e-12)
 
 
+@pytest.mark.parametrize(("sample_time", "pulse"), [(None, 2.0 / 0.1), (0.01, 0.0)])
+def test_the_derivative_of_an_error_at_the_start_is_a_pulse_of_continuous_controllers_only(sample_time, pulse):
+    """`kd / filter` of an error of one."""
+    law = controllers.pid(0.0, 0.0, 2.0, filter=0.1, derivative_of="error", sample_time=sample_time)
+    assert flexmb.simulate(rotor(law), 0.02, step=0.01).effort("servo.command")[0] == pytest.approx(pulse, abs=1e-12)
+
+
+def test_states_that_a_continuous_pid_does_not_use_are_eigenvalues_of_zero():
+    """Of a rotor on a proportional gain: `w^2 = kp / J`."""
+    values = linear.linearise(rotor(controllers.pid(2.0))).modes().eigenvalues
+    assert values == pytest.approx([0.0, 0.0, 2.0j], abs=1e-9)
+
+
 def test_a_measure_of_a_sampled_controller_is_examined_at_the_start():
     system = rotor(controllers.pid(1.0, sample_time=0.1), inputs={"measured": "coordinate:pivt"})
     with pytest.raises(ControllerError, match=r"Controller 'servo', input 'measured': .*'pivt'"):

@@ -106,6 +106,20 @@ def test_laws_with_a_derivative_cause_no_warning(name):
     assert K[0, 0] == pytest.approx(stiffness, rel=1e-6)
 
 
+def taut(t, relative, states, parameters, stiffness, damping):
+    """The tangent of `pull`; that of its taut side at the kink."""
+    stiffness[0, 0] = parameters[0] if relative.d[0] >= 0.0 else 0.0
+
+
+def test_a_law_that_gives_its_tangent_says_which_derivative_is_its_own():
+    """Beside another element, whose kink is told."""
+    chosen = flexmb.law(parameters=("k",), tangent=taut)(pull.function)
+    with pytest.warns(flexmb.SensitivityWarning) as told:
+        K = linearise(sliding(between(chosen(k=9.0)), spring(law=gap_spring(2.0)))).reduced()[2]
+    assert K[0, 0] == pytest.approx(9.0 + 1.0)
+    assert ["'spring'" in str(x.message) and "'law'" not in str(x.message) for x in told] == [True]
+
+
 @pytest.mark.parametrize("name", [name for name in SMOOTH if name != "regularised friction"])
 def test_smooth_elements_cause_no_warning(name):
     linearise(SMOOTH[name](1.0))

@@ -279,12 +279,11 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     without a force, have no small motions.
 
     Raises `MechanismError` for these, for shapes of exact contacts that are inside each other at the state, and for
-    what the equations of small motions do not include.
+    what the equations of small motions do not include; `LawError` when a law has no values at the state, or right
+    beside it.
 
     Issues a `SensitivityWarning` where force laws or controllers have a kink or a jump at the state (flexmb/kinks.py);
     the matrices then contain a mean of both sides.
-
-    Raises `LawError` when a law has no values at the state, or right beside it.
 
     Accuracy: about 1e-11 (differences of fourth order of the compiled residual), with a bound for every entry.
     """

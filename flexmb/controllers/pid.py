@@ -82,7 +82,7 @@ def pid(
     - `sample_time`: the controller is sampled, with the backward Euler method for `I` and `D`.
     - `initial`: the integral part at the start.
 
-    A continuous controller with `ki = 0`, or without a filter, keeps the state of what is missing; it is constant, and an
+    A continuous controller with `ki = 0`, or without a filter, keeps the state of what is missing: constant, and an
     eigenvalue of zero in `linearise(...).modes()`.
 
     Raises `LawError` when a value is not a finite number, `upper` is not above `lower`, a time is not positive, or an

@@ -245,7 +245,7 @@ def test_what_names_nothing_in_several_instances_is_named(tmp_path):
     refused(
         tmp_path, assembly(good, "*TIE, NAME=T\nleft.high, middle.low\n"), "middle.low.* of no instance.*left, Right 1"
     )
-    refused(tmp_path, assembly(good, "").replace("PART=beam", "PART=bean", 1), "part named 'bean'. Existing: 'BEAM'")
+    refused(tmp_path, assembly(good, "").replace("PART=beam", "PART=bean", 1), "part named 'bean'. Did you mean 'BEAM'")
     refused(tmp_path, assembly(good, "").replace('"Right 1"', '"LEFT"'), "a name of its own")
     refused(tmp_path, assembly(good, "").replace('"Right 1", PART=beam', '"Right 1"'), "'Right 1' needs a part")
     refused(tmp_path, assembly(good, "").replace("2.0, 1.0, 2.0, 35", "2.0, 0.0, 0.0, 35"), "both points of the axis")

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-import loky
 import numpy as np
 import scipy
 
@@ -17,7 +16,6 @@ from flexmb.bodies import solids
 from flexmb.bodies.body import Body
 from flexmb.bodies.shape import Shape
 from flexmb.mechanism.system import System
-from flexmb.results.result import Result
 
 CRANK, ROD, SPEED = 0.075, 0.30, 2 * 3.141592653589793 * 50  # m, m, rad/s: 3000 revolutions per minute
 RUN_UP, DURATION, STEP = 0.04, 0.08, 2e-6
@@ -95,43 +93,30 @@ def run(
 ) -> Comparison:
     """Import and reduce the rod, simulate the mechanism rigid and flexible, and return the comparison.
 
-    The result, plots and an animation are written into `directory`. A second process draws the mesh and the animation.
-    `progress` is called with "simulating" and the fraction that is done.
+    The result, plots and an animation are written into `directory`.
     """
-    directory = Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    say = progress or (lambda what, done: None)
-    with loky.ProcessPoolExecutor(1) as second:
-        mesh = second.submit(_draw_mesh, directory / "mesh.png")
-        report(f"Mesh conrod.msh -> flexible body\n{connecting_rod()}\n")
-        report("Running the mechanism rigid, then flexible")
-        comparison = compare(build(), DURATION, step=STEP, progress=lambda done: say("simulating", done))
-        animation = second.submit(_animate, comparison.flexible, directory / "animation.gif")
-        report(f"\n{comparison}\n\n{comparison.flexible.ledger}\n")
-        _write(comparison, directory)
-        mesh.result()
-        animation.result()
-    return comparison
-
-
-def _write(comparison: Comparison, directory: Path) -> None:
-    """The result, its plots, and the picture of the modes."""
     from flexmb.files.results.result_file import save_result
     from flexmb.plots import pictures, result_plots
 
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    say = progress or (lambda what, done: None)
+    report(f"Mesh conrod.msh -> flexible body\n{connecting_rod()}\n")
+    report("Running the mechanism rigid, then flexible")
+    comparison = compare(build(), DURATION, step=STEP, progress=lambda done: say("simulating", done))
+    report(f"\n{comparison}\n\n{comparison.flexible.ledger}\n")
     save_result(comparison.flexible, directory / "result.h5")
     result_plots.plot_energy(comparison.flexible, directory / "energy.png")
     result_plots.plot_comparison(comparison, directory / "comparison.png")
+    pictures.picture_mesh(fem.read_mesh(MESH), directory / "mesh.png")
     pictures.picture_modes(connecting_rod(), directory / "modes.png")
-
-
-def _draw_mesh(path: Path) -> None:
-    from flexmb.plots import pictures
-
-    pictures.picture_mesh(fem.read_mesh(MESH), path)
-
-
-def _animate(result: Result, path: Path) -> None:
-    from flexmb.plots import pictures
-
-    pictures.animate(result, path, frames=40, frames_per_second=20, magnification=200.0, labels=True)
+    pictures.animate(
+        comparison.flexible,
+        directory / "animation.gif",
+        frames=40,
+        frames_per_second=20,
+        magnification=200.0,
+        labels=True,
+        progress=lambda done: say("drawing", done),
+    )
+    return comparison

@@ -4,9 +4,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
-from mechanisms import double_pendulum
+from mechanisms import double_pendulum, turning_loop
 
 import flexmb
+from flexmb.equations.initial_conditions import consistent_state
+from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
 from flexmb.integrators.method import AdaptiveMethod, Method, method_of, methods, register
 from flexmb.simulation.events import Event, Terminate, stop
@@ -142,3 +144,22 @@ def test_numbers_of_numpy_are_numbers():
 def test_what_names_no_method_is_refused(method):
     with pytest.raises(IntegratorError, match="There is no method"):
         method_of(method, {})
+
+
+@pytest.mark.parametrize("name", ["generalised-alpha", "hht"])
+def test_reactions_stay_smooth_where_fixed_steps_grow(name):
+    """As after an instant that must be met exactly: a step of 2 % of the others, and a longer one again. The reactions
+    oscillated, as the velocities of the restart were corrected once more for the ratio of the steps."""
+    mechanism, step = turning_loop().build(), 1e-3
+    begin = consistent_state(mechanism)
+    run = METHODS[name](step=step).begin(
+        mechanism, begin, end=1.0, longest=np.inf, pace=Pace((), begin.state.t, 1.0)
+    )
+    run.prepare()
+    found = []
+    for t in (0.02, 0.02 + 0.02 * step, *(0.021 + step * np.arange(8))):
+        found.append(run.to(t).multipliers.copy())
+    times = [0.02, *(0.021 + step * np.arange(8))]
+    smooth = flexmb.simulate(mechanism, 0.03, method=METHODS[name](step=1e-4), output_step=1e-3)
+    exact = np.array([smooth.multipliers[int(np.argmin(np.abs(smooth.t - t)))] for t in times])
+    assert np.abs(np.array([found[0], *found[2:]]) - exact).max() < 2e-3 * np.abs(exact).max()

@@ -152,9 +152,7 @@ def test_reactions_stay_smooth_where_fixed_steps_grow(name):
     oscillated, as the velocities of the restart were corrected once more for the ratio of the steps."""
     mechanism, step = turning_loop().build(), 1e-3
     begin = consistent_state(mechanism)
-    run = METHODS[name](step=step).begin(
-        mechanism, begin, end=1.0, longest=np.inf, pace=Pace((), begin.state.t, 1.0)
-    )
+    run = METHODS[name](step=step).begin(mechanism, begin, end=1.0, longest=np.inf, pace=Pace((), begin.state.t, 1.0))
     run.prepare()
     found = []
     for t in (0.02, 0.02 + 0.02 * step, *(0.021 + step * np.arange(8))):

@@ -177,12 +177,20 @@ def called(**names: str) -> Any:
     what there is instead."""
 
     def mark(function: F) -> F:
-        @wraps(function)
-        def checked(*values: Any, **given: Any) -> Any:
-            for name in names.keys() & given.keys():
-                raise TypeError(f"{checked.__name__}() has no argument {name}=; what it may mean is {names[name]}.")
-            return function(*values, **given)
-
-        return cast(F, checked)
+        return refusing(function, names, "{call}() has no argument {name}=; what it may mean is {now}.")
 
     return mark
+
+
+def refusing(function: F, names: Mapping[str, str], sentence: str) -> F:
+    """The function, which raises TypeError when it is given an argument of `names`, with the `sentence` of the name of
+    the `call`, that of the argument, and what there is `now`."""
+
+    @wraps(function)
+    def checked(*values: Any, **given: Any) -> Any:
+        for name in names.keys() & given.keys():
+            call = checked.__qualname__.removesuffix(".__init__")
+            raise TypeError(sentence.format(call=call, name=name, now=names[name]))
+        return function(*values, **given)
+
+    return cast(F, checked)

@@ -7,13 +7,13 @@ its new name.
 """
 
 import sys
-from collections.abc import Callable, Collection, Mapping
-from functools import cache, wraps
+from collections.abc import Callable, Collection
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
-from fem.elsewhere import hint
+from fem.elsewhere import hint, refusing
 
 MODULES = """
 fem -> fem: additions=lumped_elements
@@ -194,15 +194,19 @@ def refuse_old_names(module: str, at_first_use: Collection[str] = ()) -> None:
     here.__dict__["__getattr__"] = missing
 
 
+NOW = "{call}(): the argument {name}= is now {now}=."
+"""What is said of an old name of an argument."""
+
+
 def renamed(**names: str) -> Callable[[T], T]:
     """Decorator that records old names: `old="new"` for arguments of a function, or attributes and arguments of a
     class, whose missing attributes are answered by the hints of `fem.elsewhere`."""
 
     def mark(thing: T) -> T:
         if not isinstance(thing, type):
-            return _refusing(thing, names)
+            return refusing(thing, names, NOW)
         made: Any = thing
-        made.__init__ = _refusing(made.__init__, names)
+        made.__init__ = refusing(made.__init__, names, NOW)
 
         def missing(self: Any, name: str) -> Any:
             if name in names:
@@ -217,14 +221,3 @@ def renamed(**names: str) -> Callable[[T], T]:
         return thing
 
     return mark
-
-
-def _refusing(function: Any, names: Mapping[str, str]) -> Any:
-    @wraps(function)
-    def checked(*values: Any, **given: Any) -> Any:
-        for old in names.keys() & given.keys():
-            called = checked.__qualname__.removesuffix(".__init__")
-            raise TypeError(f"{called}(): the argument {old}= is now {names[old]}=.")
-        return function(*values, **given)
-
-    return checked

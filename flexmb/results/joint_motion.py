@@ -54,13 +54,12 @@ def coordinate_motion(
 ) -> tuple[Float[np.ndarray, "nt"], Float[np.ndarray, "nt"], Float[np.ndarray, "nt"]]:
     """The coordinate (nt,) of a joint's degree of freedom, its rate and its acceleration.
 
-    Angles (radians) are zero in the configuration as modelled, displacements where the places coincide.
-
-    Rotations about z of joints that turn
-    about their axis count all turns; other angles are continuous over the stored times. If all three rotations are free
-    (a ball joint), and in a constant-velocity joint, the coordinates are the components, in marker `a`, of the rotation
-    vector of `S`, at most half a turn long; rate and acceleration are then the components of the relative angular
-    velocity and of its derivative in marker `a`, which are not derivatives of the rotation vector.
+    Angles (radians) are zero in the configuration as modelled, displacements where the places coincide. Rotations about
+    z of joints that turn about their axis count all turns; other angles are continuous over the stored times. If all
+    three rotations are free (a ball joint), and in a constant-velocity joint, the coordinates are the components, in
+    marker `a`, of the rotation vector of `S`, at most half a turn long; rate and acceleration are then the components
+    of the relative angular velocity and of its derivative in marker `a`, which are not derivatives of the rotation
+    vector.
     """
     a, b = (frame_motion(motion, motion.mechanism.markers[k].name) for k in joint.markers)
     k = AXES.index(dof[-1])

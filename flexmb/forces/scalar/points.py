@@ -158,8 +158,7 @@ def require_unit(title: str, dimension: str, units: str, what: str, scale: float
     Nothing is known, and accepted, of a title without a unit in brackets, with words there that are no unit, or of a
     system with other units. `scale`: the factor of the column, which may be that of the unit.
     """
-    found = UNIT.search(title)
-    ratio = None if found is None else unit_ratio(unit := found[1] or found[2] or "", dimension, units)
+    unit, ratio = _unit_in(title, dimension, units)
     if ratio is None or math.isclose(ratio, 1.0, rel_tol=SAME):
         return
     if scale is not None and math.isclose(abs(scale), ratio, rel_tol=SAME):
@@ -179,8 +178,15 @@ def require_unit(title: str, dimension: str, units: str, what: str, scale: float
 
 def other_quantity(title: str, dimension: str) -> bool:
     """Whether the title of a column has a unit in brackets of another quantity than the `dimension`."""
+    return _unit_in(title, dimension, "SI")[1] == 0.0
+
+
+def _unit_in(title: str, dimension: str, units: str) -> tuple[str, float | None]:
+    """The unit in brackets in the title of a column, and its ratio to that of a dimension in a system of units: zero if
+    it measures something else, None if nothing is known."""
     found = UNIT.search(title)
-    return found is not None and unit_ratio(found[1] or found[2] or "", dimension, "SI") == 0.0
+    unit = "" if found is None else found[1] or found[2] or ""
+    return unit, None if found is None else unit_ratio(unit, dimension, units)
 
 
 def _number(word: str, *, decimal_comma: bool) -> float | None:

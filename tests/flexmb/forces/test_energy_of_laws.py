@@ -262,20 +262,22 @@ def turned_about():
     return system
 
 
-def rubbed():
+def sliding():
     system = flexmb.System()
     body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(0.1, 0.1, 0.1)))
     system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0))
     system.set_speed("rail", 1.0)
+    return system
+
+
+def rubbed():
+    system = sliding()
     system.joint_spring("law", "rail", law=lambda t, x, xdot: -1e3 * x - 10.0 * xdot)
     return system
 
 
 def commanded():
-    system = flexmb.System()
-    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(0.1, 0.1, 0.1)))
-    system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0))
-    system.set_speed("rail", 1.0)
+    system = sliding()
     gains = flexmb.controllers.linear(([], [], [], [[-1e4, -100.0]]), inputs=("place", "speed"), commands=("force",))
     inputs = {"place": "coordinate:rail", "speed": "rate:rail"}
     system.controller("hold", gains, inputs=inputs, outputs={"force": "effort:rail"})

@@ -101,6 +101,8 @@ def _turn(body: Body, like: Body, near: float) -> np.ndarray:
     if m == 0:
         return np.eye(0)
     a, b = _shapes(body, like)
+    if np.array_equal(a, b):
+        return np.eye(m)
     agreement = np.abs(a.T @ b) / np.outer(*(np.linalg.norm(x, axis=0) + 1e-300 for x in (a, b)))
     found = scipy.optimize.linear_sum_assignment(-(agreement**2) + _farther(body, like), maximize=False)[0:2]
     partner = np.empty(m, dtype=int)

@@ -13,6 +13,7 @@ from flexmb.kernels.derivatives.transposed import make_scratch
 from flexmb.kernels.derivatives.variation import make_variation
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.simulation.recorded import Recording, record
+from flexmb.study.gradients.aligned import Aligned
 from flexmb.study.gradients.begun import start_of, starts_apart
 from flexmb.study.gradients.closed import smooth_model
 from flexmb.study.gradients.dependence import effects_of_laws, without_laws
@@ -84,6 +85,8 @@ def direct_gradient(
                 derivatives[name][k] = (above[name] - below[name]) / rates.distance
             doubted |= suspicious(recording, growth)
             progress((1.0 + 2.5 * (k + 1)) / whole)
+        if doubted:  # the change may have grown because the parameter acts late
+            doubted = suspicious(recording, _growth_after_push(recording))
         return recording, outcome, derivatives, doubted
 
     recording, outcome, derivatives, doubted = ask(step, progress)
@@ -96,10 +99,11 @@ def direct_gradient(
     return Gradient(values, outcome, derivatives, errors)
 
 
-def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.ndarray]:
+def neighbours(recording: Recording, rates: Rates, push: np.ndarray | None = None) -> tuple[Result, Result, np.ndarray]:
     """The motions of the mechanisms on both sides of that of a recording, and the magnitude (nt,) of their difference.
 
-    The motions are correct to first order in the difference of the parameter.
+    The motions are correct to first order in the difference of the parameter, by which forces `push` (n, nv) may
+    change, too.
     """
     e, result, distance = recording.run.equations, recording.result, rates.distance
     (first, below), (second, above) = (start_of(mechanism, recording) for mechanism in (rates.below, rates.above))
@@ -113,6 +117,7 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
     workspaces, scratch = (make_workspace(e.flat), make_workspace(e.flat)), make_scratch(e.flat)[0]
     bare = pointed(CompiledModel(**{**fields_of(e.flat), "element_row": e.flat.element_row[:0]}))
     couplings, speed = _couplings(recording, rates), _speed(recording)
+    couplings += 0.0 if push is None else push
     own = np.zeros((2, len(couplings), len(recording.run.motion.states)))
     if (effects := effects_of_laws(recording, rates, len(couplings))) is not None:
         couplings, own = couplings + effects.forces, np.array([effects.states, effects.state_rates])
@@ -170,6 +175,17 @@ def neighbours(recording: Recording, rates: Rates) -> tuple[Result, Result, np.n
         for m, states in zip((rates.low, rates.high), sides, strict=True)
     )
     return one, other, growth
+
+
+def _growth_after_push(recording: Recording) -> np.ndarray:
+    """The magnitude (nt,) of a disturbance that constant, random forces begin in the first tenth of the steps."""
+    run, n = recording.run, len(recording.functions)
+    push = np.zeros((n, len(run.equations.flat.weight)))
+    push[: -(-n // 10)] = run.equations.flat.weight * np.random.default_rng(0).standard_normal(push.shape[1])
+    base = recording.result.mechanism
+    same = Aligned(base, base, tuple(np.eye(body.modes) for body in base.bodies), (), ())
+    with announced():
+        return neighbours(recording, Rates(same, same, 1.0, {}, {}, {}, np.zeros(0, dtype=int), False), push)[2]
 
 
 def _couplings(recording: Recording, rates: Rates) -> np.ndarray:

@@ -4,9 +4,10 @@ A motion that amplifies small disturbances also amplifies the errors of its step
 even more. If a disturbance has grown by a factor `g` at the end of a chaotic motion, the end changes by `g` times the
 disturbance, and the derivatives there change, relative to their values, by `g` times the disturbance over a length. The
 growth is visible without a further simulation: in the adjoint variables, which are the effects of disturbances on the
-result, and in the change of the motion with a parameter. The disturbances are the errors of the steps. If growth and
-errors together are suspicious, the derivatives are computed again with another step, and the differences give the
-estimate of the error.
+result, and in the change of the motion with a parameter. The latter also grows where the parameter begins to act late;
+the change by a push at the beginning then decides. The disturbances are the errors of the steps. If growth and errors
+together are suspicious, the derivatives are computed again with another step, and the differences give the estimate of
+the error.
 """
 
 import warnings

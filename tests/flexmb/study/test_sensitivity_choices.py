@@ -331,6 +331,25 @@ def chaotic(length):
     return system
 
 
+def test_effects_that_begin_late_are_no_enlarged_errors():
+    """The motion changes only after the blow, which a swinging pendulum does not amplify: one simulation is enough."""
+
+    def struck(blow):
+        system = flexmb.System(gravity=(0, -9.81, 0))
+        rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+        system.revolute("hinge", system.ground.at((0, 0, 0)), rod, axis=(0, 0, 1))
+        pulse = flexmb.time_functions.pulse(start=0.8, duration=0.1, height=1.0)
+        system.load("blow", rod["end"], force=(0, blow, 0), factor=pulse)
+        return system
+
+    slope = direct_gradient(
+        struck, {"blow": 5.0}, 1.0, measure=lambda r: {"end": r.position("rod.end")[-1, 1]}, step=2e-3
+    )
+    higher, lower = (flexmb.simulate(struck(blow), 1.0, step=2e-3).position("rod.end")[-1, 1] for blow in (5.01, 4.99))
+    assert slope.of("end")[0] == pytest.approx((higher - lower) / 0.02, rel=1e-4)
+    assert np.isnan(slope.errors["end"][0])
+
+
 def test_motions_that_enlarge_their_errors_are_reported_with_an_estimate():
     def tip(result):
         return result.position("second.end")[:, 1]

@@ -313,6 +313,7 @@ class Workspace(NamedTuple):
     skin_before: np.ndarray  # (nk, 3) the same at the beginning of a step
     skin_normal: np.ndarray  # (nn, 3) outer unit normals at points that face a flexible surface, in body axes
     skin_share: np.ndarray  # (nn,) area of each point that faces the other surface
+    skin_rise: np.ndarray  # (nn,) part of its gap that is due to the heights of curved surfaces over their facets
     skin_found: np.ndarray  # (most facets,) facets in a box
     skin_place: np.ndarray  # (nn, 3) where the force of each point acts, in the body frame
     skin_axes: np.ndarray  # (nn, 3, 3) the normal and two directions across it, in rows, in body axes
@@ -428,7 +429,7 @@ def make_workspace(flat: CompiledModel) -> Workspace:
         "near": (NEAR, 8), "near_d": 3, "near_S": (3, 3), "skin_gap": nn, "skin_bare": (nk, 3),
         "skin_bent": (nk, 3), "skin_at": (nk, 3), "skin_seen": (nk, 3), "skin_before": (nk, 3),
         "skin_axes": (nn, 3, 3), "skin_soft": (nn, 2), "skin_force": (nk, 3), "skin_G": (nn, 3, 2, 6 + mmax),
-        "skin_turn": (ns, 3, 3), "skin_normal": (nn, 3), "skin_share": nn, "skin_place": (nn, 3),
+        "skin_turn": (ns, 3, 3), "skin_normal": (nn, 3), "skin_share": nn, "skin_rise": nn, "skin_place": (nn, 3),
         "stencil_weight": entries,
         "skin_X": (nn, 3, nv), "skin_change": (nn, 3, nr), "skin_heat": 1,
         "lane_bias": (THREADS, 6 + mmax), "lane_Lrr": (THREADS, 6, 6), "lane_six": (THREADS, 2, 6),

@@ -36,8 +36,13 @@ def shape_functions(flat, f, u, v, w):
     of a quadrilateral whose second corner is opposite to it."""
     if flat.facet_nodes[f, 3] < 0:
         return u, v, w, 0.0
-    s = v + w
-    return (1.0 - s) * (1.0 - w), s * (1.0 - w), s * w, (1.0 - s) * w
+    return on_quadrilateral(v + w, w)
+
+
+@njit(cache=True, inline="always")
+def on_quadrilateral(s, t):
+    """The shape functions of the nodes of a quadrilateral at its coordinates from 0 to 1."""
+    return (1.0 - s) * (1.0 - t), s * (1.0 - t), s * t, (1.0 - s) * t
 
 
 @njit(cache=True)

@@ -49,7 +49,7 @@ from flexmb.kernels.base.algebra import (
     vector,
 )
 from flexmb.kernels.base.dense import eliminate, solve_small
-from flexmb.kernels.contact.local import shape_functions
+from flexmb.kernels.contact.local import on_quadrilateral, shape_functions
 from flexmb.kernels.contact.triangle import cut_triangle, nearest_in_polygon
 
 A, B = 0.445948490915965, 0.091576213509771
@@ -112,32 +112,25 @@ def _facets_near(flat, workspace, s, low, high, stack):
 
 
 @njit(cache=True)
-def _planes(flat, workspace, count):
-    """The first corner, both edges that leave it, their cross product and its length, of the `count` listed facets."""
-    planes = np.empty((count, 13))
-    for i in range(count):
-        f = workspace.skin_found[i]
-        a = _seen(flat, workspace, f, 0)
-        b, c = sub(_seen(flat, workspace, f, 1), a), sub(_seen(flat, workspace, f, 2), a)
-        m = cross(b, c)
-        store(planes[i], 0, a)
-        store(planes[i], 3, b)
-        store(planes[i], 6, c)
-        store(planes[i], 9, m)
-        planes[i, 12] = math.sqrt(dot(m, m))
-    return planes
+def _plane(flat, workspace, f, plane):
+    """Set the first corner, both edges that leave it, their cross product and its length, of facet `f`."""
+    a = _seen(flat, workspace, f, 0)
+    b, c = sub(_seen(flat, workspace, f, 1), a), sub(_seen(flat, workspace, f, 2), a)
+    m = cross(b, c)
+    store(plane, 0, a)
+    store(plane, 3, b)
+    store(plane, 6, c)
+    store(plane, 9, m)
+    plane[12] = math.sqrt(dot(m, m))
 
 
 @njit(cache=True)
-def _hit(planes, x, n, reach):
-    """The number of the facet that the line through `x` along `n` hits next to `x`, within `reach`, and the barycentric
-    coordinates there; -1 for none."""
-    best, number, weights = reach, -1, (0.0, 0.0, 0.0)
-    for i in range(len(planes)):
+def _is_first(planes, count, number, x, n, reach):
+    """Whether the line through `x` along `n` hits facet `number` of the first `count` next to `x`, within `reach`."""
+    best, first = reach, -1
+    for i in range(count):
         mx, my, mz = planes[i, 9], planes[i, 10], planes[i, 11]
         along = mx * n[0] + my * n[1] + mz * n[2]
-        if along > -OPPOSED * planes[i, 12]:
-            continue
         a = (planes[i, 0] - x[0], planes[i, 1] - x[1], planes[i, 2] - x[2])
         far = abs((mx * a[0] + my * a[1] + mz * a[2]) / along)
         if far > best:
@@ -146,8 +139,8 @@ def _hit(planes, x, n, reach):
         v = (planes[i, 6] * g[0] + planes[i, 7] * g[1] + planes[i, 8] * g[2]) / along
         w = -(planes[i, 3] * g[0] + planes[i, 4] * g[1] + planes[i, 5] * g[2]) / along
         if v >= -EDGE and w >= -EDGE and 1.0 - v - w >= -EDGE:
-            best, number, weights = far, i, (1.0 - v - w, v, w)
-    return number, weights
+            best, first = far, i
+    return first == number
 
 
 @njit(cache=True)
@@ -192,31 +185,34 @@ def _height(flat, f, phi):
 
 
 @njit(cache=True)
-def _pieces(flat, workspace, s, f, half, grown, stack, pieces, about, first):
+def _pieces(flat, workspace, s, f, half, grown, room, pieces, about, first):
     """List the pieces of facet `f` that face the other surface of contact `s`, from number `first` on: their corners in
     `pieces` (., 6, 4), each with its coordinates in the face of which `f` is the given `half` and both barycentric
-    coordinates on the other facet, and in `about` (., 3) their number of corners, this facet, and `half`.
+    coordinates on the other facet, and in `about` (., 3) their number of corners, this facet, and `half`. `room`: work
+    arrays.
 
     Returns the number of pieces and the area of the facet.
     """
+    stack, planes, work = room
     a, b, c = _seen(flat, workspace, f, 0), _seen(flat, workspace, f, 1), _seen(flat, workspace, f, 2)
-    low, high, reach = np.empty(3), np.empty(3), flat.facet_range[f]
-    for i in range(3):
-        low[i], high[i] = min(a[i], b[i], c[i]) - grown - reach, max(a[i], b[i], c[i]) + grown + reach
-    count = _facets_near(flat, workspace, s, low, high, stack)
     e, g = sub(b, a), sub(c, a)
     m = cross(e, g)
     square = dot(m, m)
     size, last = math.sqrt(square), first
-    n = scale(1.0 / size, m)
-    planes, work, middles = _planes(flat, workspace, count), np.empty((6, 4)), np.empty((count, 2))
-    for i in range(count):
-        if dot(load3(planes[i], 9), n) > -OPPOSED * planes[i, 12]:
+    n, reach = scale(1.0 / size, m), flat.facet_range[f]
+    x, y, z = grown + reach * abs(n[0]), grown + reach * abs(n[1]), grown + reach * abs(n[2])
+    low = min(a[0], b[0], c[0]) - x, min(a[1], b[1], c[1]) - y, min(a[2], b[2], c[2]) - z
+    high = max(a[0], b[0], c[0]) + x, max(a[1], b[1], c[1]) + y, max(a[2], b[2], c[2]) + z
+    to_s, to_t = scale(1.0 / square, cross(g, m)), scale(1.0 / square, cross(m, e))
+    for i in range(_facets_near(flat, workspace, s, low, high, stack)):
+        plane = planes[last - first]
+        _plane(flat, workspace, workspace.skin_found[i], plane)
+        if dot(load3(plane, 9), n) > -OPPOSED * plane[12]:
             continue
-        polygon, corner = pieces[last], sub(load3(planes[i], 0), a)
+        polygon, corner = pieces[last], sub(load3(plane, 0), a)
         for j in range(3):
-            d = corner if j == 0 else add(corner, load3(planes[i], 3 * j))
-            polygon[j, 0], polygon[j, 1] = dot(cross(d, g), m) / square, dot(cross(e, d), m) / square
+            d = corner if j == 0 else add(corner, load3(plane, 3 * j))
+            polygon[j, 0], polygon[j, 1] = dot(d, to_s), dot(d, to_t)
             polygon[j, 2], polygon[j, 3] = (1.0 if j == 1 else 0.0), (1.0 if j == 2 else 0.0)
         corners = cut_triangle(polygon, work)
         part, v, w = 0.0, 0.0, 0.0
@@ -227,14 +223,13 @@ def _pieces(flat, workspace, s, f, half, grown, stack, pieces, about, first):
             w += each * (polygon[0, 1] + polygon[j, 1] + polygon[j + 1, 1]) / 3.0
         if part <= SLIVER:
             continue
-        middles[last - first, 0], middles[last - first, 1] = v / part, w / part
+        plane[13], plane[14] = v / part, w / part
         about[last, 0], about[last, 1], about[last, 2] = corners, workspace.skin_found[i], half
-        planes[last - first] = planes[i]
         last += 1
     met, last = last - first, first
     for i in range(met):  # without those that another facet covers, or that are far
-        number, _ = _hit(planes[:met], add(a, add(scale(middles[i, 0], e), scale(middles[i, 1], g))), n, reach)
-        if number != i:
+        middle = add(a, add(scale(planes[i, 13], e), scale(planes[i, 14], g)))
+        if not _is_first(planes, met, i, middle, n, reach):
             continue
         polygon = pieces[last]
         polygon[:] = pieces[first + i]
@@ -261,14 +256,6 @@ def _functions(box, s, t):
     in `box` (4,)."""
     s, t = (s - box[0]) / box[2], (t - box[1]) / box[3]
     return 1.0, s, t, s * t
-
-
-@njit(cache=True, inline="always")
-def _nodal(nodes, s, t):
-    """The shape functions of a face of three or four nodes at its coordinates."""
-    if nodes == 3:
-        return 1.0 - s - t, s, t, 0.0
-    return (1.0 - s) * (1.0 - t), s * (1.0 - t), s * t, (1.0 - s) * t
 
 
 @njit(cache=True)
@@ -314,10 +301,13 @@ def _integrate(flat, workspace, f, nodes, pieces, about, count, area, box, curve
     b: with each other to `M` (4, 4), with the shape functions of the other facets to `mixed` (., 4, 4) for each piece,
     and, of `curved` surfaces, with heights along their normals, in body axes, to `above` (4, 3). `area` (2,): those of
     the halves."""
+    zero = (0.0, 0.0, 0.0, 0.0)
+    m0, m1, m2, m3 = zero, zero, zero, zero
     for p in range(count):
         polygon, facet, half = pieces[p], about[p, 1], f + about[p, 2]
         n = _normal(workspace.skin_seen, flat.facet_nodes[half])
         up = _normal(workspace.skin_at, flat.facet_nodes[half])
+        r0, r1, r2, r3 = zero, zero, zero, zero
         for j in range(1, about[p, 0] - 1):
             weight = abs(_twice(polygon, j)) * area[about[p, 2]]
             for u, v, w, part in RULE:
@@ -326,19 +316,35 @@ def _integrate(flat, workspace, f, nodes, pieces, about, count, area, box, curve
                 x = u * polygon[0, 2] + v * polygon[j, 2] + w * polygon[j + 1, 2]
                 y = u * polygon[0, 3] + v * polygon[j, 3] + w * polygon[j + 1, 3]
                 b, there = _functions(box, s, t), shape_functions(flat, facet, 1.0 - x - y, x, y)
-                for i in range(nodes):
-                    each = part * weight * b[i]
-                    for k in range(i + 1):
-                        M[i, k] += each * b[k]
-                    for k in range(4):
-                        mixed[p, i, k] += each * there[k]
+                each = part * weight
+                m0, r0 = _plus(m0, each * b[0], b), _plus(r0, each * b[0], there)
+                m1, r1 = _plus(m1, each * b[1], b), _plus(r1, each * b[1], there)
+                m2, r2 = _plus(m2, each * b[2], b), _plus(r2, each * b[2], there)
+                m3, r3 = _plus(m3, each * b[3], b), _plus(r3, each * b[3], there)
                 if curved:
-                    height = _height(flat, f, _nodal(nodes, s, t)) + _along(flat, workspace, facet, x, y, n)
+                    height = _height(
+                        flat, f, on_quadrilateral(s, t) if nodes == 4 else (1.0 - s - t, s, t, 0.0)
+                    ) + _along(flat, workspace, facet, x, y, n)
                     for i in range(nodes):
-                        store(above[i], 0, add(load3(above[i], 0), scale(part * weight * height * b[i], up)))
+                        store(above[i], 0, add(load3(above[i], 0), scale(each * height * b[i], up)))
+        for k in range(4):
+            mixed[p, 0, k], mixed[p, 1, k], mixed[p, 2, k], mixed[p, 3, k] = r0[k], r1[k], r2[k], r3[k]
+    for k in range(4):
+        M[0, k], M[1, k], M[2, k], M[3, k] = m0[k], m1[k], m2[k], m3[k]
     for i in range(4):
         for k in range(i):
             M[k, i] = M[i, k]
+
+
+@njit(cache=True, inline="always")
+def _plus(row, weight, values):
+    """A row of four numbers, plus the `weight` times the `values`."""
+    return (
+        row[0] + weight * values[0],
+        row[1] + weight * values[1],
+        row[2] + weight * values[2],
+        row[3] + weight * values[3],
+    )
 
 
 @njit(cache=True)
@@ -424,7 +430,7 @@ def _fit(nodes, used, M, at, area, fit):
 
 @njit(cache=True)
 def _share(flat, workspace, f, nodes, about, count, used, area, fit, own, mixed, above):
-    """Add what the points of a face see to their stencils, gaps and shares."""
+    """Add what the points of a face see to their stencils, rises and shares."""
     for c in range(nodes):
         k = flat.facet_nodes[f, c]
         workspace.skin_share[k] += area[c]
@@ -443,16 +449,16 @@ def _share(flat, workspace, f, nodes, about, count, used, area, fit, own, mixed,
                     _add(flat, workspace, k, node, -area[c] * weight)
         for i in range(used):
             high = dot(load3(above[i], 0), vector(workspace.skin_normal, k))
-            workspace.skin_gap[k] -= area[c] * fit[i, c] * high
+            workspace.skin_rise[k] -= area[c] * fit[i, c] * high
 
 
 @njit(cache=True)
-def _face(flat, workspace, s, f, grown, curved, stack, pieces, about):
-    """Add what the points of a face see, whose first facet is `f`, to their stencils, gaps and shares."""
+def _face(flat, workspace, s, f, grown, curved, room, pieces, about):
+    """Add what the points of a face see, whose first facet is `f`, to their stencils, rises and shares."""
     nodes, area, box = 4 if flat.facet_nodes[f, 3] >= 0 else 3, np.zeros(4), np.empty(4)
-    count, area[0] = _pieces(flat, workspace, s, f, 0, grown, stack, pieces, about, 0)
+    count, area[0] = _pieces(flat, workspace, s, f, 0, grown, room, pieces, about, 0)
     if nodes == 4:
-        count, area[1] = _pieces(flat, workspace, s, f + 1, 1, grown, stack, pieces, about, count)
+        count, area[1] = _pieces(flat, workspace, s, f + 1, 1, grown, room, pieces, about, count)
     if count == 0:
         return
     M, own, mixed, above = np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((count, 4, 4)), np.zeros((4, 3))
@@ -469,50 +475,77 @@ def _face(flat, workspace, s, f, grown, curved, stack, pieces, about):
 
 
 @njit(cache=True)
+def _see_nodes(flat, workspace, s, R, origin):
+    """Set the positions `workspace.skin_seen` of the nodes of contact `s` in the axes of the other surface; returns the
+    largest displacement of a node of the latter."""
+    moved = 0.0
+    for k in range(flat.mate_node[s], flat.mate_node[s + 1]):
+        x = vector(workspace.skin_at, k)
+        store(workspace.skin_seen[k], 0, x)
+        d = sub(x, vector(flat.node_point, k))
+        moved = max(moved, dot(d, d))
+    for k in range(flat.skin_node[s], flat.skin_node[s + 1]):
+        store(workspace.skin_seen[k], 0, add(origin, rotate(R, vector(workspace.skin_at, k))))
+    return math.sqrt(moved)
+
+
+@njit(cache=True)
 def face(flat, workspace, s, R, origin):
     """Set stencils, gaps, directions and places of the points of the first surface of contact `s`, with the positions
     `workspace.skin_at` of the nodes of both; `R` and `origin` take the first body to the axes of the other."""
     first, last = flat.skin_node[s], flat.skin_node[s + 1]
     _turn_normals(flat, workspace, s)
-    grown = 0.0
-    for k in range(flat.mate_node[s], flat.mate_node[s + 1]):
-        x = vector(workspace.skin_at, k)
-        store(workspace.skin_seen[k], 0, x)
-        moved = sub(x, vector(flat.node_point, k))
-        grown = max(grown, dot(moved, moved))
-    grown = math.sqrt(grown)
+    grown = _see_nodes(flat, workspace, s, R, origin)
     for k in range(first, last):
-        store(workspace.skin_seen[k], 0, add(origin, rotate(R, vector(workspace.skin_at, k))))
         workspace.stencil_count[k] = 0
         workspace.skin_share[k] = 0.0
-        workspace.skin_gap[k] = 0.0
-    stack, f = np.empty(STACK, np.int64), flat.skin_facet[s, 0]
-    most = 2 * (flat.skin_facet[s, 2] - flat.skin_facet[s, 1])
+        workspace.skin_rise[k] = 0.0
+    others, f = flat.skin_facet[s, 2] - flat.skin_facet[s, 1], flat.skin_facet[s, 0]
+    room = np.empty(STACK, np.int64), np.empty((others, 15)), np.empty((6, 4))
     curved = flat.facet_excess[flat.skin_facet[s, 0] : flat.skin_facet[s, 2]].any()
-    pieces, about = np.empty((most, 6, 4)), np.empty((most, 3), np.int64)
+    pieces, about = np.empty((2 * others, 6, 4)), np.empty((2 * others, 3), np.int64)
     while f < flat.skin_facet[s, 1]:
-        _face(flat, workspace, s, f, grown, curved, stack, pieces, about)
+        _face(flat, workspace, s, f, grown, curved, room, pieces, about)
         f += 2 if flat.facet_nodes[f, 3] >= 0 else 1
     for k in range(first, last):
         share = workspace.skin_share[k]
         if share <= LEAST * flat.node_area[k]:
             workspace.stencil_count[k] = 0
-            workspace.skin_gap[k] = np.inf
             continue
-        between, hit = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        workspace.skin_rise[k] /= share
         for i in range(flat.stencil_start[k], flat.stencil_start[k] + workspace.stencil_count[k]):
             workspace.stencil_weight[i] /= share
-            y = scale(workspace.stencil_weight[i], vector(workspace.skin_seen, workspace.stencil_node[i]))
-            between = add(between, y)
-            if workspace.stencil_node[i] >= len(flat.node_skin):
-                hit = sub(hit, y)
         e = scale(-1.0, vector(workspace.skin_normal, k))
         t, r = tangents_near(e, vector(flat.node_across, k))
         store(workspace.skin_axes[k, 0], 0, e)
         store(workspace.skin_axes[k, 1], 0, t)
         store(workspace.skin_axes[k, 2], 0, r)
-        seen = rotate(R, e)
+    _measure(flat, workspace, s, R, origin)
+
+
+@njit(cache=True)
+def face_again(flat, workspace, s, R, origin):
+    """Set gaps and places of the points anew where nodes have moved a little, with the stencils and directions that
+    `face` has found."""
+    _see_nodes(flat, workspace, s, R, origin)
+    _measure(flat, workspace, s, R, origin)
+
+
+@njit(cache=True)
+def _measure(flat, workspace, s, R, origin):
+    """Set gaps and places of the points from their stencils and directions."""
+    for k in range(flat.skin_node[s], flat.skin_node[s + 1]):
+        if workspace.stencil_count[k] == 0:
+            workspace.skin_gap[k] = np.inf
+            continue
+        between, hit = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        for i in range(flat.stencil_start[k], flat.stencil_start[k] + workspace.stencil_count[k]):
+            y = scale(workspace.stencil_weight[i], vector(workspace.skin_seen, workspace.stencil_node[i]))
+            between = add(between, y)
+            if workspace.stencil_node[i] >= len(flat.node_skin):
+                hit = sub(hit, y)
+        seen = rotate(R, load3(workspace.skin_axes[k, 0], 0))
         apart = dot(seen, between)
-        workspace.skin_gap[k] = apart + workspace.skin_gap[k] / share
+        workspace.skin_gap[k] = apart + workspace.skin_rise[k]
         hit = add(hit, sub(between, scale(apart, seen)))  # in line with the point: no torque from facets askew
         store(workspace.skin_place[k], 0, rotate_inv(R, sub(hit, origin)))

@@ -21,7 +21,7 @@ import math
 import numpy as np
 from numba import njit
 
-from flexmb.kernels.base.algebra import add, dot, load3, scale, store, vector
+from flexmb.kernels.base.algebra import add, dot, load3, matrix, rotate, scale, store, vector
 from flexmb.kernels.base.data import GROUND, NO_MATE, RIGID_MESH
 from flexmb.kernels.base.dense import inner
 from flexmb.kernels.contact.local import local_approach, local_slope
@@ -36,7 +36,6 @@ from flexmb.kernels.equations.skins import (
     skin_rows,
     skin_slip,
     stencil,
-    stencil_force,
 )
 from flexmb.kernels.steps.touching import respond_at, solve_island
 
@@ -131,25 +130,35 @@ def number_nodes(flat, workspace, gap):
 def flex(flat, workspace, k, c, count, U):
     """Write the residual displacements `U` (count, 3) of the listed nodes by a unit force in direction `c` of point
     `k`."""
-    e, listed = load3(workspace.skin_axes[k, c], 0), workspace.skin_list
-    U[:] = 0.0
-    for i in stencil(flat, workspace, k):
-        p, f = workspace.stencil_node[i], stencil_force(flat, workspace, k, i, e)
-        if flat.node_body[p] == RIGID_MESH:
-            continue
-        for j in range(count):
-            if flat.node_body[listed[j]] == flat.node_body[p]:
-                store(U[j], 0, add(load3(U[j], 0), residual_response(flat, listed[j], p, f)))
+    e, turned = _direction(flat, workspace, k, c)
+    for j in range(count):
+        node, u = workspace.skin_list[j], (0.0, 0.0, 0.0)
+        if flat.node_body[node] != RIGID_MESH:
+            for i in stencil(flat, workspace, k):
+                p = workspace.stencil_node[i]
+                if flat.node_body[p] == flat.node_body[node]:
+                    f = scale(workspace.stencil_weight[i], turned if p >= len(flat.node_skin) else e)
+                    u = add(u, residual_response(flat, node, p, f))
+        store(U[j], 0, u)
 
 
 @njit(cache=True)
 def flexed(flat, workspace, k, c, U):
     """The displacement of point `k` in direction `c` by residual displacements `U` (count, 3) of the listed nodes."""
-    e, total = load3(workspace.skin_axes[k, c], 0), 0.0
+    e, turned = _direction(flat, workspace, k, c)
+    total = 0.0
     for i in stencil(flat, workspace, k):
-        j = workspace.skin_marked[workspace.stencil_node[i]]
-        total += dot(stencil_force(flat, workspace, k, i, e), load3(U[j], 0))
+        p = workspace.stencil_node[i]
+        f = scale(workspace.stencil_weight[i], turned if p >= len(flat.node_skin) else e)
+        total += dot(f, load3(U[workspace.skin_marked[p]], 0))
     return total
+
+
+@njit(cache=True, inline="always")
+def _direction(flat, workspace, k, c):
+    """Direction `c` of point `k` in the axes of its body, and in those of the flexible body that it touches."""
+    e, s = load3(workspace.skin_axes[k, c], 0), flat.node_skin[k]
+    return e, rotate(matrix(workspace.skin_turn, s), e) if flat.skin_other[s] != NO_MATE else e
 
 
 @njit(cache=True)

@@ -18,6 +18,8 @@ from flexmb.kernels.calls import solve_cones
 
 TOLERANCE = 1e-10
 """Largest entry of the natural map of a solution, relative to the scale of the velocities."""
+COARSE = 1e-5
+"""Tolerance of the impulses whose round-off says which tolerance can be reached."""
 RANK = 1e-10
 """Eigenvalue of the scaled response, relative to the largest, below which contacts are dependent."""
 WITHIN = 1e-9
@@ -125,7 +127,8 @@ def solve_contacts(
     - `blocks`: the law of each block of rows, in order.
     - `start` (n,): a guess, such as the impulses of the step before. Dependent contacts that carry nothing at the
       guess may then remain without load: the norm is the least for the contacts that carry.
-    - `scale`: the velocity to which `tolerance` refers (default: the largest entry of `free`).
+    - `scale`: the velocity to which `tolerance` refers (default: the largest entry of `free`). A tolerance below the
+      round-off of `response r` is raised to it.
 
     Raises `UnilateralError` when the arrays do not fit together, and when no solution is found: the message names the
     blocks that violate their laws.
@@ -147,16 +150,14 @@ def solve_contacts(
     law = (W, f, first, owner, mu, low, high, target)
     done = solve_cones(*law, SWEEPS, r) if start is not None else (np.inf, 0, 0)
     if done[0] <= target:
-        r, least = _of_least_norm(W, f, r, blocks, first, velocity)
+        r, least = _of_least_norm(W, f, r, blocks, first, velocity, target)
     if not done[0] <= target or not least:
-        r = np.zeros(n)
-        done = solve_cones(*law, 0, r)
-        if not done[0] <= target:
-            r = np.zeros(n)
-            done = solve_cones(*law, SWEEPS, r)
-        if not done[0] <= target:
+        r, done = _solved(law, 0)
+        if not done[0] <= max(target, _rounding(W, f, r)):
+            r, done = _solved(law, SWEEPS)
+        if not done[0] <= max(target, _rounding(W, f, r)):
             _refuse(W @ r + f, blocks, first, done[0], velocity)
-        r, _ = _of_least_norm(W, f, r, blocks, first, velocity)
+        r, _ = _of_least_norm(W, f, r, blocks, first, velocity, target)
     return ConeSolution(r, W @ r + f, *done)
 
 
@@ -184,6 +185,25 @@ def _require_fitting(W: np.ndarray, b: np.ndarray, n: int) -> None:
         raise UnilateralError("The response must be symmetric: W = H M^-1 H^T with the rows H and the masses M.")
 
 
+def _solved(law: tuple, sweeps: int) -> tuple[Float[np.ndarray, "n"], tuple[float, int, int]]:
+    """Impulses from rest on, and the residual and the work of `solve_cones`: first those of a coarse tolerance, whose
+    round-off then bounds the tolerance that can be reached."""
+    *problem, target = law
+    W, f = problem[:2]
+    r = np.zeros(len(f))
+    coarse = solve_cones(*problem, max(target, COARSE * target / TOLERANCE), sweeps, r)
+    reachable = max(target, _rounding(W, f, r))
+    if coarse[0] <= reachable:
+        return r, coarse
+    fine = solve_cones(*problem, reachable, sweeps, r)
+    return r, (fine[0], coarse[1] + fine[1], coarse[2] + fine[2])
+
+
+def _rounding(W: np.ndarray, b: np.ndarray, r: np.ndarray) -> float:
+    """The velocity that round-off leaves open: that of the largest sum of the terms of `W r + b`."""
+    return float(np.finfo(float).eps * (np.abs(W) @ np.abs(r) + np.abs(b)).max(initial=0.0))
+
+
 def _refuse(
     u: np.ndarray,
     blocks: Sequence[Block],
@@ -205,10 +225,20 @@ def _refuse(
 
 
 def _of_least_norm(
-    W: np.ndarray, b: np.ndarray, r: np.ndarray, blocks: Sequence[Block], first: np.ndarray, scale: float
+    W: np.ndarray,
+    b: np.ndarray,
+    r: np.ndarray,
+    blocks: Sequence[Block],
+    first: np.ndarray,
+    scale: float,
+    target: float,
 ) -> tuple[Float[np.ndarray, "n"], bool]:
     """The impulses of least norm with the velocities of `r`, as far as the cones permit, and whether no contact at rest
-    is at the boundary of its cone, where other directions might lead to a lesser norm."""
+    is at the boundary of its cone, where other directions might lead to a lesser norm.
+
+    Where the response is small in some directions, but not zero, impulses may be needed in them: if a change of the
+    impulses changes velocities by more than `target` and round-off, `r` remains.
+    """
     n, size, u, inside = len(r), float(np.abs(r).max(initial=0.0)), W @ r + b, True
     directions, within = [], []
     for k, block in enumerate(blocks):
@@ -239,6 +269,8 @@ def _of_least_norm(
     values, vectors = np.linalg.eigh(0.5 * (S + S.T))
     kept = vectors[:, values > RANK * values[-1]]
     change = Q @ (kept @ (kept.T @ c) - c)
+    if np.abs(W @ change).max() > max(target, _rounding(W, b, r)):
+        return r, inside
     part = _furthest(r, change, blocks, first, within)
     return r + part * change, inside and part == 1.0
 

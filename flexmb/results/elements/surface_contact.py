@@ -138,7 +138,8 @@ class SurfaceContactMotion:
         return np.asarray(self.force.sum(axis=1))
 
     def columns(self) -> dict[str, Column]:
-        """Time, contact area, largest pressure, resultant forces and wear power (nt,) as columns of a table."""
+        """Time, least gap, contact area, largest pressure and slip, resultant forces and wear power (nt,) as columns of a
+        table."""
         return {
             "t": Column(self.t, "time"),
             "gap": Column(self.gap.min(axis=1), "length"),
@@ -148,6 +149,7 @@ class SurfaceContactMotion:
             ),
             "normal force": Column(self.normal_force.sum(axis=1), "force"),
             "friction force": Column(self.friction_force.sum(axis=1), "force"),
+            "largest slip": Column(self.slip.max(axis=1), "velocity"),
             "wear power": Column(self.wear_power.sum(axis=1), "power"),
         }
 

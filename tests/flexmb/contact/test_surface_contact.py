@@ -17,6 +17,7 @@ from flexmb.cli.main import app
 from flexmb.contact import Plane, Socket, Sphere, power_law
 from flexmb.errors import IntegratorError, MechanismError
 from flexmb.files import export_vtk, load_model, load_result, save_result
+from flexmb.plots.result_plots import plot_contact
 from flexmb.simulation.events import Event, Terminate
 
 G = 9.81
@@ -242,6 +243,25 @@ def test_the_command_line_tells_pressure_and_area(tmp_path, monkeypatch):
     assert row["pressure"] == pytest.approx(over.pressure[-1].max())
     assert row["contact area"] == pytest.approx(over.area[-1])
     assert {"gap", "normal force", "friction force", "slip", "wear power"} < {*row}
+
+
+def test_tables_plots_and_measures_name_the_units_of_pressure_and_area(tmp_path, monkeypatch):
+    """The title of the area had no unit, so that tables of models with named units failed."""
+    monkeypatch.chdir(tmp_path)
+    result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
+    save_result(result, "floor.h5")
+    options = ["--table", "floor.csv", "--plot", "floor.png", "--units", "m-kg-s", "--unit", "MPa", "--unit", "cm^2"]
+    done = CliRunner().invoke(app, ["contact", "floor.h5", *options], catch_exceptions=False)
+    assert done.exit_code == 0
+    titles = (tmp_path / "floor.csv").read_text().splitlines()[0].split(",")
+    assert {"contact area [m^2]", "pressure [Pa]", "largest slip [m/s]"} < {*titles}
+    over = result.surface_contact("floor")
+    _, axes = plot_contact(over, units="m-kg-s", unit=("MPa", "cm^2"))
+    assert [axis.get_ylabel() for axis in axes] == ["gap (m)", "force (N)", "pressure (MPa)", "area (cm^2)", "slip (m/s)"]
+    np.testing.assert_allclose(axes[3].lines[0].get_ydata(), 1e4 * over.area)
+    table = result.columns(["pressure:floor", "contact-area:floor"])
+    np.testing.assert_array_equal(table["pressure:floor"].values, over.pressure.max(axis=1))
+    assert [column.dimension for column in table.values()] == ["time", "stress", "area"]
 
 
 def test_what_cannot_be_is_refused():

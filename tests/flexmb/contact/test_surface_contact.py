@@ -109,6 +109,19 @@ def test_forces_do_not_depend_on_the_orientation_in_the_world():
     np.testing.assert_allclose(forces[1] @ turned, forces[0], atol=1e-6 * np.abs(forces[0]).max())
 
 
+def test_a_body_that_has_left_has_no_area_in_contact():
+    """The forces of its nodes are round-off, of either sign."""
+    dropped = flexmb.System(gravity=(0, 0, -G))
+    body = dropped.add(BLOCK, position=(0, 0, 0.03), orientation=(0, -0.05, 0))
+    dropped.contact("floor", Plane().on(dropped.ground.at((0, 0, 0))), body.surface("below"), friction=0.3)
+    over = flexmb.simulate(dropped, 0.12, step=2e-4).surface_contact("floor")
+    apart = over.gap.min(axis=1) > 1e-5
+    assert apart[-1]
+    assert (over.area[~apart] > 0.0).any()
+    assert not over.carries[apart].any()
+    assert not over.area[apart].any()
+
+
 def test_gaps_are_those_of_the_deformed_nodes():
     """To second order in the elastic coordinates, at displacements of a thirtieth of the height."""
     body = soft_block(second_order=True)
@@ -257,7 +270,13 @@ def test_tables_plots_and_measures_name_the_units_of_pressure_and_area(tmp_path,
     assert {"contact area [m^2]", "pressure [Pa]", "largest slip [m/s]"} < {*titles}
     over = result.surface_contact("floor")
     _, axes = plot_contact(over, units="m-kg-s", unit=("MPa", "cm^2"))
-    assert [axis.get_ylabel() for axis in axes] == ["gap (m)", "force (N)", "pressure (MPa)", "area (cm^2)", "slip (m/s)"]
+    assert [axis.get_ylabel() for axis in axes] == [
+        "gap (m)",
+        "force (N)",
+        "pressure (MPa)",
+        "area (cm^2)",
+        "slip (m/s)",
+    ]
     np.testing.assert_allclose(axes[3].lines[0].get_ydata(), 1e4 * over.area)
     table = result.columns(["pressure:floor", "contact-area:floor"])
     np.testing.assert_array_equal(table["pressure:floor"].values, over.pressure.max(axis=1))

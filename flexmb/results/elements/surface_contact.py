@@ -240,6 +240,23 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
     )
 
 
+def pressure_films(motion: Motion) -> dict[int, Float[np.ndarray, "nt n"]]:
+    """The pressures (nt, n) at the nodes of the meshes of bodies whose flexible surfaces touch, by the number of the
+    body; NaN at nodes of no such surface."""
+    films: dict[int, np.ndarray] = {}
+    bodies = motion.mechanism.bodies
+    for contact in motion.mechanism.surface_contacts:
+        over = surface_contact_motion(motion, contact.name)
+        pressed = [(contact.body, over.nodes, over.pressure)]
+        if over.other is not None:
+            pressed.append((over.other.body, over.other.nodes, over.other.pressure))
+        for body, nodes, pressure in pressed:
+            if (mesh := bodies[body].mesh) is not None:
+                film = films.setdefault(body, np.full((len(motion.t), len(mesh.points)), np.nan))
+                film[:, nodes] = np.nan_to_num(film[:, nodes]) + pressure
+    return films
+
+
 def _local(
     motion: Motion,
     contact: SurfaceContact,

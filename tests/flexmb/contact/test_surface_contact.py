@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import pyvista
 from impact import impact, normal_rows
+from PIL import Image
 from typer.testing import CliRunner
 
 import fem
@@ -15,9 +16,12 @@ from fem.errors import FlexmbError
 from fem.mesh.structured_meshes import block
 from flexmb.cli.main import app
 from flexmb.contact import Plane, Socket, Sphere, power_law
-from flexmb.errors import IntegratorError, MechanismError
+from flexmb.errors import IntegratorError, MechanismError, PictureError
 from flexmb.files import export_vtk, load_model, load_result, save_result
+from flexmb.plots.pictures import picture_result
 from flexmb.plots.result_plots import plot_contact
+from flexmb.plots.scene import PRESSURE, MovingScene
+from flexmb.results.elements.surface_contact import pressure_films
 from flexmb.simulation.events import Event, Terminate
 
 G = 9.81
@@ -242,6 +246,35 @@ def test_model_files_and_films(tmp_path):
     over = result.surface_contact("floor")
     np.testing.assert_allclose(film[over.nodes], over.pressure[20], rtol=1e-6)
     assert film.max() == pytest.approx(over.pressure[20].max())
+
+
+def test_pictures_paint_the_pressure_on_the_surface(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
+    scene = MovingScene(pyvista.Plotter(off_screen=True), result.mechanism, result.q)
+    scene.show_films(pressure_films(result), "pressure")
+    scene.move(result.q[-1], -1)
+    ((body, film, _),) = scene.films
+    node, over = scene.surfaces[body].node, result.surface_contact("floor")
+    painted = np.unique(film.faces.reshape(-1, 4)[:, 1:])
+    assert {*node[painted]} == {*over.nodes}
+    by_node = dict(zip(over.nodes, over.pressure[-1], strict=True))
+    np.testing.assert_allclose(film.point_data[PRESSURE][painted], [by_node[k] for k in node[painted]], rtol=1e-6)
+    np.testing.assert_array_equal(film.points, scene.meshes[body].points)
+    assert scene.actors[body].prop.opacity < 1
+    scene.plotter.close()
+    save_result(result, "floor.h5")
+    done = CliRunner().invoke(app, ["view", "floor.h5", "--picture", "film.png", "--pressure"], catch_exceptions=False)
+    assert done.exit_code == 0
+    picture = np.asarray(Image.open("film.png").convert("RGB"), dtype=int)
+    plain = np.asarray(Image.open(picture_result(result, "plain.png")).convert("RGB"), dtype=int)
+    assert np.abs(picture - plain).max() > 50
+    with pytest.raises(PictureError, match="stress or pressure; ask for one of them"):
+        picture_result(result, "both.png", stress=True, pressure=True)
+    free = flexmb.System()
+    free.add(BLOCK)
+    with pytest.raises(PictureError, match="'mechanism' has no contact of a flexible surface"):
+        picture_result(flexmb.simulate(free, 1e-3, step=1e-3), "none.png", pressure=True)
 
 
 def test_the_command_line_tells_pressure_and_area(tmp_path, monkeypatch):

@@ -18,8 +18,6 @@ from flexmb.kernels.calls import solve_cones
 
 TOLERANCE = 1e-10
 """Largest entry of the natural map of a solution, relative to the scale of the velocities."""
-COARSE = 1e-5
-"""Tolerance of the impulses whose round-off says which tolerance can be reached."""
 RANK = 1e-10
 """Eigenvalue of the scaled response, relative to the largest, below which contacts are dependent."""
 WITHIN = 1e-9
@@ -100,7 +98,8 @@ Block = Bounded | Coulomb | Turning
 class ConeSolution:
     """Impulses (n,), or forces, and velocities (n,), or accelerations, of the cone problem.
 
-    - `residual`: the largest entry of the natural map, in units of the velocities.
+    - `residual`: the largest entry of the natural map, in units of the velocities: above the tolerance where round-off
+      is.
     - `sweeps`, `iterations`: the work, of Gauss-Seidel and of Newton's method.
     """
 
@@ -127,8 +126,8 @@ def solve_contacts(
     - `blocks`: the law of each block of rows, in order.
     - `start` (n,): a guess, such as the impulses of the step before. Dependent contacts that carry nothing at the
       guess may then remain without load: the norm is the least for the contacts that carry.
-    - `scale`: the velocity to which `tolerance` refers (default: the largest entry of `free`). A tolerance below the
-      round-off of `response r` is raised to it.
+    - `scale`: the velocity to which `tolerance` refers (default: the largest entry of `free`). Where no solution
+      meets it, one is taken whose residual is below the round-off of `response r`.
 
     Raises `UnilateralError` when the arrays do not fit together, and when no solution is found: the message names the
     blocks that violate their laws.
@@ -152,9 +151,11 @@ def solve_contacts(
     if done[0] <= target:
         r, least = _of_least_norm(W, f, r, blocks, first, velocity, target)
     if not done[0] <= target or not least:
-        r, done = _solved(law, 0)
-        if not done[0] <= max(target, _rounding(W, f, r)):
-            r, done = _solved(law, SWEEPS)
+        r = np.zeros(n)
+        done = solve_cones(*law, 0, r)
+        if not done[0] <= target:
+            r = np.zeros(n)
+            done = solve_cones(*law, SWEEPS, r)
         if not done[0] <= max(target, _rounding(W, f, r)):
             _refuse(W @ r + f, blocks, first, done[0], velocity)
         r, _ = _of_least_norm(W, f, r, blocks, first, velocity, target)
@@ -183,20 +184,6 @@ def _require_fitting(W: np.ndarray, b: np.ndarray, n: int) -> None:
         raise UnilateralError("The response and the free velocities must be finite numbers.")
     if n and np.abs(W - W.T).max() > SYMMETRIC * np.abs(W).max():
         raise UnilateralError("The response must be symmetric: W = H M^-1 H^T with the rows H and the masses M.")
-
-
-def _solved(law: tuple, sweeps: int) -> tuple[Float[np.ndarray, "n"], tuple[float, int, int]]:
-    """Impulses from rest on, and the residual and the work of `solve_cones`: first those of a coarse tolerance, whose
-    round-off then bounds the tolerance that can be reached."""
-    *problem, target = law
-    W, f = problem[:2]
-    r = np.zeros(len(f))
-    coarse = solve_cones(*problem, max(target, COARSE * target / TOLERANCE), sweeps, r)
-    reachable = max(target, _rounding(W, f, r))
-    if coarse[0] <= reachable:
-        return r, coarse
-    fine = solve_cones(*problem, reachable, sweeps, r)
-    return r, (fine[0], coarse[1] + fine[1], coarse[2] + fine[2])
 
 
 def _rounding(W: np.ndarray, b: np.ndarray, r: np.ndarray) -> float:

@@ -240,6 +240,10 @@ def test_model_files_and_films(tmp_path):
         (tmp_path / "wrong.toml").write_text(text.replace(wrong.replace("'", '"'), message.replace("'", '"')))
         with pytest.raises(FlexmbError):
             load_model(tmp_path / "wrong.toml")
+    for wrong, found in (('"block" }', "neither"), ('"block", shape = "sphere", surface = "below" }', "both")):
+        (tmp_path / "wrong.toml").write_text(text.replace('"block", surface = "below" }', wrong))
+        with pytest.raises(FlexmbError, match=rf"of a flexible body; found {found}"):
+            load_model(tmp_path / "wrong.toml")
     result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
     export_vtk(result, tmp_path / "film", every=10)
     film = pyvista.read(tmp_path / "film" / "body0_000020.vtu")["pressure"]

@@ -47,7 +47,7 @@ from fem.renamed import refuse_old_names
 from fem.sections.beam_table import BeamTable, beam_mass, beam_stiffness
 from fem.sections.layup import Ply
 from fem.shell import Shell
-from fem.split import split
+from fem.split import extract_cells, split
 
 __all__ = [
     "Beam",
@@ -95,6 +95,7 @@ __all__ = [
     "check_mesh",
     "drawn_section",
     "drop_unused_nodes",
+    "extract_cells",
     "fix_orientation",
     "gravity",
     "in_box",

@@ -58,7 +58,8 @@ WORDS = {
     "rectangle": "fem.Section.rectangle",
     "circle": "fem.Section.circle",
     "tube": "fem.Section.tube, or fem.structured_meshes.tube",
-    "mass": "fem.PointMass at an interface, fem.NodeMass at a node",
+    "mass": "Model.mass of a part, Body.invariants.mass of a body; fem.PointMass at an interface, fem.NodeMass at a "
+    "node",
     "force": "fem.interface_load or fem.point_force on a part, System.load in a mechanism",
     "load": "fem.interface_load, fem.point_force, fem.pressure or fem.gravity on a part, System.load in a mechanism, "
     "flexmb.files for files",

@@ -1,10 +1,13 @@
-"""Cut a part into pieces along its longest direction, so that each deforms less."""
+"""Cut a part into pieces along its longest direction, so that each deforms less, and a mesh of several parts into
+these."""
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from fem.errors import InterfaceError, MeshError, MeshWarning
+from fem.errors import InterfaceError, MeshError, MeshWarning, unknown_name
 from fem.interface import Interface
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
@@ -16,6 +19,78 @@ LAYER = 1e-6
 BESIDE = 0.1
 """Offset of shells, relative to their thickness, from which a warning says that a cut weakens them: by some 0.2 % in
 the plane here, 5 % at a half."""
+
+
+def extract_cells(mesh: Mesh, cells: str | Sequence[str], name: str | None = None) -> Mesh:
+    """The mesh of the cells of one or several cell sets, such as one of the parts that a deck brings into contact.
+
+    Node, cell and face sets, materials of the file, constraints, masses and springs remain with the cells that they
+    belong to, and nodes keep their `node_ids`. `name`: of the mesh; default: that of `mesh` and the sets.
+
+    Raises `MeshError` for a cell set that the mesh does not have, and when a constraint or a spring connects the cells
+    with others.
+    """
+    sets = [cells] if isinstance(cells, str) else list(cells)
+    for each in sets:
+        if each not in mesh.cell_sets:
+            raise MeshError(f"Mesh {mesh.name!r}: {unknown_name('cell set', each, mesh.cell_sets)}")
+    chosen = np.zeros(mesh.cell_count, dtype=bool)
+    for each in sets:
+        chosen[mesh.cell_sets[each]] = True
+    used = np.zeros(len(mesh.points), dtype=bool)
+    used[mesh.nodes_of_cells(np.flatnonzero(chosen))] = True
+    others = ~used
+    others[np.setdiff1d(np.arange(len(used)), mesh.nodes_of_cells(np.flatnonzero(~chosen)))] = False
+    _add_linked(mesh, sets, used, others)
+    node, cell = (np.where(of, np.cumsum(of) - 1, -1) for of in (used, chosen))
+    blocks, first = [], 0
+    for block in mesh.cells:
+        rows = chosen[first : first + len(block)]
+        first += len(block)
+        if rows.any():
+            blocks.append(CellBlock(block.kind, node[block.connectivity[rows]]))
+    faces = {key: np.column_stack([cell[f[:, 0]], f[:, 1]]) for key, f in mesh.face_sets.items() if len(f)}
+    declared = (replace(d, cells=_kept(cell[d.cells])) for d in mesh.declared)
+    return replace(
+        mesh,
+        points=mesh.points[used],
+        cells=tuple(blocks),
+        node_sets=_filled({key: _kept(node[members]) for key, members in mesh.node_sets.items()}),
+        cell_sets=_filled({key: _kept(cell[members]) for key, members in mesh.cell_sets.items()}),
+        face_sets=_filled({key: f[f[:, 0] >= 0] for key, f in faces.items()}),
+        node_ids=np.flatnonzero(used) if mesh.node_ids is None else mesh.node_ids[used],
+        name=name or " ".join([mesh.name, *sets]),
+        declared=tuple(d for d in declared if len(d.cells)),
+        constraints=tuple(c.renumbered(node) for c in mesh.constraints if used[c.members].all()),
+        masses=tuple(m.renumbered(node) for m in mesh.masses if used[m.node]),
+        springs=tuple(s.renumbered(node) for s in mesh.springs if used[list(s.members)].all()),
+    )
+
+
+def _add_linked(mesh: Mesh, sets: Sequence[str], used: np.ndarray, others: np.ndarray) -> None:
+    """Add to the nodes `used` (n,) those of no cell that constraints and springs connect with them. Raises `MeshError`
+    where these are nodes of the `others` (n,)."""
+    links = [(link.source, np.asarray(link.members)) for link in (*mesh.constraints, *mesh.springs)]
+    while True:
+        joined = [(source, members) for source, members in links if used[members].any() and not used[members].all()]
+        for source, members in joined:
+            if others[members].any():
+                far = mesh.node_label(int(members[others[members]][0]))
+                raise MeshError(
+                    f"Mesh {mesh.name!r}: {source} connects the cells of {', '.join(map(repr, sets))} with node {far} "
+                    "of others. Extract both together, or remove the connection from the file."
+                )
+            used[members] = True
+        if not joined:
+            return
+
+
+def _kept(numbers: np.ndarray) -> np.ndarray:
+    return numbers[numbers >= 0]
+
+
+def _filled(sets: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {key: members for key, members in sets.items() if len(members)}
 
 
 @renamed(pieces="n_parts")

@@ -45,6 +45,7 @@ def test_the_gears_of_the_readme_carry_their_load():
     np.testing.assert_allclose(carried, 5.0 / teeth.base_radius, rtol=0.06)
     assert (over.pressure > 0).any(axis=0).sum() > 20  # the contact runs over the flank
     assert over.wear_power.max() > 0
+    assert names["turned"].ledger.strain_ratio < 0.1  # no noise
 
 
 @pytest.mark.long

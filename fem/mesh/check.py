@@ -434,7 +434,8 @@ def _parts(mesh: Mesh) -> list[Finding]:
     some = ", ".join(f"{sizes[k]} nodes (one is {mesh.node_label(int(used[start[k]]))})" for k in order[:4])
     text = (
         f"the mesh falls into {len(found)} parts that share no node: {some}. One flexible body needs one part: merge "
-        "coincident nodes (fem.merge_nodes), join the parts with a rigid interface, or make a body of each."
+        "coincident nodes (fem.merge_nodes), join the parts with a rigid interface, or make a body of each "
+        "(fem.extract_cells)."
     )
     return [Finding(WARNING, text)]
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
 from fem.errors import MeshError
+from fem.shown import shown
 from flexmb.spatial.lie import rotation_exp
 
 WELDED = 1e-7
@@ -51,6 +52,7 @@ class VolumeIntegrals:
         return VolumeIntegrals(self.volume + other.volume, self.first + other.first, self.second + other.second)
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Shape:
     """The shape of a body in its frame: `points` (n, 3) and `triangles` (nt, 3), seen from outside counter-clockwise.
@@ -83,6 +85,10 @@ class Shape:
         for name, value in (("points", points), ("triangles", triangles)):
             value.setflags(write=False)
             object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        low, high = (", ".join(f"{x:.6g}" for x in end) for end in (self.points.min(axis=0), self.points.max(axis=0)))
+        return f"shape of {len(self.points)} points and {len(self.triangles)} triangles, box ({low}) to ({high})"
 
     @property
     def size(self) -> float:

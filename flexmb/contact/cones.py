@@ -98,7 +98,8 @@ Block = Bounded | Coulomb | Turning
 class ConeSolution:
     """Impulses (n,), or forces, and velocities (n,), or accelerations, of the cone problem.
 
-    - `residual`: the largest entry of the natural map, in units of the velocities.
+    - `residual`: the largest entry of the natural map, in units of the velocities: above the tolerance where round-off
+      is.
     - `sweeps`, `iterations`: the work, of Gauss-Seidel and of Newton's method.
     """
 
@@ -125,7 +126,8 @@ def solve_contacts(
     - `blocks`: the law of each block of rows, in order.
     - `start` (n,): a guess, such as the impulses of the step before. Dependent contacts that carry nothing at the
       guess may then remain without load: the norm is the least for the contacts that carry.
-    - `scale`: the velocity to which `tolerance` refers (default: the largest entry of `free`).
+    - `scale`: the velocity to which `tolerance` refers (default: the largest entry of `free`). Where no solution
+      meets it, one is taken whose residual is below the round-off of `response r`.
 
     Raises `UnilateralError` when the arrays do not fit together, and when no solution is found: the message names the
     blocks that violate their laws.
@@ -147,16 +149,16 @@ def solve_contacts(
     law = (W, f, first, owner, mu, low, high, target)
     done = solve_cones(*law, SWEEPS, r) if start is not None else (np.inf, 0, 0)
     if done[0] <= target:
-        r, least = _of_least_norm(W, f, r, blocks, first, velocity)
+        r, least = _of_least_norm(W, f, r, blocks, first, velocity, target)
     if not done[0] <= target or not least:
         r = np.zeros(n)
         done = solve_cones(*law, 0, r)
         if not done[0] <= target:
             r = np.zeros(n)
             done = solve_cones(*law, SWEEPS, r)
-        if not done[0] <= target:
+        if not done[0] <= max(target, _rounding(W, f, r)):
             _refuse(W @ r + f, blocks, first, done[0], velocity)
-        r, _ = _of_least_norm(W, f, r, blocks, first, velocity)
+        r, _ = _of_least_norm(W, f, r, blocks, first, velocity, target)
     return ConeSolution(r, W @ r + f, *done)
 
 
@@ -184,6 +186,11 @@ def _require_fitting(W: np.ndarray, b: np.ndarray, n: int) -> None:
         raise UnilateralError("The response must be symmetric: W = H M^-1 H^T with the rows H and the masses M.")
 
 
+def _rounding(W: np.ndarray, b: np.ndarray, r: np.ndarray) -> float:
+    """The velocity that round-off leaves open: that of the largest sum of the terms of `W r + b`."""
+    return float(np.finfo(float).eps * (np.abs(W) @ np.abs(r) + np.abs(b)).max(initial=0.0))
+
+
 def _refuse(
     u: np.ndarray,
     blocks: Sequence[Block],
@@ -205,10 +212,20 @@ def _refuse(
 
 
 def _of_least_norm(
-    W: np.ndarray, b: np.ndarray, r: np.ndarray, blocks: Sequence[Block], first: np.ndarray, scale: float
+    W: np.ndarray,
+    b: np.ndarray,
+    r: np.ndarray,
+    blocks: Sequence[Block],
+    first: np.ndarray,
+    scale: float,
+    target: float,
 ) -> tuple[Float[np.ndarray, "n"], bool]:
     """The impulses of least norm with the velocities of `r`, as far as the cones permit, and whether no contact at rest
-    is at the boundary of its cone, where other directions might lead to a lesser norm."""
+    is at the boundary of its cone, where other directions might lead to a lesser norm.
+
+    Where the response is small in some directions, but not zero, impulses may be needed in them: if a change of the
+    impulses changes velocities by more than `target` and round-off, `r` remains.
+    """
     n, size, u, inside = len(r), float(np.abs(r).max(initial=0.0)), W @ r + b, True
     directions, within = [], []
     for k, block in enumerate(blocks):
@@ -239,6 +256,8 @@ def _of_least_norm(
     values, vectors = np.linalg.eigh(0.5 * (S + S.T))
     kept = vectors[:, values > RANK * values[-1]]
     change = Q @ (kept @ (kept.T @ c) - c)
+    if np.abs(W @ change).max() > max(target, _rounding(W, b, r)):
+        return r, inside
     part = _furthest(r, change, blocks, first, within)
     return r + part * change, inside and part == 1.0
 

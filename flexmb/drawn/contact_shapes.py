@@ -12,6 +12,7 @@ from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.contacts.element import contact_shapes, is_contact
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.spatial.layout import starts_of
+from flexmb.spatial.lie import rotation_from_quaternion
 
 ROUND, ARC = 24, 7
 """Sides of round shapes, and points of a quarter of a circle."""
@@ -118,8 +119,11 @@ def _lies(normal: np.ndarray, upwards: np.ndarray) -> bool:
 def _plate(mechanism: Mechanism, point: np.ndarray, axes: np.ndarray) -> Triangles:
     """A thin plate below a plane, under all bodies as they begin, in the frame of the plane."""
     starts = starts_of(np.array([body.modes for body in mechanism.bodies]))[0]
-    places = np.array([mechanism.initial.q[s : s + 3] for s in starts[:-1]])
-    across = (places - point) @ axes[:, :2]
+    q, places = mechanism.initial.q, []
+    for body, s in zip(mechanism.bodies, starts, strict=False):
+        own = np.zeros((1, 3)) if body.mesh is None else body.mesh.points
+        places.append(q[s : s + 3] + own @ rotation_from_quaternion(q[s + 3 : s + 7]).T)
+    across = (np.concatenate(places) - point) @ axes[:, :2]
     low, high = across.min(axis=0, initial=0.0), across.max(axis=0, initial=0.0)
     reaches = [shape.reach for k, shape in shapes_in(mechanism) if mechanism.markers[k].body != GROUND]
     reach = max(filter(np.isfinite, reaches), default=0.0)

@@ -621,7 +621,7 @@ def _pressed_step(
         motions = Motions(x, np.maximum(np.abs(stiffness), stiffer * floor))
         free = start - motions.respond(out + K @ start)
         try:
-            new = touching.choose(seen, motions, free)
+            new = touching.choose(seen, motions, free, exact=stiffer != STIFFER[-1])
             break
         except EquilibriumError:
             if stiffer == STIFFER[-1]:

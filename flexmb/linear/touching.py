@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmb.contact.cones import WITHIN, Block, Bounded, Coulomb, solve_contacts
+from flexmb.contact.cones import TOLERANCE, WITHIN, Block, Bounded, Coulomb, solve_contacts
 from flexmb.differences import MEASURED, ROUNDING
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.skins import SurfacePoints, forces_of_points, look_at_points, see_points
@@ -155,10 +155,11 @@ class Touching:
         self.does[~np.isfinite(seen.gap)] = OPEN
         return seen
 
-    def choose(self, seen: SurfacePoints, motions: Motions, free: np.ndarray) -> np.ndarray:
+    def choose(self, seen: SurfacePoints, motions: Motions, free: np.ndarray, exact: bool) -> np.ndarray:
         """Find what the points do; returns the forces (n, 3) that they then have.
 
-        `free` (nv,): the displacement without a change of the forces.
+        `free` (nv,): the displacement without a change of the forces. `exact`: refuse forces that round-off of large
+        `motions` keeps from the tolerance.
         """
         forces, n = self.forces, len(self.forces)
         begun = seen.gap + seen.rows[:, 0] @ free
@@ -175,7 +176,7 @@ class Touching:
             for _ in range(TANGENTS):
                 W, b = G @ X + seen.compliance(chosen, near), seen.places.ravel()[chosen] + G @ free
                 b[chosen % 3 == 0] += seen.approached(near)[points]
-                new = self._solved(points, chosen, 0.5 * (W + W.T), b - W @ old)
+                new = self._solved(points, chosen, 0.5 * (W + W.T), b - W @ old, exact)
                 settled = np.abs(new - near)[self._local, 0] <= SETTLED * np.maximum(new, near)[self._local, 0]
                 lowered = np.where(new > 0.0, new, LOWER * near)
                 near = np.where(self._local[:, None], lowered, new)
@@ -202,12 +203,15 @@ class Touching:
             guess[k, 0] = self.equations.workspace.skin_soft[k, 0] * (-begun[k]) ** 1.5
         return guess
 
-    def _solved(self, points: np.ndarray, chosen: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def _solved(self, points: np.ndarray, chosen: np.ndarray, W: np.ndarray, b: np.ndarray, exact: bool) -> np.ndarray:
         """The forces (n, 3) of the cone problem of `points`, in the directions `chosen`."""
         laws: list[Block] = [Coulomb(float(mu)) if mu > 0 else Bounded() for mu in self.friction[points]]
         new = np.zeros(self.forces.size)
         try:
-            new[chosen] = solve_contacts(W, b, laws).impulses
+            solution = solve_contacts(W, b, laws)
+            if exact and solution.residual > TOLERANCE * np.abs(b).max():
+                raise UnilateralError(f"Velocities are wrong by {solution.residual:.3g}, as far as round-off permits.")
+            new[chosen] = solution.impulses
         except UnilateralError as error:
             raise EquilibriumError(
                 f"{self._named(points)} of {self.equations.mechanism.name!r}: no forces at rest satisfy unilateral "

@@ -123,12 +123,16 @@ class System(WithControllers):
         )
 
     def __str__(self) -> str:
-        return (
-            f"System {self.name!r}: {len(self._bodies)} bodies, joints {list(self._joints)}, "
-            f"force elements {list(self._forces)}, loads {[*self._loads, *self._lines]}"
-            + (f", exact contacts {list(self._contacts)}" if self._contacts else "")
-            + (f", contacts of flexible surfaces {list(self._surface_contacts)}" if self._surface_contacts else "")
-        )
+        parts = {
+            "bodies": [body.name for body in self._bodies],
+            "joints": self._joints,
+            "force elements": self._forces,
+            "loads": [*self._loads, *self._lines],
+            "exact contacts": self._contacts,
+            "contacts of flexible surfaces": self._surface_contacts,
+        }
+        said = [f"{what} {', '.join(map(repr, names))}" for what, names in parts.items() if names]
+        return f"System {self.name!r}: {'; '.join(said) or 'empty'}"
 
 
 _ARRAYS = {ArrayLike: "ArrayLike", ArrayLike | None: "ArrayLike | None"}

@@ -21,7 +21,8 @@ from flexmb.drawn.surface import body_surface, model_surface
 from flexmb.errors import PictureError
 from flexmb.plots.animation import require_writable, write_animation
 from flexmb.plots.axes import BLUE, GREEN, GREY, INK, ORANGE
-from flexmb.plots.scene import MovingScene, drawn
+from flexmb.plots.scene import MovingScene, drawn, stress_title
+from flexmb.results.elements.surface_contact import pressure_films
 from flexmb.results.result import Result
 from flexmb.results.stress import largest_stress
 from flexmb.units import unit_of
@@ -256,12 +257,18 @@ def _picture_shapes(
 
 
 def _stage(
-    result: Result, magnification: float, stress: bool, labels: bool, pixels: tuple[int, int] = PIXELS
+    result: Result,
+    magnification: float,
+    stress: bool,
+    labels: bool,
+    pressure: bool,
+    pixels: tuple[int, int] = PIXELS,
 ) -> tuple[pv.Plotter, MovingScene]:
-    """A plotter whose camera shows the whole motion; with `stress`, one colour scale for the whole motion.
+    """A plotter whose camera shows the whole motion; of `stress` or `pressure`, one colour scale for the whole motion.
 
-    Raises `PictureError` when stresses are requested and no body has them.
+    Raises `PictureError` when stresses or pressures are requested and no body has them, or both.
     """
+    films = _films(result, stress) if pressure else {}
     plotter = _plotter(pixels)
     scene = MovingScene(plotter, result.mechanism, result.q, magnification)
     if stress:
@@ -272,9 +279,23 @@ def _stage(
         largest = (float(largest_stress(result, name).values.max()) for name in having)
         scene.largest_stress = max(scene.largest_stress, *largest)
         scene.show_stress(True)
+    if pressure:
+        scene.show_films(films, stress_title(result.mechanism, "contact\npressure"))
     if labels:
         scene.show_labels()
     return plotter, scene
+
+
+def _films(result: Result, stress: bool) -> dict[int, np.ndarray]:
+    if stress:
+        raise PictureError("A picture shows stress or pressure; ask for one of them.")
+    films = pressure_films(result)
+    if not films:
+        raise PictureError(
+            f"{result.mechanism.name!r} has no contact of a flexible surface, which has the pressures: "
+            "give a body surfaces (Model.with_surfaces) and a contact (System.contact)."
+        )
+    return films
 
 
 def picture_result(
@@ -284,15 +305,17 @@ def picture_result(
     magnification: float = 1.0,
     stress: bool = False,
     labels: bool = False,
+    pressure: bool = False,
 ) -> Path:
     """Draw the mechanism at the stored time number `index`; return the path.
 
     `magnification`: factor of the deformation, with which the joints stay joined (`flexmb.drawn.joined`); `stress`:
-    colour the bodies by von Mises stress; `labels`: write their names beside them. Raises `PictureError` when no body
-    has stresses, or the picture cannot be written.
+    colour the bodies by von Mises stress; `labels`: write their names beside them; `pressure`: paint the pressures on
+    flexible surfaces, which are seen through the bodies. Raises `PictureError` when no body has stresses or pressures,
+    for both together, or when the picture cannot be written.
     """
-    plotter, scene = _stage(result, magnification, stress, labels)
-    scene.move(result.q[index])
+    plotter, scene = _stage(result, magnification, stress, labels, pressure)
+    scene.move(result.q[index], index)
     _say(plotter, _caption(result, index, magnification), 11)
     return _save(plotter, path)
 
@@ -317,6 +340,7 @@ def animate(
     magnification: float = 1.0,
     stress: bool = False,
     labels: bool = False,
+    pressure: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
     """Write an animation of the motion; return the path.
@@ -324,23 +348,24 @@ def animate(
     - `path`: its ending selects the format: `.mp4` (which needs imageio-ffmpeg), `.webp`, `.gif`, or `.html` (one
       self-contained page).
     - `magnification`: factor of the deformation, with which the joints stay joined (`flexmb.drawn.joined`).
-    - `stress`: colour the bodies by von Mises stress; `labels`: write their names beside them.
+    - `stress`: colour the bodies by von Mises stress; `labels`: write their names beside them; `pressure`: paint the
+      pressures on flexible surfaces, which are seen through the bodies.
     - `progress`: called with the fraction that is done.
 
-    Raises `PictureError` for another ending, when no body has stresses, for `.mp4` without ffmpeg, or when the
-    animation cannot be written.
+    Raises `PictureError` for another ending, when no body has stresses or pressures, for both together, for `.mp4`
+    without ffmpeg, or when the animation cannot be written.
     """
     path = Path(path)
     require_writable(path)
     small = path.suffix in (".gif", ".webp")
     size = SMALL_PIXELS if small else PIXELS
     pixels = (round(FINER * size[0]), round(FINER * size[1]))
-    plotter, scene = _stage(result, magnification, stress, labels, pixels)
+    plotter, scene = _stage(result, magnification, stress, labels, pressure, pixels)
     plotter.disable_anti_aliasing()
     picked = np.unique(np.linspace(0, len(result.t) - 1, frames).round().astype(int))
     images = []
     for k, index in enumerate(picked):
-        scene.move(result.q[index])
+        scene.move(result.q[index], int(index))
         _say(plotter, _caption(result, index, magnification), round(FINER * (7 if small else 11)))
         plotter.render()  # a screenshot alone repeats the last picture
         image = Image.fromarray(np.asarray(plotter.screenshot(return_img=True)))

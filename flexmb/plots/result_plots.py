@@ -16,6 +16,7 @@ from flexmb.plots.axes import BLUE, COLOURS, GREEN, GREY, INK, ORANGE, Plot, col
 from flexmb.results.elements.contact import ContactMotion
 from flexmb.results.elements.contact_group import ContactGroupMotion
 from flexmb.results.elements.energy import EnergyByElement
+from flexmb.results.elements.surface_contact import SurfaceContactMotion
 from flexmb.results.joint_motion import joint_dofs
 from flexmb.results.result import Result
 from flexmb.results.stress import LargestStress
@@ -24,8 +25,9 @@ from flexmb.units import shown_units
 DASHES = ("-", "--", ":", "-.")
 """Styles of lines of the same colour."""
 CONTACT_PARTS = (("gap",), ("normal force", "friction force"), ("slip",))
+SURFACE_PARTS = (("gap",), ("normal force", "friction force"), ("pressure",), ("contact area",), ("largest slip",))
 GROUP_PARTS = (("touching pairs",), ("largest depth",), ("sum of forces",))
-"""The columns that share a pair of axes in the plots of a contact and of a group of contacts."""
+"""The columns that share a pair of axes in the plots of a contact, of one of a flexible surface, and of a group."""
 MOST = 8
 """Largest number of joint coordinates in a plot for which the caller names no measures."""
 
@@ -320,20 +322,22 @@ def plot_controller(
 
 
 def plot_contact(
-    contact: ContactMotion | ContactGroupMotion,
+    contact: ContactMotion | SurfaceContactMotion | ContactGroupMotion,
     path: str | Path | None = None,
     *,
     unit: str | Sequence[str] | None = None,
     units: str | None = None,
 ) -> Plot:
     """Plot gap, forces and slip of a contact over time, one pair of axes each, with the times of its impacts; of a
-    group the number of touching pairs, the largest depth and the sum of forces. Returns the figure and its axes.
+    flexible surface also the largest pressure and the area in contact; of a group the number of touching pairs, the
+    largest depth and the sum of forces. Returns the figure and its axes.
 
-    `path`, `unit`, `units` as of `plot_measures`, for time, length, force and velocity. Raises `PictureError` when the
-    file cannot be written, and `UnitError` for other units.
+    `path`, `unit` as of `plot_measures`, for time, length, force, velocity, stress and area; `units`: the system of
+    units of the model, whose names the record of a contact does not have. Raises `PictureError` when the file cannot be
+    written, and `UnitError` for other units.
     """
     table, group = contact.columns(), isinstance(contact, ContactGroupMotion)
-    parts = GROUP_PARTS if group else CONTACT_PARTS
+    parts = GROUP_PARTS if group else SURFACE_PARTS if isinstance(contact, SurfaceContactMotion) else CONTACT_PARTS
     show = shown_units(units, unit, "time", *(table[names[0]].dimension for names in parts))
     figure, axes = _panels(len(parts))
     t = show["time"].factor * contact.t
@@ -343,9 +347,9 @@ def plot_contact(
             label = name if len(names) > 1 else None
             axis.plot(t, shown.factor * table[name].values, lw=1.4, color=colour, label=label)
         axis.set_ylabel(shown.label(names[0] if group else names[0].rpartition(" ")[2]))
-    if isinstance(contact, ContactMotion):
+    if not group:
         axes[0].axhline(0.0, color=GREY, lw=0.8)
-        if len(contact.impacts):
+        if isinstance(contact, ContactMotion) and len(contact.impacts):
             struck = show["time"].factor * contact.impacts[:, 0]
             axes[0].plot(struck, np.zeros(len(struck)), ls="", marker="^", ms=5, color=ORANGE, label="impacts")
     title = f"contact{'s' if group else ''} {contact.name!r}"

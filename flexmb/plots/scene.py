@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyvista as pv
@@ -18,7 +19,7 @@ from flexmb.mechanism.mechanism import Marker, Mechanism
 from flexmb.spatial.lie import rotation_from_quaternion
 from flexmb.units import shown_units
 
-STRESS = "von Mises stress"
+STRESS, PRESSURE = "von Mises stress", "contact pressure"
 INK = "#1b2a41"
 AMPLITUDE = 0.08
 """Largest displacement of a drawn shape relative to the size of its body."""
@@ -31,6 +32,8 @@ BESIDE_BAR = (0.12, 0.0)
 """Centre of the window that moves the model to the left of the colour bar."""
 ROOM = 1 - BESIDE_BAR[0]
 """Size of the model beside a colour bar, relative to its size in the whole picture."""
+SEEN_THROUGH = 0.3
+"""Opacity of bodies through which the pressures on their surfaces are seen."""
 FILLED = 0.9
 """Part of the picture that the motion fills."""
 WIRES = {
@@ -95,16 +98,17 @@ def _every(step: int, count: int) -> np.ndarray:
     return np.arange(count) % max(1, step) == 0
 
 
-def stress_title(mechanism: Mechanism) -> str:
+def stress_title(mechanism: Mechanism, what: str = "von Mises\nstress") -> str:
     """The title of a colour bar of stresses, with their unit where that is known, over two lines."""
-    return shown_units(mechanism.units, None, "stress")["stress"].label("von Mises\nstress") + "\n"
+    return shown_units(mechanism.units, None, "stress")["stress"].label(what) + "\n"
 
 
 class MovingScene:
     """The bodies of a mechanism in a plotter, with the lines of springs, cables, rods, relations and curves; `move`
     takes them to a configuration.
 
-    - `show_stress` colours bodies that have stresses by the von Mises stress, `show_labels` writes the names of the
+    - `show_stress` colours bodies that have stresses by the von Mises stress, `show_films` paints the pressures of
+      flexible surfaces, `show_labels` writes the names of the
       bodies beside them, `show_part` hides or shows a body.
     - `magnification`: factor of the deformation, which may be changed; the joints stay joined (`flexmb.drawn.joined`).
     """
@@ -115,6 +119,7 @@ class MovingScene:
         self.starts = [int(s) for s in compiled(mechanism).q_start]
         self.stressed, self.bar = False, stress_title(mechanism)
         self.labels: pv.PolyData | None = None
+        self.films: list[tuple[int, pv.PolyData, np.ndarray]] = []
         gravity = mechanism.gravity
         self.up = -gravity / np.linalg.norm(gravity) if np.linalg.norm(gravity) > 0 else np.array([0.0, 1.0, 0.0])
         sample = np.atleast_2d(q)
@@ -162,14 +167,15 @@ class MovingScene:
         start = self.starts[marker.body]
         return np.asarray(q[start : start + 3] + rotation_from_quaternion(q[start + 3 : start + 7]) @ marker.point)
 
-    def _add(self, body: int, stressed: bool) -> pv.Actor:
+    def _bar(self, title: str) -> dict[str, Any]:
         font = max(10, self.plotter.window_size[1] // 45)
-        bar = BAR | {"title": self.bar, "title_font_size": font, "label_font_size": round(0.85 * font)}
-        colours = (
-            {"scalars": STRESS, "clim": (0.0, self.largest_stress or 1.0), "cmap": "turbo", "scalar_bar_args": bar}
-            if stressed
-            else {"color": COLOURS[body % len(COLOURS)], "scalars": None}
-        )
+        return BAR | {"title": title, "title_font_size": font, "label_font_size": round(0.85 * font)}
+
+    def _add(self, body: int, stressed: bool) -> pv.Actor:
+        colours: dict[str, Any] = {"color": COLOURS[body % len(COLOURS)], "scalars": None}
+        if stressed:
+            colours = {"scalars": STRESS, "clim": (0.0, self.largest_stress or 1.0), "cmap": "turbo"}
+            colours["scalar_bar_args"] = self._bar(self.bar)
         actor = self.plotter.add_mesh(
             self.meshes[body], name=f"body {body}", ambient=0.25, specular=0.2, reset_camera=False, **colours
         )
@@ -200,6 +206,26 @@ class MovingScene:
         if not stressed and self.bar in self.plotter.scalar_bars:
             self.plotter.remove_scalar_bar(self.bar)
 
+    def show_films(self, films: Mapping[int, np.ndarray], title: str) -> None:
+        """Paint the pressures `films` (nt, n) at the nodes of bodies, NaN elsewhere, on the surfaces that have them,
+        which are seen through the bodies. `title`: of the colour bar."""
+        top = max((float(np.nanmax(film)) for film in films.values()), default=0.0)
+        self.plotter.camera.SetWindowCenter(*BESIDE_BAR)
+        self.plotter.camera.zoom(ROOM)
+        for actor in self.actors:
+            actor.prop.opacity = SEEN_THROUGH
+        for k, film in films.items():
+            surface, mesh = self.surfaces[k], self.meshes[k]
+            values = np.where(surface.node >= 0, film[:, surface.node], np.nan)
+            own = np.isfinite(values[0])[surface.triangles].all(axis=1)
+            painted = drawn(np.asarray(mesh.points), surface.triangles[own])
+            painted.point_data[PRESSURE] = np.zeros(len(surface.points), dtype=np.float32)
+            self.films.append((k, painted, np.nan_to_num(values)))
+            self.plotter.add_mesh(
+                painted, name=f"film {k}", scalars=PRESSURE, clim=(0.0, top or 1.0), cmap="magma_r", ambient=0.5,
+                reset_camera=False, scalar_bar_args=self._bar(title),
+            )  # fmt: skip
+
     def show_part(self, body: int, visible: bool) -> None:
         """Hide or show a body."""
         self.actors[body].visibility = visible
@@ -220,8 +246,8 @@ class MovingScene:
             reset_camera=False,
         )
 
-    def move(self, q: np.ndarray) -> None:
-        """Take the bodies to the configuration `q` (nq,)."""
+    def move(self, q: np.ndarray, index: int = 0) -> None:
+        """Take the bodies to the configuration `q` (nq,), and films to the stored time number `index`."""
         shown = joined(self.mechanism, q, self.magnification)
         for k, surface in self._all():
             if not self.actors[k].visibility:
@@ -231,6 +257,9 @@ class MovingScene:
             self.meshes[k].point_data.active_normals = surface.normals_at(points)
             if self.stressed and surface.stress_rows is not None:
                 self.meshes[k].point_data[STRESS] = surface.stress(self.eta(k, q))
+        for k, film, values in self.films:
+            film.points = np.asarray(self.meshes[k].points)
+            film.point_data[PRESSURE] = values[index].astype(np.float32)
         lines = link_points(self.mechanism, self.links, shown, self.magnification)
         for mesh, points in zip(self.wires, lines, strict=True):
             mesh.points = points.astype(np.float32)

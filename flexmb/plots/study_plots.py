@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmb.errors import StudyError
 from flexmb.plots.axes import FONT, INK, Plot, colours, finished, name_curves
-from flexmb.results.measure import CONTACTS, VECTORS
+from flexmb.results.measure import CONTACTS, SURFACES, VECTORS
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.table import Study
 from flexmb.units import shown_units
@@ -75,6 +75,8 @@ def plot_study(
 def _dimension(measure: str) -> str:
     kind, colon, _ = measure.partition(":")
     if colon:  # of a result
+        if kind in SURFACES:
+            return SURFACES[kind]
         return VECTORS[kind][1] if kind in VECTORS else CONTACTS[kind][1] if kind in CONTACTS else "1"
     found = [dimension for start, dimension in DIMENSIONS.items() if measure.startswith(start)]
     return found[0] if found else "energy" if measure in ENERGIES else "1"

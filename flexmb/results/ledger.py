@@ -96,9 +96,11 @@ class Ledger:
 
     @property
     def strain_ratio(self) -> float:
-        """Largest |residual| relative to the largest strain energy; zero without strain energy."""
+        """Largest |residual| relative to the largest strain energy; zero without strain energy, and where that is
+        round-off of the energy exchanged, as in free fall."""
         strain = float(self.elastic.max())
-        return float(np.abs(self.residual).max()) / strain if strain > 0 else 0.0
+        deforms = strain > np.finfo(float).eps * self.exchange
+        return float(np.abs(self.residual).max()) / strain if deforms else 0.0
 
     @property
     def impact_gain(self) -> float:
@@ -137,9 +139,11 @@ class Ledger:
             lines.append("no motion")
         if self.impact_gain > GIVEN * self.exchange:
             lines.append(f"impacts under Newton's or the algebraic law with friction gave:  {self.impact_gain:.2e}")
-        if self.elastic.max() > 0:
+        if self.strain_ratio > 0:
             strain = strain_verdict(self.strain_ratio)
             lines.append(f"largest |residual| / largest strain energy:   {self.strain_ratio:.2e}  ({strain})")
+        elif self.elastic.max() > 0:
+            lines.append("the strain energy is round-off: no body deforms")
         return "\n".join(lines)
 
 

@@ -99,6 +99,8 @@ CONTACTS = {
     "wear-power": ("wear_power", "power"),
 }
 """Parts of `ContactMotion`, and what they measure."""
+SURFACES = {"pressure": "stress", "contact-area": "area"}
+"""Columns of `SurfaceContactMotion`, and what they measure."""
 CONTROLLERS = ("command", "input", "state")
 """Parts of controllers; force elements between frames have states, too."""
 FORM = (
@@ -108,8 +110,9 @@ FORM = (
     "body, or * for the whole mechanism; BODY@MARKER or BODY@x,y,z: about that point instead of the mass centre); "
     "KIND:JOINT or KIND:JOINT:DOF with KIND coordinate, rate or joint-acceleration; KIND:ELEMENT or KIND:ELEMENT:DOF "
     "with KIND effort, stretch or stretch-rate (a force element), effort also of a driven JOINT and as "
-    "effort:RELATION:JOINT; KIND:CONTACT with KIND gap, normal-force, friction-force, slip or wear-power; power:NAME "
-    "(a force element, a load or a driven joint); elastic:BODY:NUMBER or elastic-rate:BODY:NUMBER (an elastic "
+    "effort:RELATION:JOINT; KIND:CONTACT with KIND gap, normal-force, friction-force, slip or wear-power, of a "
+    "flexible surface also pressure (the largest) or contact-area; power:NAME (a force element, a load or a driven "
+    "joint); elastic:BODY:NUMBER or elastic-rate:BODY:NUMBER (an elastic "
     "coordinate, from 1); command:CONTROLLER:NAME, input:CONTROLLER:NAME or state:CONTROLLER:NAME, also "
     "state:ELEMENT:NAME (a force between frames); or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, "
     "z), rotation-vector (x, y, z) or a sequence such as ZYX (1, 2, 3)"
@@ -141,6 +144,8 @@ def _read(text: str) -> Callable[[Any], Column]:
     if kind in CONTACTS and rest:
         part, dimension = CONTACTS[kind]
         return lambda result: Column(getattr(result.contact(rest), part), dimension)
+    if kind in SURFACES and rest:
+        return lambda result: result.surface_contact(rest).columns()[kind.replace("-", " ")]
     if kind in CONTROLLERS and rest:
         controller, _, part = rest.rpartition(":")
         return lambda result: result.controller_signal(kind, controller, part)
@@ -150,7 +155,8 @@ def _read(text: str) -> Callable[[Any], Column]:
         return lambda result: Column(result.power(rest), "power")
     if kind == "attitude":
         return _attitude(text, rest)
-    kinds = [*VECTORS, *SCALARS, *ELEMENTS, *CONTACTS, *CONTROLLERS, "elastic", "elastic-rate", "power", "attitude"]
+    kinds = [*VECTORS, *SCALARS, *ELEMENTS, *CONTACTS, *SURFACES, *CONTROLLERS]
+    kinds += ["elastic", "elastic-rate", "power", "attitude"]
     if rest and kind not in kinds:
         raise MeasureError(unknown_name("measure", kind, kinds))
     name, _, axis = rest.rpartition(":")

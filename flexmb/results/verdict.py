@@ -56,7 +56,7 @@ class Verdict:
 
     - `imbalance`: largest |residual| of the energy ledger relative to the energy exchanged; NaN where no simulation
       connects the states.
-    - `strain_ratio`: the same relative to the largest strain energy (0 without elastic bodies).
+    - `strain_ratio`: the same relative to the largest strain energy (0 where no body deforms, to round-off).
     - `drift`: opening of the joint that opens most.
     - `findings`: a warning category and a sentence for each defect; empty for a sound simulation.
     """

@@ -38,5 +38,6 @@ def require_one_part(model: Model) -> None:
         shown = ", ".join(f"{size[k]} with node {node[k]}" for k in largest) + (", ..." if len(parts) > 5 else "")
         raise MatrixError(
             f"Model {model.name!r} falls into {len(parts)} parts that nothing connects (nodes in each: {shown}). Merge "
-            "coincident nodes, remove nodes of no element, join the parts by a rigid interface, or make each a body."
+            "coincident nodes, remove nodes of no element, join the parts by a rigid interface, or make each a body "
+            "(fem.extract_cells)."
         )

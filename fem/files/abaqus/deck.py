@@ -314,7 +314,10 @@ def _take(deck: Deck, place: Place, line: str, keyword: str, options: dict[str, 
     elif keyword == "CONTACTPAIR":
         source = deck.not_obeyed(place, line, _spelt(line))
         pairs = " and of ".join(" with ".join(repr(name) for name in fields(row)[:2]) for _, row in rows)
-        told = f"contact of {pairs}: give Model.with_surfaces these names, accept the keyword, and use System.contact"
+        told = (
+            f"contact of {pairs}: accept the keyword (ignore), make a body of each part (fem.extract_cells), with "
+            "these names of surfaces (Model.with_surfaces), and use System.contact"
+        )
         deck.unread.append(replace(source, text=told))
     elif keyword in STATEMENTS:
         source = deck.not_obeyed(place, line, _spelt(line))

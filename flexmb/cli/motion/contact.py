@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.units import Unit
+
 
 def command(
     result: Annotated[Path, typer.Argument(help="Result file (.h5) of `flexmb run` or `flexmb equilibrium`.")],
@@ -12,7 +14,8 @@ def command(
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="Gap, forces, slip and impacts of a contact over time; pairs, depth and forces of a group (.png)."
+            help="Gap, forces, slip and impacts of a contact over time, of a flexible surface also pressure and area; "
+            "pairs, depth and forces of a group (.png)."
         ),
     ] = None,
     table: Annotated[
@@ -22,7 +25,14 @@ def command(
             "of a group (.csv)."
         ),
     ] = None,
-    units: Annotated[str | None, typer.Option(help='Labels, e.g. "mm-t-s"; nothing is converted.')] = None,
+    units: Annotated[
+        str | None,
+        typer.Option(
+            help="Units of the model for the labels of --plot and --table, such as mm-t-s; nothing is converted "
+            "(default: those of the model)."
+        ),
+    ] = None,
+    unit: Unit = None,
 ) -> None:
     """Print gap, forces, slip and impacts of the contacts of a result, pressure and area of flexible surfaces, and what
     its groups of contacts do."""
@@ -48,7 +58,7 @@ def command(
         for contact in (*found, *pressed):
             say_text(contact)
         if plot is not None:
-            plot_contact(found[0], plot, units=units)
+            plot_contact(pressed[0] if pressed else found[0], plot, unit=unit, units=units)
             say_text(f"plot: {plot}")
         if table is not None:
             columns = found[0].columns() | (pressed[0].columns() if pressed else {})

@@ -35,6 +35,9 @@ def command(
     time: Annotated[float | None, typer.Option(help="Time of the picture (default: the end).")] = None,
     magnification: Annotated[float, typer.Option(help="Factor by which the deformation is drawn larger.")] = 1.0,
     stress: Annotated[bool, typer.Option("--stress", help="Colour flexible bodies by von Mises stress.")] = False,
+    pressure: Annotated[
+        bool, typer.Option("--pressure", help="Paint the pressures on flexible surfaces that touch.")
+    ] = False,
     labels: Annotated[bool, typer.Option("--labels", help="Write the names of the bodies beside them.")] = False,
     table: Annotated[
         Path | None,
@@ -72,7 +75,8 @@ def command(
     with bars() as say:
         if picture is not None:
             index = -1 if time is None else int(np.abs(loaded.t - time).argmin())
-            say_text(f"picture: {pictures.picture_result(loaded, picture, index, magnification, stress, labels)}")
+            drawn = pictures.picture_result(loaded, picture, index, magnification, stress, labels, pressure)
+            say_text(f"picture: {drawn}")
         if energy is not None:
             plot_energy(loaded, energy, unit=unit, units=units)
             say_text(f"energies: {energy}")
@@ -83,6 +87,7 @@ def command(
                 magnification=magnification,
                 stress=stress,
                 labels=labels,
+                pressure=pressure,
                 progress=lambda done: say("drawing", done),
             )
             say_text(f"animation: {path}")

@@ -44,7 +44,8 @@ class SurfaceKeys(Keys):
     @model_validator(mode="after")
     def _whole_shape(self) -> Self:
         if (self.shape is None) == (self.surface is None):
-            raise refusal("give a shape with its dimensions, or the surface of a flexible body, not both")
+            found = "neither" if self.shape is None else "both"
+            raise refusal(f"give shape = ... with its dimensions, or surface = ... of a flexible body; found {found}")
         if self.shape is not None and self.shape not in (*SHAPES, "mesh"):
             raise refusal(unknown_name("shape", self.shape, (*SHAPES, "mesh")).rstrip("."))
         if self.surface is not None and (self.at, self.axis, self.x_axis) != (None, None, None):

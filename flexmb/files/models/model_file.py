@@ -226,6 +226,8 @@ def _reduced(name: str, text: str, path: Path, changed_at: int) -> Body:
     """The flexible body of a mesh file with the modification time `changed_at`; `text`: all its keys, as JSON."""
     keys = schema.FlexibleBody.model_validate_json(text)
     mesh = fem.read_mesh(path, keys.beams, ignore=keys.ignore, shells=keys.shells)
+    if keys.cells is not None:
+        mesh = fem.extract_cells(mesh, keys.cells)
     material: Any = None  # "file": that of the file
     if isinstance(keys.material, dict):
         material = {k: material_of(m) for k, m in keys.material.items()}

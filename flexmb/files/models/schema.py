@@ -191,6 +191,7 @@ class FlexibleBody(_Body):
     kind: Literal["flexible"]
     file: str | None = None
     mesh: str | None = None
+    cells: str | list[str] | None = None
     ignore: list[str] = Field([])
     shells: list[str] | Literal["all"] | None = None
     beams: list[str] | None = None

@@ -384,7 +384,10 @@ def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> TimeF
 
 
 def _quintic(t: np.ndarray, values: np.ndarray) -> "scipy.interpolate.PPoly":
-    """The piecewise quintic Hermite polynomial with the given value, rate and acceleration (nt, 3) at `t`."""
+    """The piecewise quintic Hermite polynomial with the given value, rate and acceleration (nt, 3) at `t`; of a single
+    time the parabola."""
+    if len(t) == 1:
+        return scipy.interpolate.PPoly(values[:, ::-1].T / [[2.0], [1.0], [1.0]], np.array([t[0], t[0] + 1.0]))
     h = np.diff(t)
     c0, c1, c2 = values[:-1, 0], h * values[:-1, 1], h**2 * values[:-1, 2] / 2
     d = values[1:, 0] - c0 - c1 - c2

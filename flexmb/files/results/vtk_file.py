@@ -16,7 +16,7 @@ from flexmb.errors import FileError
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
 from flexmb.results.elements.contact import ContactMotion, contacts_of
-from flexmb.results.elements.surface_contact import surface_contact_motion
+from flexmb.results.elements.surface_contact import pressure_films
 from flexmb.results.result import Result
 from flexmb.results.stress import nodal_von_mises, warn_of_truncated_stress
 from flexmb.spatial.lie import rotation_from_quaternion
@@ -54,7 +54,7 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
         if record.stress is not None:
             warn_of_truncated_stress(result, record.name)
     directory = Path(directory)
-    starts, films = compiled(mechanism).q_start, _films(result)
+    starts, films = compiled(mechanism).q_start, pressure_films(result)
     contacts = [result.contact(name) for name in contacts_of(mechanism)]
     entries = []
     try:
@@ -117,22 +117,6 @@ def _beside_mesh(body: Body, touching: list[Triangles]) -> Surface | None:
     return surface.part(surface.node < 0)
 
 
-def _films(result: Result) -> dict[int, np.ndarray]:
-    """The pressures (nt, n) at the nodes of the meshes of bodies whose flexible surfaces touch."""
-    films: dict[int, np.ndarray] = {}
-    bodies = result.mechanism.bodies
-    for contact in result.mechanism.surface_contacts:
-        over = surface_contact_motion(result, contact.name)
-        pressed = [(contact.body, over.nodes, over.pressure)]
-        if over.other is not None:
-            pressed.append((over.other.body, over.other.nodes, over.other.pressure))
-        for body, nodes, pressure in pressed:
-            if (mesh := bodies[body].mesh) is not None:
-                film = films.setdefault(body, np.zeros((len(result.t), len(mesh.points))))
-                film[:, nodes] += pressure
-    return films
-
-
 def _write(
     path: Path,
     result: Result,
@@ -166,7 +150,7 @@ def _write(
     if record.stress is not None:
         data["von_mises"] = np.concatenate(stress)
     if film is not None:
-        data["pressure"] = np.concatenate([film[index], np.zeros(len(X) - film.shape[1])])
+        data["pressure"] = np.concatenate([np.nan_to_num(film[index]), np.zeros(len(X) - film.shape[1])])
     _write_fields(path, VtkFields(q[start : start + 3] + (X + u) @ R.T, tuple(cells), data, {}))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from fem.errors import unknown_name
 from fem.shown import shown
@@ -28,6 +28,8 @@ AWAY = 1.5
 elements a side, forces are off by 1 % at 1.5 spacings, by 4 % at 1.2 and 12 % at 0.8, against 16 elements."""
 WIDE = 1.0
 """Contact radius, in node spacings, above which the mesh begins to resolve a local contact."""
+CARRIED = 1e-12
+"""Force of a node, relative to the largest one of the motion, above which it is no round-off."""
 WHOLE = 0.99
 """Part of the share of a node, without its deformation, from which on all of it faces another surface."""
 
@@ -125,12 +127,18 @@ class SurfaceContactMotion:
         return self.friction_force * self.slip
 
     @property
+    def carries(self) -> Bool[np.ndarray, "nt n"]:
+        """Whether a node carries a force, of more than round-off of the largest one of the motion."""
+        push = self.normal_force
+        return np.asarray(push > CARRIED * push.max(initial=0.0))
+
+    @property
     def area(self) -> Float[np.ndarray, "nt"]:
         """The area in contact: what faces the other surface about the nodes that carry a force, or the patch of a local
         contact."""
         if self.local is not None:
             return np.asarray(np.pi * self.local.radius**2)
-        return np.asarray((self.facing * (self.normal_force > 0.0)).sum(axis=1))
+        return np.asarray((self.facing * self.carries).sum(axis=1))
 
     @property
     def total(self) -> Float[np.ndarray, "nt 3"]:
@@ -138,7 +146,8 @@ class SurfaceContactMotion:
         return np.asarray(self.force.sum(axis=1))
 
     def columns(self) -> dict[str, Column]:
-        """Time, contact area, largest pressure, resultant forces and wear power (nt,) as columns of a table."""
+        """Time, least gap, contact area, largest pressure and slip, resultant forces and wear power (nt,) as columns of
+        a table."""
         return {
             "t": Column(self.t, "time"),
             "gap": Column(self.gap.min(axis=1), "length"),
@@ -148,6 +157,7 @@ class SurfaceContactMotion:
             ),
             "normal force": Column(self.normal_force.sum(axis=1), "force"),
             "friction force": Column(self.friction_force.sum(axis=1), "force"),
+            "largest slip": Column(self.slip.max(axis=1), "velocity"),
             "wear power": Column(self.wear_power.sum(axis=1), "power"),
         }
 
@@ -157,7 +167,7 @@ class SurfaceContactMotion:
                 f"contact {self.name!r}: local, at a point; largest radius {self.local.radius.max():.6g}, pressure "
                 f"{self.local.largest_pressure.max():.6g}, normal force {self.normal_force.sum(axis=1).max():.6g}"
             )
-        most = (self.normal_force > 0.0).sum(axis=1).max()
+        most = self.carries.sum(axis=1).max()
         return (
             f"contact {self.name!r}: {len(self.nodes)} nodes, of which at most {most} carry a force; largest contact "
             f"area {self.area.max():.6g}, pressure {self.pressure.max():.6g}, normal force "
@@ -228,6 +238,23 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
         every.stored[:, s],
         _other(contact, mechanism, every, slice(flat.mate_node[s], flat.mate_node[s + 1])),
     )
+
+
+def pressure_films(motion: Motion) -> dict[int, Float[np.ndarray, "nt n"]]:
+    """The pressures (nt, n) at the nodes of the meshes of bodies whose flexible surfaces touch, by the number of the
+    body; NaN at nodes of no such surface."""
+    films: dict[int, np.ndarray] = {}
+    bodies = motion.mechanism.bodies
+    for contact in motion.mechanism.surface_contacts:
+        over = surface_contact_motion(motion, contact.name)
+        pressed = [(contact.body, over.nodes, over.pressure)]
+        if over.other is not None:
+            pressed.append((over.other.body, over.other.nodes, over.other.pressure))
+        for body, nodes, pressure in pressed:
+            if (mesh := bodies[body].mesh) is not None:
+                film = films.setdefault(body, np.full((len(motion.t), len(mesh.points)), np.nan))
+                film[:, nodes] = np.nan_to_num(film[:, nodes]) + pressure
+    return films
 
 
 def _local(

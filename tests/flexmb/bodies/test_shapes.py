@@ -209,3 +209,9 @@ def test_model_files_hold_shapes(tmp_path):
         path.write_text(MODEL + keys)
         with pytest.raises(flexmb.ModelFileError, match=words):
             load_model(path)
+
+
+def test_a_shape_is_printed_in_a_line():
+    shape = solids.box((1.0, 2.0, 3.0), (0.5, 0.0, 0.0))
+    assert str(shape) == f"shape of 8 points and {len(shape.triangles)} triangles, box (0, -1, -1.5) to (1, 1, 1.5)"
+    assert repr(shape) == f"<Shape: {shape}>"

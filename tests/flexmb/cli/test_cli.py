@@ -119,6 +119,43 @@ def test_a_run_goes_on_from_a_result_with_the_states_of_its_laws(flexmb_command)
         flexmb_command("run", "other.toml", "--start", "first.h5")
 
 
+PRESSED = """
+simulation = { duration = 0.1, step = 1e-3 }
+[bodies.head]
+kind = "rigid"
+mass = 2.0
+inertia = [0.1, 0.1, 0.1]
+[[joints]]
+name = "guide"
+kind = "prismatic"
+a = "ground"
+b = "head"
+at = [0.0, 0.0, 0.0]
+axis = [0.0, 0.0, 1.0]
+[[joint_springs]]
+name = "spring"
+joint = "guide"
+stiffness = 1e3
+[[loads]]
+name = "press"
+place = "head"
+force = [0.0, 0.0, -50.0]
+factor = { kind = "polynomial", coefficients = [1.0, 2.0, 3.0] }
+"""
+
+
+def test_a_run_starts_from_an_equilibrium_under_functions_of_time(flexmb_command):
+    """The file has one time, between whose values no polynomial could be laid."""
+    Path("press.toml").write_text(PRESSED)
+    flexmb_command("equilibrium", "press.toml", "-o", "rest.h5")
+    rest = load_result("rest.h5")
+    factor = next(f for f in rest.mechanism.functions if "polynomial" in f.description)
+    assert [each(0.0) for each in (factor.value, factor.rate, factor.acceleration)] == [1.0, 2.0, 6.0]
+    assert rest.position("head")[0, 2] == pytest.approx(-0.05)
+    flexmb_command("run", "press.toml", "--start", "rest.h5", "-o", "moved.h5")
+    assert load_result("moved.h5").position("head")[0, 2] == pytest.approx(-0.05)
+
+
 def test_the_module_is_the_command_line():
     """`python -m flexmb`, also where the script is not on the path, under the same name."""
     found = subprocess.run([sys.executable, "-m", "flexmb", "--help"], capture_output=True, text=True, check=True)

@@ -205,3 +205,29 @@ def test_friction_alone_holds_a_pin_in_all_directions(loads):
     over = flexmb.linear.equilibrium(system).result.surface_contact("fit")
     assert over.moment[0, 2] == pytest.approx(-loads[0] * bears, rel=1e-4, abs=1e-6 * bears)
     np.testing.assert_allclose(over.total[0], (0.0, 0.0, -loads[1] * bears), atol=1e-6 * bears)
+
+
+def test_a_pin_that_only_its_press_fit_holds_rests_and_vibrates():
+    """In millimetres and tonnes; the pin moves as a body 1e11 times as far as its nodes yield, so that no forces met a
+    tolerance below the round-off of its place."""
+    r, inner, outer, d, length = 20.0, 10.0, 40.0, 0.02, 30.0
+
+    def ring(name, radii, surface, held):
+        mesh = fem.structured_meshes.tube("hexahedron", radii, length, (2, 24, 2))
+        grip = fem.Interface(mesh.nodes_of_faces(mesh.face_sets[held]), kind="average")
+        part = fem.Model(mesh, fem.Material.steel("mm")).with_interfaces(held=grip).with_surfaces(**{surface: surface})
+        return flexmb.flexible_body(part, reduction.contact_basis(part, modes=6), name=name)
+
+    system = flexmb.System(units="mm-t-s")
+    pin = system.add(ring("pin", (inner, r + d / 2), "outer", "inner"))
+    hub = system.add(ring("hub", (r - d / 2, outer), "inner", "outer"))
+    system.fixed("hold", system.ground.at(hub["held"].point), hub["held"])
+    system.contact("fit", pin.surface("outer"), hub.surface("inner"), friction=0.4)
+    rest = flexmb.linear.equilibrium(system)
+    over = rest.result.surface_contact("fit")
+    part_of_pin, part_of_hub = (r**2 + inner**2) / (r**2 - inner**2), (outer**2 + r**2) / (outer**2 - r**2)
+    lame = d * 2.1e5 / r / (part_of_pin + part_of_hub)  # plane stress; friction holds the lengths, which adds some
+    assert rest.stable
+    assert 1.0 < over.pressure.min() / lame < over.pressure.mean() / lame < 1.1
+    np.testing.assert_allclose(over.total[0], 0.0, atol=1e-6 * over.normal_force.sum())
+    assert flexmb.linear.linearise(rest).modes(1).frequencies[0] > 1e4

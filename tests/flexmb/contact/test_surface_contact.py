@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import pyvista
 from impact import impact, normal_rows
+from PIL import Image
 from typer.testing import CliRunner
 
 import fem
@@ -15,8 +16,12 @@ from fem.errors import FlexmbError
 from fem.mesh.structured_meshes import block
 from flexmb.cli.main import app
 from flexmb.contact import Plane, Socket, Sphere, power_law
-from flexmb.errors import IntegratorError, MechanismError
+from flexmb.errors import IntegratorError, MechanismError, PictureError
 from flexmb.files import export_vtk, load_model, load_result, save_result
+from flexmb.plots.pictures import picture_result
+from flexmb.plots.result_plots import plot_contact
+from flexmb.plots.scene import PRESSURE, MovingScene
+from flexmb.results.elements.surface_contact import pressure_films
 from flexmb.simulation.events import Event, Terminate
 
 G = 9.81
@@ -106,6 +111,19 @@ def test_forces_do_not_depend_on_the_orientation_in_the_world():
     forces = [run.surface_contact("floor").force for run in runs]
     assert np.abs(forces[0]).max() > 0
     np.testing.assert_allclose(forces[1] @ turned, forces[0], atol=1e-6 * np.abs(forces[0]).max())
+
+
+def test_a_body_that_has_left_has_no_area_in_contact():
+    """The forces of its nodes are round-off, of either sign."""
+    dropped = flexmb.System(gravity=(0, 0, -G))
+    body = dropped.add(BLOCK, position=(0, 0, 0.03), orientation=(0, -0.05, 0))
+    dropped.contact("floor", Plane().on(dropped.ground.at((0, 0, 0))), body.surface("below"), friction=0.3)
+    over = flexmb.simulate(dropped, 0.12, step=2e-4).surface_contact("floor")
+    apart = over.gap.min(axis=1) > 1e-5
+    assert apart[-1]
+    assert (over.area[~apart] > 0.0).any()
+    assert not over.carries[apart].any()
+    assert not over.area[apart].any()
 
 
 def test_gaps_are_those_of_the_deformed_nodes():
@@ -222,12 +240,45 @@ def test_model_files_and_films(tmp_path):
         (tmp_path / "wrong.toml").write_text(text.replace(wrong.replace("'", '"'), message.replace("'", '"')))
         with pytest.raises(FlexmbError):
             load_model(tmp_path / "wrong.toml")
+    for wrong, found in (('"block" }', "neither"), ('"block", shape = "sphere", surface = "below" }', "both")):
+        (tmp_path / "wrong.toml").write_text(text.replace('"block", surface = "below" }', wrong))
+        with pytest.raises(FlexmbError, match=rf"of a flexible body; found {found}"):
+            load_model(tmp_path / "wrong.toml")
     result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
     export_vtk(result, tmp_path / "film", every=10)
     film = pyvista.read(tmp_path / "film" / "body0_000020.vtu")["pressure"]
     over = result.surface_contact("floor")
     np.testing.assert_allclose(film[over.nodes], over.pressure[20], rtol=1e-6)
     assert film.max() == pytest.approx(over.pressure[20].max())
+
+
+def test_pictures_paint_the_pressure_on_the_surface(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
+    scene = MovingScene(pyvista.Plotter(off_screen=True), result.mechanism, result.q)
+    scene.show_films(pressure_films(result), "pressure")
+    scene.move(result.q[-1], -1)
+    ((body, film, _),) = scene.films
+    node, over = scene.surfaces[body].node, result.surface_contact("floor")
+    painted = np.unique(film.faces.reshape(-1, 4)[:, 1:])
+    assert {*node[painted]} == {*over.nodes}
+    by_node = dict(zip(over.nodes, over.pressure[-1], strict=True))
+    np.testing.assert_allclose(film.point_data[PRESSURE][painted], [by_node[k] for k in node[painted]], rtol=1e-6)
+    np.testing.assert_array_equal(film.points, scene.meshes[body].points)
+    assert scene.actors[body].prop.opacity < 1
+    scene.plotter.close()
+    save_result(result, "floor.h5")
+    done = CliRunner().invoke(app, ["view", "floor.h5", "--picture", "film.png", "--pressure"], catch_exceptions=False)
+    assert done.exit_code == 0
+    picture = np.asarray(Image.open("film.png").convert("RGB"), dtype=int)
+    plain = np.asarray(Image.open(picture_result(result, "plain.png")).convert("RGB"), dtype=int)
+    assert np.abs(picture - plain).max() > 50
+    with pytest.raises(PictureError, match="stress or pressure; ask for one of them"):
+        picture_result(result, "both.png", stress=True, pressure=True)
+    free = flexmb.System()
+    free.add(BLOCK)
+    with pytest.raises(PictureError, match="'mechanism' has no contact of a flexible surface"):
+        picture_result(flexmb.simulate(free, 1e-3, step=1e-3), "none.png", pressure=True)
 
 
 def test_the_command_line_tells_pressure_and_area(tmp_path, monkeypatch):
@@ -242,6 +293,31 @@ def test_the_command_line_tells_pressure_and_area(tmp_path, monkeypatch):
     assert row["pressure"] == pytest.approx(over.pressure[-1].max())
     assert row["contact area"] == pytest.approx(over.area[-1])
     assert {"gap", "normal force", "friction force", "slip", "wear power"} < {*row}
+
+
+def test_tables_plots_and_measures_name_the_units_of_pressure_and_area(tmp_path, monkeypatch):
+    """The title of the area had no unit, so that tables of models with named units failed."""
+    monkeypatch.chdir(tmp_path)
+    result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
+    save_result(result, "floor.h5")
+    options = ["--table", "floor.csv", "--plot", "floor.png", "--units", "m-kg-s", "--unit", "MPa", "--unit", "cm^2"]
+    done = CliRunner().invoke(app, ["contact", "floor.h5", *options], catch_exceptions=False)
+    assert done.exit_code == 0
+    titles = (tmp_path / "floor.csv").read_text().splitlines()[0].split(",")
+    assert {"contact area [m^2]", "pressure [Pa]", "largest slip [m/s]"} < {*titles}
+    over = result.surface_contact("floor")
+    _, axes = plot_contact(over, units="m-kg-s", unit=("MPa", "cm^2"))
+    assert [axis.get_ylabel() for axis in axes] == [
+        "gap (m)",
+        "force (N)",
+        "pressure (MPa)",
+        "area (cm^2)",
+        "slip (m/s)",
+    ]
+    np.testing.assert_allclose(axes[3].lines[0].get_ydata(), 1e4 * over.area)
+    table = result.columns(["pressure:floor", "contact-area:floor"])
+    np.testing.assert_array_equal(table["pressure:floor"].values, over.pressure.max(axis=1))
+    assert [column.dimension for column in table.values()] == ["time", "stress", "area"]
 
 
 def test_what_cannot_be_is_refused():

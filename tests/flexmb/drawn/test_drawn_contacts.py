@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import fem
 import flexmb
+import reduction
 from flexmb.bodies import solids
 from flexmb.contact import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere, power_law
 from flexmb.drawn.contact_shapes import WALL, drawn_shapes, triangles_of
@@ -50,6 +52,23 @@ def test_bodies_without_a_shape_show_those_of_their_contacts():
     points, _ = ground_shape(mechanism)
     assert points[:, 2].max() == 0.0
     assert points[:, 0].max() > 3.0  # the plate is below all bodies
+
+
+def test_the_plate_of_a_plane_reaches_below_the_whole_of_a_flexible_body():
+    """The frame of the bar is at its end."""
+    part = fem.Model(fem.structured_meshes.block("hexahedron", (2.0, 0.1, 0.1), (8, 2, 2)), fem.Material.steel())
+    part = part.with_surfaces(below="z0")
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    bar = system.add(
+        flexmb.flexible_body(part, reduction.contact_basis(part, modes=4), name="bar"),
+        position=(1.0, 0, 0.1),
+        orientation=(0, 0, 0.5 * np.pi),
+    )
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), bar.surface("below"))
+    points, _ = ground_shape(system.build())
+    assert points[:, 1].max() > 2.0  # the bar lies along y, from (1, 0) to (1, 2)
+    assert points[:, 0].max() > 1.0
+    assert points[:, 2].max() == 0.0
 
 
 def test_walls_are_left_out():

@@ -15,6 +15,12 @@ def hinged(**placement):
     return system, rod
 
 
+def test_a_system_is_printed_with_what_it_has():
+    assert str(flexmb.System()) == "System 'mechanism': empty"
+    system, _ = hinged()
+    assert str(system) == "System 'arm': bodies 'rod'; joints 'h'"
+
+
 def test_the_reaction_of_a_motor_is_refused_by_what_it_is():
     system, _ = hinged()
     system.motor("motor", "h", 1.0)

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from mechanisms import double_pendulum, random_flexible_body
 
+import fem
 import flexmb
+import reduction
 from flexmb.files import load_result, save_result
 
 METHODS = [
@@ -50,6 +52,20 @@ def test_a_rotor_that_exchanges_nothing_is_sound_and_its_scale_is_its_kinetic_en
     assert result.verdict.sound
     assert result.ledger.exchange == pytest.approx(1e-2 * result.ledger.kinetic.max())
     assert rotor.body.name == "rotor"
+
+
+def test_free_fall_is_no_noise():
+    """A body that falls freely does not deform; the residual was compared with a strain energy of 1e-67."""
+    mesh = fem.structured_meshes.block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 1))
+    part = fem.Model(mesh, fem.Material.isotropic(1e7, 0.3, 1000.0)).with_surfaces(below="z0")
+    body = flexmb.flexible_body(part, reduction.contact_basis(part, modes=6), name="block", modal_damping=0.02)
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    system.add(body, orientation=(0, 0.1, 0))
+    result = flexmb.simulate(system, 0.05, step=1e-4)
+    assert 0 < result.ledger.elastic.max() < 1e-16 * result.ledger.exchange
+    assert result.verdict.strain_ratio == 0.0
+    assert "noise" not in str(result)
+    assert "the strain energy is round-off: no body deforms" in str(result)
 
 
 def test_a_balance_that_does_not_close_is_loud():

@@ -145,3 +145,10 @@ def test_model_files_turn_materials():
     assert material_of(keys.validate_python(constants)).axes is None
     with pytest.raises(ValueError, match="x_axis and y_axis"):
         keys.validate_python({**constants, "x_axis": [0, 1, 0]})
+
+
+def test_a_material_tells_the_constants_it_was_made_of():
+    told = str(fem.Material.orthotropic((140e9, 10e9, 8e9), (0.3, 0.25, 0.02), (5e9, 4e9, 3e9), 1600.0))
+    assert "Young's modulus 1.4e+11, 1e+10, 8e+09" in told
+    assert "Poisson's ratio 0.3, 0.25, 0.02" in told
+    assert "shear modulus 5e+09, 4e+09, 3e+09" in told

@@ -7,7 +7,7 @@ from mechanisms import double_pendulum
 import flexmb
 from flexmb.errors import ModelFileError, UnitError
 from flexmb.files import load_model, load_result, save_result
-from flexmb.units import BASE, DIMENSIONS, NAMES, _powers, require_units, shown_units, unit_of
+from flexmb.units import BASE, DIMENSIONS, NAMES, _powers, require_units, shown_units, unit_of, unit_ratio
 
 SYSTEMS = ("SI", "m-kg-s", "mm-t-s", "um-kg-us", "um-kg-s", "in-lbf-s", "ft-slug-s", "cm-kg-s", "cm-g-s", "mm-kg-ms", "mm-N-s")  # fmt: skip
 
@@ -112,3 +112,12 @@ def test_a_model_file_names_its_units(tmp_path):
     path.write_text(MODEL.format(units='units = "mm"'))
     with pytest.raises(ModelFileError, match=r"length, mass .* found 'mm'"):
         load_model(path)
+
+
+def test_a_cycle_per_second_is_sixty_per_minute():
+    assert shown_units("SI", "cpm", "frequency")["frequency"].factor == pytest.approx(60.0)
+
+
+def test_a_turn_per_minute_is_a_sixtieth_of_one_per_second():
+    for text in ("rpm", "1/min", "min^-1"):
+        assert unit_ratio(text, "angular velocity", "SI") == pytest.approx(2 * np.pi / 60)

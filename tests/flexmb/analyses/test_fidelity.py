@@ -1,6 +1,7 @@
 """The same mechanism at several fidelities."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from test_cli import is_picture
 from typer.testing import CliRunner
 
 import flexmb
-from flexmb.analyses.compare import amplitudes
+from flexmb.analyses.compare import Comparison, amplitudes
 from flexmb.analyses.fidelity import with_fidelity, with_modes, without_second_order
 from flexmb.cli.main import app
 from flexmb.errors import MechanismError
@@ -147,3 +148,16 @@ def test_amplitudes_are_those_of_the_periodogram(count):
     values = 3.0 + np.linspace(0.0, 2.0, count) + rng.standard_normal(count)
     power = scipy.signal.periodogram(values, 1.0, "hann", detrend="linear", scaling="spectrum")[1]
     np.testing.assert_allclose(amplitudes(values), np.sqrt(2 * power), rtol=1e-12)
+
+
+def test_the_most_different_joint_has_the_largest_difference_at_any_time():
+    """A force that is off by 1 at all times is nearer than one that is off by 5 at one time."""
+
+    def result(steady, peak):
+        forces = {"steady": np.full(3, steady), "peak": np.array([0.0, peak, 0.0])}
+        joints = [SimpleNamespace(name=name) for name in forces]
+        return SimpleNamespace(
+            mechanism=SimpleNamespace(joints=joints), reaction=lambda name: forces[name][:, None] * np.eye(6)[0]
+        )
+
+    assert Comparison({"rigid": result(7.0, 0.0), "flexible": result(8.0, 5.0)}).most_different_joint() == "peak"

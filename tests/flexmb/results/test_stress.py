@@ -17,12 +17,13 @@ import reduction
 from fem.matrices.stress import von_mises
 from fem.mesh.structured_meshes import block, line
 from flexmb.cli.main import app
-from flexmb.errors import PictureError, StressError, TruncatedStressWarning
+from flexmb.errors import MeasureError, PictureError, StressError, TruncatedStressWarning
 from flexmb.files import load_body, save_body, save_result
 from flexmb.files.results.table_file import columns, data_frame, dataset, write_table
 from flexmb.files.results.vtk_file import export_vtk
 from flexmb.linear import equilibrium, steady_motion
 from flexmb.plots.pictures import animate, picture_result
+from flexmb.results.measure import measure
 from flexmb.results.stress import acceleration_forces, largest_stress, stress_at, write_stress_csv
 
 L, B, H = 1.0, 0.05, 0.1
@@ -316,3 +317,24 @@ def test_bodies_keep_what_they_lack(tmp_path):
     damaged = replace(body, stress=replace(body.stress, lacking_at=body.stress.lacking_at + len(body.stress.x)))
     with pytest.raises(flexmb.FlexmbError, match="lacks"):
         load_body(save_body(damaged, tmp_path / "damaged.h5"))
+
+
+def test_the_shear_force_of_a_beam_stands_in_its_own_column(tmp_path):
+    """A force along z makes the stress zx, in the middle of the height 3/2 of its mean, and neither xy nor yz.
+
+    Cells a quarter of the height high continue the parabola to their nodes along straight lines, which adds some 10 %."""
+    model = cantilever(divisions=(10, 2, 4))
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 6, reference_frame="root"), name="beam")
+    path = write_stress_csv(loaded(body), "beam", {"a": (L / 2, B / 2, H / 2)}, tmp_path / "a.csv")
+    row = dict(
+        zip(path.read_text().split("\n")[0].split(","), np.loadtxt(path, delimiter=",", skiprows=1), strict=True)
+    )
+    assert row["a zx"] == pytest.approx(-1.5 * FORCE / (B * H), rel=0.12)
+    assert max(abs(row["a xy"]), abs(row["a yz"])) < 0.05 * abs(row["a zx"])
+
+
+def test_elastic_coordinates_are_counted_from_one(swinging):
+    np.testing.assert_array_equal(measure("elastic:bar:1")(swinging), swinging.elastic("bar")[:, 0])
+    for number in ("0", "7000"):
+        with pytest.raises(MeasureError, match=f"coordinates 1 to .*elastic:bar:{number}"):
+            measure(f"elastic:bar:{number}")(swinging)

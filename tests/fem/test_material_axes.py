@@ -152,3 +152,18 @@ def test_a_material_tells_the_constants_it_was_made_of():
     assert "Young's modulus 1.4e+11, 1e+10, 8e+09" in told
     assert "Poisson's ratio 0.3, 0.25, 0.02" in told
     assert "shear modulus 5e+09, 4e+09, 3e+09" in told
+
+
+def test_cylindrical_axes_follow_the_right_hand():
+    """At the place y = 2 of a cylinder about z the tangent points to -x; a turn leads from the first axis to the next."""
+    place, c, s = np.array([[0.0, 2.0, 5.0]]), np.cos(np.pi / 6), np.sin(np.pi / 6)
+    radial, tangent, axial = np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 1]])
+    turned = {
+        0: (radial, c * tangent + s * axial, c * axial - s * tangent),
+        1: (c * radial - s * axial, tangent, c * axial + s * radial),
+        2: (c * radial + s * tangent, c * tangent - s * radial, axial),
+    }
+    np.testing.assert_allclose(ABOUT_Z.at(place)[0], [radial, tangent, axial], atol=1e-15)
+    for axis, expected in turned.items():
+        axes = fem.CylindricalAxes((0, 0, 0), (0, 0, 1), turn=30.0, turned_about=axis)
+        np.testing.assert_allclose(axes.at(place)[0], expected, atol=1e-15)

@@ -249,7 +249,7 @@ EDITS = (
     Edit("energy of residual displacements twice", "flexmb/kernels/equations/skins.py", "energy += 0.5 * dot(u, vector(workspace.skin_force, k))", "energy += dot(u, vector(workspace.skin_force, k))", SURFACES),
     Edit("second-order positions of nodes twice", "flexmb/kernels/equations/skins.py", "out[i] += 0.5 * eta[j] * inner(", "out[i] += eta[j] * inner(", SURFACES),
     Edit("second-order slopes of nodes half", "flexmb/kernels/equations/skins.py", "slope += inner(flat.node_second[p, a, j], eta, m)", "slope += 0.5 * inner(flat.node_second[p, a, j], eta, m)", SURFACES),
-    Edit("facing quadrilaterals with two corners exchanged", "flexmb/kernels/contact/local.py", "return (1.0 - s) * (1.0 - w), s * (1.0 - w), s * w, (1.0 - s) * w", "return (1.0 - s) * (1.0 - w), s * w, s * (1.0 - w), (1.0 - s) * w", SURFACES),
+    Edit("facing quadrilaterals with two corners exchanged", "flexmb/kernels/contact/local.py", "return (1.0 - s) * (1.0 - t), s * (1.0 - t), s * t, (1.0 - s) * t", "return (1.0 - s) * (1.0 - t), s * t, s * (1.0 - t), (1.0 - s) * t", SURFACES),
     Edit("rigid meshes have no size", "flexmb/kernels/equations/skins.py", "    if b == RIGID_MESH:\n        return radius", "    if b == RIGID_MESH:\n        return 0.0", ON_MESHES),
     Edit("heights of conforming facets a third too small", "flexmb/mechanism/contacts/conforming.py", "form /= 2.0 +", "form /= 4.0 +", "tests/flexmb/contact/test_conforming_surfaces.py"),
     Edit("facing facets count alike", "flexmb/kernels/equations/facing.py", "weight = abs(_twice(polygon, j)) * area[about[p, 2]]", "weight = abs(_twice(polygon, j))", SURFACES),

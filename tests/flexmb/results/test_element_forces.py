@@ -153,6 +153,8 @@ def test_measures_tables_and_plots_of_elements(moving, tmp_path):
     frame = moving.to_dataframe(texts, units="m-kg-s")
     np.testing.assert_allclose(frame["force:strut:size"], np.abs(moving.effort("strut")), rtol=1e-12)
     np.testing.assert_array_equal(frame["stretch:coil:rotation"], moving.stretch("coil"))
+    np.testing.assert_array_equal(frame["moment:mount:z"], moving.force("mount")[:, 5])
+    assert np.abs(frame["moment:mount:z"]).max() > 0
     assert [frame.attrs["units"][text] for text in texts] == ["N", "N m", "N", "N", "rad", "rad/s", "W", "W", "rad"]
     columns = moving.columns()
     np.testing.assert_array_equal(columns["mount rotation x effort"].values, moving.effort("mount", "rotation x"))

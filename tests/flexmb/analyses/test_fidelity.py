@@ -18,6 +18,7 @@ from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import SECOND_ORDER
 from flexmb.mechanism.compile import compiled
 from flexmb.plots.result_plots import plot_comparison
+from flexmb.simulation.events import Event, Terminate
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +51,13 @@ def test_more_coordinates_come_nearer(comparison):
     off = [np.abs(comparison.difference("random.end", name)).max() for name in ("rigid", "1 modes", "2 modes")]
     assert off[0] > off[1] > off[2] > 0
     assert comparison.reference is comparison.flexible is comparison.results["flexible"]
+
+
+def test_results_that_events_end_at_different_times_are_not_compared():
+    system = flexible_pendulum(np.random.default_rng(5), second_order=True)
+    fallen = Event("fallen", lambda r: -0.1 - r.position("random.end")[:, 1], Terminate())
+    with pytest.raises(MechanismError, match="different times, which cannot be compared: 'rigid' at t = "):
+        flexmb.compare(system, 2.0, step=1e-3, events=[fallen])
 
 
 def test_the_table_and_the_plot_have_every_fidelity(comparison, tmp_path):

@@ -114,6 +114,35 @@ def test_a_model_file_names_its_units(tmp_path):
         load_model(path)
 
 
+PART = """
+[bodies.bar]
+kind = "flexible"
+mesh = "bar.msh"
+material = {material}
+"""
+
+
+@pytest.mark.parametrize(
+    ("units", "material", "wrong"),
+    [
+        ("SI", '"steel"', ""),
+        ("mm-t-s", '"steel:mm"', ""),
+        ("mm-N-s", '{ rim = "aluminium:mm" }', ""),
+        ("SI", '"steel:mm"', "steel:mm"),
+        ("mm-t-s", '"aluminium"', "aluminium"),
+        ("cm-g-s", '{ rim = "steel", hub = { youngs_modulus = 1.0, poissons_ratio = 0.3, density = 1.0 } }', "steel"),
+        ("mm-t-s", '{ plies = [{ material = "steel", thickness = 1.0 }] }', "steel"),
+        ("furlong-stone-s", '"steel:mm"', ""),
+    ],
+)
+def test_a_material_of_other_units_is_refused(tmp_path, units, material, wrong):
+    path = tmp_path / "model.toml"
+    path.write_text(MODEL.format(units=f'units = "{units}"') + PART.format(material=material))
+    expected = f"bodies.bar.material: '{wrong}' has its constants in" if wrong else r"bar\.msh"
+    with pytest.raises(flexmb.FlexmbError, match=expected):
+        load_model(path)
+
+
 def test_a_cycle_per_second_is_sixty_per_minute():
     assert shown_units("SI", "cpm", "frequency")["frequency"].factor == pytest.approx(60.0)
 

@@ -204,6 +204,15 @@ Materials = Annotated[
 ]
 
 
+def named_materials(keys: Any) -> list[str]:
+    """The names of materials of the library, such as "steel:mm", in keys of `Materials`."""
+    if isinstance(keys, dict):
+        return [name for value in keys.values() for name in named_materials(value)]
+    if isinstance(keys, LayupKeys):
+        return [ply.material for ply in keys.plies if isinstance(ply.material, str)]
+    return [keys] if isinstance(keys, str) and keys != "file" else []
+
+
 def material_of(keys: str | MaterialKeys | SolidKeys | LayupKeys | None) -> fem.Material | fem.Shell | fem.Beam:
     """The record that keys of `Material` stand for. Raises `MechanismError` for an unknown name, `MaterialError` for
     sizes of a section that do not fit together."""

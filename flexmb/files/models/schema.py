@@ -16,7 +16,7 @@ from flexmb.files.models.control_keys import ControllerKeys, Input, sources_of
 from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelationKeys, OnCurveKeys
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
-from flexmb.files.models.material_keys import Materials
+from flexmb.files.models.material_keys import Materials, named_materials
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.forces.frame.ring_compliance import ring_compliance_from_csv
 from flexmb.integrators.method import Method, method_of, methods
@@ -24,7 +24,7 @@ from flexmb.mechanism.control.signals import Source
 from flexmb.mechanism.frame_law import BoundLaw
 from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.relations.linear import RELATIONS
-from flexmb.units import require_units
+from flexmb.units import require_units, unit_ratio
 from reduction.registry import METHODS
 
 
@@ -662,6 +662,22 @@ class ModelKeys(Keys):
             require_units(self.units)
         except UnitError as error:
             raise refusal(str(error)) from None
+        return self
+
+    @model_validator(mode="after")
+    def _materials_in_these_units(self) -> Self:
+        for name, body in self.bodies.items() if self.units is not None else ():
+            for material in named_materials(body.material) if isinstance(body, FlexibleBody) else ():
+                length, own = ("mm", "mm-t-s") if material.endswith(":mm") else ("m", "SI")
+                ratios = [
+                    unit_ratio(unit, dimension, str(self.units))
+                    for unit, dimension in ((length, "length"), ("N", "force"), ("s", "time"))
+                ]
+                if any(ratio is not None and abs(ratio - 1.0) > 1e-9 for ratio in ratios):
+                    raise refusal(
+                        f"bodies.{name}.material: {material!r} has its constants in {own}, but the units of the model "
+                        f"are {self.units!r}. Name the material in these units, or write its constants"
+                    )
         return self
 
     @model_validator(mode="after")

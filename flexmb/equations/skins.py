@@ -161,12 +161,15 @@ def look_at_points(
     gap, slip = space.skin_gap.copy(), np.zeros((len(flat.node_skin), 3))
     if before is None:
         return gap, slip
-    for k in np.flatnonzero(np.isfinite(gap) & (sides_of_points(equations) == 3)):
-        s, used = flat.node_skin[k], slice(flat.stencil_start[k], flat.stencil_start[k] + space.stencil_count[k])
-        nodes = space.stencil_node[used]
-        R = kinematics.axes[flat.skin_marker[s]].T @ kinematics.attitude[flat.skin_body[s]]
-        moved = space.stencil_weight[used] @ (space.skin_seen[nodes] - before[nodes])
-        slip[k] = space.skin_axes[k] @ R.T @ moved
+    rubs = np.isfinite(gap) & (sides_of_points(equations) == 3)
+    point = np.repeat(np.arange(len(gap)), np.diff(flat.stencil_start))
+    used = rubs[point] & (np.arange(len(point)) - flat.stencil_start[point] < space.stencil_count[point])
+    nodes, moved = space.stencil_node[used], np.zeros((len(gap), 3))
+    moves = space.stencil_weight[used, None] * (space.skin_seen[nodes] - before[nodes])
+    np.add.at(moved, point[used], moves)
+    turns = kinematics.attitude[flat.skin_body].swapaxes(1, 2) @ kinematics.axes[flat.skin_marker]
+    across = space.skin_axes[rubs] @ turns[flat.node_skin[rubs]]
+    slip[rubs] = (across @ moved[rubs][:, :, None])[:, :, 0]
     return gap, slip
 
 
@@ -174,14 +177,16 @@ def forces_of_points(equations: Equations, q: np.ndarray, points: np.ndarray) ->
     """The generalised forces of some `points`, after `look_at_points` at `q` (nq,)."""
     flat, space, out = equations.flat, equations.workspace, np.zeros(int(equations.flat.v_start[-1]))
     forces, sides = equations.states[flat.skin_state :].reshape(-1, 3), sides_of_points(equations)
-    G = space.skin_G
     for k in points.tolist():
         skin_rows(flat, q, equations.kinematics, space, k, sides[k])
-        s = flat.node_skin[k]
+    for s in np.unique(flat.node_skin[points]):
+        own = points[flat.node_skin[points] == s]
+        most = sides[own[0]]
+        pushed = np.einsum("kc,kcbj->bj", forces[own, :most], space.skin_G[own, :most])
         for side, b in enumerate((flat.marker_body[flat.skin_marker[s]], flat.skin_body[s])):
             if b != GROUND:
                 first, last = flat.v_start[b], flat.v_start[b + 1]
-                out[first:last] += forces[k, : sides[k]] @ G[k, : sides[k], side, : last - first]
+                out[first:last] += pushed[side, : last - first]
     return out
 
 

@@ -187,8 +187,9 @@ class Basis:
                 f"body is stiffer in one direction: take {n + 1} modes, or {n - 1}"
             )
         for row in self.options.get("candidates", []):
-            size = row["coordinates"] or f"more than {row['tried']}"
-            lines.append(f"  {row['method']:>14}: {size} coordinates ({row['seconds']:.1f} s)")
+            size = row["coordinates"] or f"more than {row.get('tried')}"
+            found = f"{size} coordinates" if row["coordinates"] or "tried" in row else f"failed, {row['why']}"
+            lines.append(f"  {row['method']:>14}: {found} ({row['seconds']:.1f} s)")
         if "seconds" in self.options:
             lines.append(
                 "  made in " + ", ".join(f"{key} {value:.2f} s" for key, value in self.options["seconds"].items())

@@ -63,11 +63,11 @@ def choose(
       (`reduction.error.contact_loads`). The shapes of `contact_basis` are a family then.
 
     Each family is followed only up to the smallest size found before it. The option `candidates` of the basis lists
-    method, coordinates and seconds of every family; printing the basis shows this table. Cost: one factorisation, the
-    reference response, 5 solves a mode and, if Krylov wins, a factorisation for each shape.
+    method, coordinates and seconds of every family, and why one failed; printing the basis shows this table. Cost: one
+    factorisation, the reference response, 5 solves a mode and, if Krylov wins, a factorisation for each shape.
 
     Raises `ConvergenceError` when no family meets the tolerance, with the best error of each, and `MatrixError` without
-    a band or for a method that does not exist.
+    a band, for a method that does not exist, or when all families fail.
     """
     of_contact = {"contact": lambda context, _: contact_shape_generator(context)} if contacts else {}
     families = (
@@ -85,6 +85,7 @@ def choose(
     context = reduction_context(model, spec, inputs, reference_frame, contacts)
     rows: list[dict[str, Any]] = []
     made: dict[str, tuple[ShapeSequence, int, int]] = {}
+    failure: MatrixError | None = None
     for name in names:
         if name in ("Craig-Bampton", "Herting") and not model.interfaces:
             continue
@@ -101,7 +102,12 @@ def choose(
             row |= {"coordinates": sequence.first.shape[1] + count}
         except ConvergenceError as error:
             row |= {"coordinates": 0, "tried": min(limit, 10**6), "why": str(error)}
+        except MatrixError as error:  # this family does not suit the part; others may
+            row |= {"coordinates": 0, "why": str(error)}
+            failure = error
         rows.append(row | {"seconds": perf_counter() - clock})
+    if failure is not None and all("tried" not in row for row in rows) and not made:
+        raise failure
     if not made:
         raise ConvergenceError(
             f"Model {model.name!r}: no method meets {tolerance:.2g} over (0, {band[1]:.4g}). "

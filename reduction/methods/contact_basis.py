@@ -40,7 +40,7 @@ modes without resultants, there are more balanced combinations than modes less r
 
 
 @register_reduction(
-    "contact", coordinates="p + modes", exact_for="all inputs", cost="3 solves a surface node, 11 a mode"
+    "contact", coordinates="p + modes", exact_for="all inputs", cost="3 solves a surface node, 16 a mode"
 )
 def contact_basis(
     model: Model,
@@ -68,7 +68,7 @@ def contact_basis(
 
     Raises `MatrixError` for a model without surfaces or with nodes on its surfaces only, and the errors of
     `craig_chang`. Cost: one factorisation, 3 solves for each node of the surfaces, which the residual compliance then
-    takes over, and 11 for each mode.
+    takes over, and 16 for each mode.
 
     Source of the massless elimination: Khenous, Laborde and Renard, "Mass redistribution method for finite element
     contact problems in elastodynamics", Eur. J. Mech. A 27 (2008) 918-932, here in the space of the modes.

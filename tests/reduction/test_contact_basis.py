@@ -1,5 +1,7 @@
 """The basis for contact: its span against the massless elimination in dense matrices, statics, and refusals."""
 
+from functools import partial
+
 import dense
 import numpy as np
 import pytest
@@ -10,7 +12,10 @@ import fem
 import flexmb
 import reduction
 from fem.errors import MatrixError
+from fem.linear_algebra.eigen import lowest_modes
 from fem.mesh.structured_meshes import block
+from reduction.build import reduction_context, size_spec
+from reduction.solutions.held_surfaces import held_displacement, hold_surfaces
 
 STEEL = fem.Material.steel()
 
@@ -195,3 +200,18 @@ def test_a_part_without_surfaces_is_refused():
         reduction.contact_basis(
             fem.Model(block("hexahedron", (1, 1, 1), (1, 1, 1)), STEEL).with_surfaces(a="x1", b="x0")
         )
+
+
+@pytest.mark.parametrize("thickness", [0.01, 0.004])
+def test_modes_of_flat_parts_held_at_one_side_are_those_of_the_remaining_nodes(thickness):
+    """The part bends a hundred thousand times as far as it moves with this side at rest."""
+    mesh = block("hexahedron20", (0.4, 0.3, thickness), (6, 5, 1))
+    model = fem.Model(mesh, fem.Material.steel()).with_surfaces(top="z1")
+    context = reduction_context(model, size_spec(4, None, None, least=1), None, None)
+    held = hold_surfaces(context.body, frictionless=False)
+    free = np.setdiff1d(np.arange(model.ndof), (3 * model.surfaces["top"].nodes[:, None] + np.arange(3)).ravel())
+    exact = eigh(*(A[free][:, free].toarray() for A in (model.K, model.M)), eigvals_only=True)
+    found = lowest_modes(partial(held_displacement, held), model.M, 300)
+    assert found.eigenvalues == pytest.approx(exact[:300], rel=1e-6)
+    assert np.abs(held.D.T @ found.vectors).max() < 1e-6 * np.abs(found.vectors).max()
+    assert reduction.contact_basis(model, modes=300).n_modes == 300

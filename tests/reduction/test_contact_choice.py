@@ -11,6 +11,7 @@ import fem
 import reduction
 from fem.errors import MatrixError
 from fem.mesh.structured_meshes import block, tube
+from reduction.choose import FAMILIES
 
 STEEL, ALUMINIUM = fem.Material.steel(), fem.Material.aluminium()
 LOSS = 0.02
@@ -111,6 +112,29 @@ def test_a_basis_is_measured_with_its_residual_compliance():
     assert (told.relative >= true - 1e-9).all()
     assert told.relative.max() < 5 * true.max()
     assert told.relative[0] < 1e-9
+
+
+def test_a_method_that_fails_leaves_the_choice_to_the_others(monkeypatch):
+    def fails(*_):
+        raise MatrixError("The inverse is not positive.")
+
+    model = solid(partial(block, "hexahedron20", (0.4, 0.3, 0.02), (6, 5, 1)), {"top": "z1"})
+    chosen = {
+        "band": (0, 2 * float(reduction.modal(model, 1).frequencies[0])),
+        "tolerance": 0.1,
+        "contacts": ["top"],
+    }
+    monkeypatch.setitem(FAMILIES, "Gramian", fails)
+    for methods in (["Gramian", "modal"], ["modal", "Gramian"]):
+        basis = reduction.choose(model, **chosen, methods=methods)
+        assert basis.method == "modal"
+        assert [row.get("why") for row in basis.options["candidates"] if row["method"] == "Gramian"] == [
+            "The inverse is not positive."
+        ]
+        assert "Gramian: failed, The inverse is not positive. (" in str(basis)
+    with pytest.raises(MatrixError, match="not positive"):
+        reduction.choose(model, **chosen, methods=["Gramian"])
+    assert reduction.choose(model, **chosen, methods=["modal", "contact"]).method == "modal"
 
 
 def test_unknown_surfaces_are_refused():

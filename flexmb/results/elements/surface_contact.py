@@ -30,6 +30,8 @@ WIDE = 1.0
 """Contact radius, in node spacings, above which the mesh begins to resolve a local contact."""
 CARRIED = 1e-12
 """Force of a node, relative to the largest one of the motion, above which it is no round-off."""
+SLIPS = 1e-6
+"""Distance of a force from the edge of the cone of friction, relative to its grip, up to which a point slips."""
 WHOLE = 0.99
 """Part of the share of a node, without its deformation, from which on all of it faces another surface."""
 
@@ -85,8 +87,8 @@ class SurfaceContactMotion:
       the place next to the node where both face each other, and `moment` is the moment of that.
     - `pressure` (nt, n): at the node (force/length^2): the normal force over its share of the area, or over the part of
       it that faces another flexible surface or a mesh. Where this ends within a face, it is the pressure at this edge.
-    - `slip` (nt, n): speed (length/time) across the normal, relative to what it touches, of nodes that touch; without
-      the rate of the residual displacement.
+    - `slip` (nt, n): speed (length/time) across the normal, relative to what it touches, of nodes that touch; zero
+      where friction holds them, and where they slip without the rate of the residual displacement.
     - `moment` (nt, 3): of all forces about the place of the shape, or about the frame of the other flexible body, in
       world axes.
     - `stored` (nt,): strain energy of the residual displacements.
@@ -233,7 +235,7 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
         every.axes[:, own, 0],
         force,
         every.pressure[:, own] if contact.mate != NO_MATE else forces[..., 0] / surface.areas,
-        np.where(forces[..., 0] > 0.0, np.linalg.norm(every.rates[:, own, 1:], axis=2), 0.0),
+        _slip(contact, forces, every.rates[:, own]),
         np.cross(every.point[:, own] - there[:, None], every.force[:, own]).sum(axis=1),
         every.stored[:, s],
         _other(contact, mechanism, every, slice(flat.mate_node[s], flat.mate_node[s + 1])),
@@ -276,7 +278,7 @@ def _local(
     approach[push > 0.0] = (push[push > 0.0] / stiffness[push > 0.0]) ** (2.0 / 3.0)
     radius = np.sqrt(approach) * stiffness * 0.75 / modulus
     pressure = np.divide(1.5 * push, np.pi * radius**2, out=np.zeros(len(push)), where=push > 0.0)
-    slip = np.where(push > 0.0, np.linalg.norm(every.rates[:, k, 1:], axis=1), 0.0)
+    slip = _slip(contact, forces, every.rates[:, k])
     force = every.force[:, own]
     return SurfaceContactMotion(
         contact.name,
@@ -294,6 +296,13 @@ def _local(
         every.stored[:, s],
         local=LocalMotion(approach, radius, pressure, parts @ surface.spacing, _to_edges(surface, parts, push > 0.0)),
     )
+
+
+def _slip(contact: SurfaceContact, forces: Float[np.ndarray, "*at 3"], rates: Float[np.ndarray, "*at 3"]) -> np.ndarray:
+    """Speeds across the normal of points that touch and are not held by friction; both arrays have the normal first."""
+    push, across = forces[..., 0], np.linalg.norm(forces[..., 1:], axis=-1)
+    held = across < (1.0 - SLIPS) * contact.friction * push
+    return np.where((push > 0.0) & ~held, np.linalg.norm(rates[..., 1:], axis=-1), 0.0)
 
 
 def _to_edges(surface: BodySurface, parts: np.ndarray, touches: np.ndarray) -> Float[np.ndarray, "nt"]:

@@ -361,3 +361,47 @@ def test_bodies_in_a_socket_touch_its_wall():
     assert over.gap.min() > -1e-9
     assert (over.normal_force[-1] > 0).sum() == 4  # its corners
     assert result.force("bowl")[40:, 2].mean() == pytest.approx(BLOCK.invariants.mass * G, rel=0.2)
+
+
+def shaken_plate(force, friction):
+    """A heavy rigid plate that a weight of 100 N presses on an elastic block, and that `force` sin(2 pi t) shakes."""
+    part = fem.Model(
+        block("hexahedron", (0.1, 0.1, 0.05), (4, 4, 2)),
+        fem.Material.isotropic(1e7, 0.3, 1000.0),
+    )
+    part = part.with_interfaces(base="z0").with_surfaces(top="z1")
+    body = flexmb.flexible_body(part, reduction.contact_basis(part, modes=4), name="block", modal_damping=0.3)
+    system = flexmb.System()
+    rubber = system.add(body)
+    system.fixed("floor", system.ground.at(rubber["base"].point), rubber["base"])
+    plate = system.add(flexmb.rigid_body("plate", mass=50.0, inertia=(1.0, 1.0, 1.0)), position=(0.05, 0.05, 0.05))
+    middle = plate.at((0, 0, 0))
+    system.contact("top", Plane().on(middle, axis=(0, 0, -1)), rubber.surface("top"), friction=friction)
+    system.load("press", middle, force=(0, 0, -100.0))
+    w = 2 * np.pi
+    shake = flexmb.time_functions.function(
+        lambda t: np.sin(w * t), lambda t: w * np.cos(w * t), lambda t: -w * w * np.sin(w * t)
+    )
+    system.load("shake", middle, force=(force, 0, 0), factor=shake)
+    return replace(system.build(), initial=flexmb.linear.equilibrium(system).state)
+
+
+def test_nodes_that_stick_neither_slip_nor_wear():
+    """Their elastic coordinates move, but their residual displacement undoes it."""
+    result = flexmb.simulate(shaken_plate(20.0, friction=50.0), 0.5, step=2e-3)
+    over = result.surface_contact("top")
+    assert np.abs(over.total[:, 0]).max() > 19.0
+    assert np.abs(result.ledger.damper_heat).max() < 1e-9 * result.ledger.exchange
+    assert over.slip.max() == 0
+    assert over.wear_power.max() == 0
+
+
+def test_the_wear_of_partial_slip_is_near_the_heat_of_the_ledger():
+    """What is missing is the rate of the residual displacement of the nodes that slip."""
+    result = flexmb.simulate(shaken_plate(20.0, friction=0.3), 0.5, step=2e-3)
+    over = result.surface_contact("top")
+    heat, grip = result.ledger.damper_heat[-1], 0.3 * over.normal_force
+    sticks = over.friction_force < (1 - 1e-5) * grip
+    assert 0.1 < sticks.mean() < 0.99
+    assert over.slip[sticks].max() == 0
+    assert np.trapezoid(over.wear_power.sum(axis=1), over.t) == pytest.approx(heat, rel=0.12)

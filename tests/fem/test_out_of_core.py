@@ -51,7 +51,7 @@ def matrix(kind="positive-definite"):
     return A if kind == "positive-definite" else (A + 1e-3 * sp.eye(len(A.indptr) - 1, k=1)).tocsr()
 
 
-ROOM = {"positive-definite": 20, "symmetric": 22, "complex-symmetric": 44, "general": 38}
+ROOM = {"positive-definite": 20, "symmetric": 21, "complex-symmetric": 42, "general": 38}
 """MiB that are enough on disk and too few in memory, with one thread or several (each takes a buffer)."""
 AS_REAL = {"complex-symmetric": 80}
 """The same for a library of real numbers, which factorises a real matrix of twice the size."""

@@ -29,6 +29,19 @@ def test_plies_of_one_material_are_one_layer():
     np.testing.assert_allclose(one.shear_stress(0, 0.015), 0, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("angles", "sided"),
+    [((0, 0), False), ((0, 90, 0), False), ((45, -45), False), ((0, 90), True), ((30,), True), ((45, -45, 45), True)],
+)
+def test_layups_that_are_others_from_below(angles, sided):
+    """Turned over about its axis x, a layup lies in reverse order, with the opposite angles."""
+    plies = [fem.Ply(CARBON, 1e-3, angle) for angle in angles]
+    turned = [fem.Ply(CARBON, 1e-3, -angle) for angle in reversed(angles)]
+    one, other = (fem.Shell.layup(layers, X).section.stiffness for layers in (plies, turned))
+    assert np.allclose(one, other, rtol=0, atol=1e-9 * np.abs(one).max()) != sided
+    assert fem.Shell.layup(plies, X).has_sides == sided
+
+
 def test_a_sandwich_shears_in_its_core():
     """Thin stiff faces: S = G_core d^2 / core, d between the middles of the faces."""
     face, core = 1e-4, 0.02

@@ -32,8 +32,8 @@ BESIDE_BAR = (0.12, 0.0)
 """Centre of the window that moves the model to the left of the colour bar."""
 ROOM = 1 - BESIDE_BAR[0]
 """Size of the model beside a colour bar, relative to its size in the whole picture."""
-SEEN_THROUGH = 0.3
-"""Opacity of bodies through which the pressures on their surfaces are seen."""
+SEEN_THROUGH, FAINT = 0.3, 0.1
+"""Opacities of bodies with pressures on their surfaces, which are seen through them, and of the others."""
 FILLED = 0.9
 """Part of the picture that the motion fills."""
 WIRES = {
@@ -212,8 +212,8 @@ class MovingScene:
         top = max((float(np.nanmax(film)) for film in films.values()), default=0.0)
         self.plotter.camera.SetWindowCenter(*BESIDE_BAR)
         self.plotter.camera.zoom(ROOM)
-        for actor in self.actors:
-            actor.prop.opacity = SEEN_THROUGH
+        for k, actor in enumerate(self.actors):
+            actor.prop.opacity = SEEN_THROUGH if k in films else FAINT
         for k, film in films.items():
             surface, mesh = self.surfaces[k], self.meshes[k]
             values = np.where(surface.node >= 0, film[:, surface.node], np.nan)

@@ -524,14 +524,6 @@ def face(flat, workspace, s, R, origin):
 
 
 @njit(cache=True)
-def face_again(flat, workspace, s, R, origin):
-    """Set gaps and places of the points anew where nodes have moved a little, with the stencils and directions that
-    `face` has found."""
-    _see_nodes(flat, workspace, s, R, origin)
-    _measure(flat, workspace, s, R, origin)
-
-
-@njit(cache=True)
 def _measure(flat, workspace, s, R, origin):
     """Set gaps and places of the points from their stencils and directions."""
     for k in range(flat.skin_node[s], flat.skin_node[s + 1]):

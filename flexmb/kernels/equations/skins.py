@@ -38,7 +38,7 @@ from flexmb.kernels.base.data import GROUND, NO_MATE, RIGID_MESH
 from flexmb.kernels.base.dense import inner
 from flexmb.kernels.contact.local import local_approach, local_energy, see_point
 from flexmb.kernels.contact.shapes import BORE, PLANE, SOCKET, SPHERE, shape_points
-from flexmb.kernels.equations.facing import face, face_again
+from flexmb.kernels.equations.facing import face
 from flexmb.kernels.equations.rows import place_markers, wrench_to_body
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -170,16 +170,12 @@ def _see(flat, workspace, s, k, R, origin):
 
 
 @njit(cache=True)
-def _see_all(flat, q, kinematics, workspace, s, again):
-    """Set gaps and directions of the points of surface `s` from the positions of the nodes; those of surfaces that face
-    others with the stencils that they have, if they are seen `again`."""
+def _see_all(flat, q, kinematics, workspace, s):
+    """Set gaps and directions of the points of surface `s` from the positions of the nodes."""
     R, origin = from_shape(flat, q, kinematics, s)
     if flat.skin_other[s] != NO_MATE:
         store_matrix(workspace.skin_turn, s, R)
-        if again:
-            face_again(flat, workspace, s, R, origin)
-        else:
-            face(flat, workspace, s, R, origin)
+        face(flat, workspace, s, R, origin)
         return
     k = flat.skin_node[s]
     if flat.skin_local[s] == 1:
@@ -280,14 +276,14 @@ def place_skins(flat, q, kinematics, workspace, everything):
             if not presses:
                 workspace.skin_bent[k] = 0.0
             store(workspace.skin_at[k], 0, add(vector(workspace.skin_bare, k), vector(workspace.skin_bent, k)))
-        _see_all(flat, q, kinematics, workspace, s, False)
+        _see_all(flat, q, kinematics, workspace, s)
     if not loaded:
         return 0.0
     for _ in range(SETTLING if everything else 1):
         energy = _flex_nodes(flat, workspace)
         for s in range(len(flat.skin_body)):
             if workspace.skin_near[s] == 1:
-                _see_all(flat, q, kinematics, workspace, s, not everything)
+                _see_all(flat, q, kinematics, workspace, s)
         if len(flat.facet_nodes) == 0:
             break
     for k in range(len(flat.node_skin)):

@@ -118,6 +118,8 @@ def test_a_step_is_that_of_dense_matrices(seed, kind, off):
     compliance[0] = INACTIVE if off else 0.0
     added, along = give_tangents(flat, workspace, rng, beta, kind), kind not in ("very unsymmetric", "indefinite")
     accuracy = NEGLIGIBLE if along and kind in SKEW else 1e-9
+    if kind == "singular":  # the inverse of what is added enlarges the rounding of the 36 entries
+        accuracy = 36 * np.finfo(float).eps / YIELDING
     for again in (False, True):
         rhs, row_rhs, x, multipliers = rng.standard_normal(nv), rng.standard_normal(nr), np.zeros(nv), np.zeros(nr)
         if again:

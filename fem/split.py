@@ -9,6 +9,7 @@ import numpy as np
 
 from fem.errors import InterfaceError, MeshError, MeshWarning, unknown_name
 from fem.interface import Interface
+from fem.mesh.check import drop_unused_nodes
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
 from fem.renamed import renamed
@@ -42,29 +43,28 @@ def extract_cells(mesh: Mesh, cells: str | Sequence[str], name: str | None = Non
     others = ~used
     others[np.setdiff1d(np.arange(len(used)), mesh.nodes_of_cells(np.flatnonzero(~chosen)))] = False
     _add_linked(mesh, sets, used, others)
-    node, cell = (np.where(of, np.cumsum(of) - 1, -1) for of in (used, chosen))
+    cell = np.where(chosen, np.cumsum(chosen) - 1, -1)
     blocks, first = [], 0
     for block in mesh.cells:
         rows = chosen[first : first + len(block)]
         first += len(block)
         if rows.any():
-            blocks.append(CellBlock(block.kind, node[block.connectivity[rows]]))
+            blocks.append(CellBlock(block.kind, block.connectivity[rows]))
     faces = {key: np.column_stack([cell[f[:, 0]], f[:, 1]]) for key, f in mesh.face_sets.items() if len(f)}
     declared = (replace(d, cells=_kept(cell[d.cells])) for d in mesh.declared)
-    return replace(
+    alone = replace(
         mesh,
-        points=mesh.points[used],
         cells=tuple(blocks),
-        node_sets=_filled({key: _kept(node[members]) for key, members in mesh.node_sets.items()}),
         cell_sets=_filled({key: _kept(cell[members]) for key, members in mesh.cell_sets.items()}),
         face_sets=_filled({key: f[f[:, 0] >= 0] for key, f in faces.items()}),
-        node_ids=np.flatnonzero(used) if mesh.node_ids is None else mesh.node_ids[used],
         name=name or " ".join([mesh.name, *sets]),
         declared=tuple(d for d in declared if len(d.cells)),
-        constraints=tuple(c.renumbered(node) for c in mesh.constraints if used[c.members].all()),
-        masses=tuple(m.renumbered(node) for m in mesh.masses if used[m.node]),
-        springs=tuple(s.renumbered(node) for s in mesh.springs if used[list(s.members)].all()),
+        constraints=tuple(c for c in mesh.constraints if used[c.members].all()),
+        masses=tuple(m for m in mesh.masses if used[m.node]),
+        springs=tuple(s for s in mesh.springs if used[list(s.members)].all()),
     )
+    alone = drop_unused_nodes(alone)
+    return replace(alone, node_sets=_filled(dict(alone.node_sets)))
 
 
 def _add_linked(mesh: Mesh, sets: Sequence[str], used: np.ndarray, others: np.ndarray) -> None:

@@ -215,9 +215,10 @@ def ring_compliance(
     _, singular, right = np.linalg.svd(H / scale)
     rank = int((singular > DEPENDENT * singular[0]).sum())
     free = (right[rank:] / scale).T  # motions that leave the held interfaces where they are
-    values, vectors = np.linalg.eigh(free[6:].T @ free[6:])
-    moved = R @ free @ vectors
-    return RingCompliance((moved / values) @ moved.T, first)
+    # the stiffness is free[6:].T @ free[6:]; its factor keeps the digits that the product would lose
+    _, singular, right = np.linalg.svd(free[6:], full_matrices=False)
+    moved = R @ free @ right.T / singular
+    return RingCompliance(moved @ moved.T, first)
 
 
 def _in_order(angles: np.ndarray, names: Sequence[str], what: str) -> tuple[np.ndarray, float]:

@@ -56,8 +56,6 @@ __attribute__((constructor)) static void read_edit(void) {
 }
 """
 
-ONE_PROCESSOR = ('("x86-64", "x86-64-v3")', '("x86-64",)')
-
 Step = tuple[str, int | None]
 """A field of a node, and the index if the field is a list."""
 FIXED = (ast.Pow, ast.Mod)
@@ -258,8 +256,6 @@ def build(copy: Path, edits: list[tuple[int, str, str, str]]) -> set[int]:
         shim.write(IN_C)
     for library in copy.glob("_flexmb_kernels.*"):
         library.unlink()
-    build = copy / "flexmb/kernels/build.py"  # for one kind of processor, in half of the time
-    build.write_text(build.read_text().replace(*ONE_PROCESSOR))
     done = subprocess.run(
         [sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=copy, capture_output=True, text=True
     )

@@ -1,24 +1,27 @@
 """Compilation of the library `_flexmb_kernels`, which setup.py runs when the package is built.
 
-`python flexmb/kernels/build.py FOLDER` writes an object file for each kind of processor, and `table.h` for
-flexmb/kernels/library.c, to a folder. numba lowers the functions of flexmb/kernels/calls.py. All are linked to one
-module, which LLVM optimises once: numba optimises and emits every function alone, and again in each of its callers.
+`python flexmb/kernels/build.py FOLDER` writes an object file for this kind of processor, or one for each kind, and
+`table.h` for flexmb/kernels/library.c, to a folder. numba lowers the functions of flexmb/kernels/calls.py, as
+flexmb/kernels/lowering.py makes it do. All are linked to one module, which LLVM optimises once: numba optimises and
+emits every function alone, and again in each of its callers.
 `python flexmb/kernels/build.py --fits LIBRARY` succeeds if a library was built from the present sources.
 
 A compiled function receives its arguments as a row of 64-bit numbers: a record as the address of its table, an array as
 the address of its entries and its shape. It writes its results to a second row.
 
-Internal functions of numba are replaced, so that pyproject.toml states the version that builds the library. Users may
+Internal functions of numba are used, so that pyproject.toml states the version that builds the library. Users may
 have any version, because the library does not need numba.
 """
 
 import gc
 import json
 import multiprocessing
+import os
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from itertools import count, repeat
 from pathlib import Path
@@ -29,133 +32,23 @@ import llvmlite.binding as ll
 import numba
 from llvmlite import ir
 from numba import types
-from numba.core import bytecode, cgutils, codegen, cpu, dispatcher, lowering, postproc, transforms
-from numba.core import ir as front
+from numba.core import bytecode, cgutils
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.runtime import context as nrt
-from numba.core.runtime import nrtdynmod
 
 VERSION = "0.68"
 PROCESSORS = {"x86_64": ("x86-64", "x86-64-v3"), "amd64": ("x86-64", "x86-64-v3")}
 """Kinds of processors by architecture, the baseline first; one generic kind for all others."""
+NEEDED = ("avx2", "fma", "bmi", "bmi2")
+"""What a processor of the second kind has, by LLVM's names and those of library.c."""
+EVERY = "FLEXMB_EVERY_PROCESSOR"
+"""Environment variable: "1" builds for every kind of processor, as a wheel needs that is to run on other machines."""
 NUMBERS, ARRAYS = 96, 24
 """Bounds of library.c for the arguments of a function."""
-LAST_COMMON, IN_SECOND = "advance", ("flexmb.kernels.implicit.", "flexmb.kernels.derivatives.")
-"""The function after which two processes go on, and the folders whose functions the second one lowers: half of what is
-left, with hardly a function in common with the other half."""
 SECOND_NUMBER = 1_000_000
-"""The first number that the second process gives to functions, which tells those of the same name apart."""
+"""The first number that the second process gives to functions: numba tells those of the same name apart by numbers."""
 
 NUMBER = ir.IntType(64)
 TUPLE: Any = types.BaseTuple
-
-
-def lower_only() -> None:
-    """Make numba lower functions without linking, optimising or emitting each, without wrappers and without a cache."""
-
-    def with_layout(library: Any, module: Any) -> None:
-        module.data_layout = library._codegen._data_layout
-
-    def not_linked(library: Any) -> None:
-        library._raise_if_finalized()
-        library._finalized = True
-
-    def of_one_thread(module: Any, op: str, ordering: str) -> Any:
-        """The function that changes a count of references: an array made in a call is known to its thread alone."""
-        pointer = NUMBER.as_pointer()
-        function = ir.Function(module, ir.FunctionType(NUMBER, [pointer]), f"nrt_atomic_{op}")
-        builder = ir.IRBuilder(function.append_basic_block())
-        count = getattr(builder, op)(builder.load(function.args[0]), NUMBER(1))
-        builder.store(count, function.args[0])
-        builder.ret(count)
-        return function
-
-    chosen = dispatcher.Dispatcher.get_call_template
-
-    def by_kind(function: Any, arguments: Any, named: Any) -> Any:
-        plain = tuple(types.unliteral(kind) for kind in arguments)
-        return chosen(function, plain, {name: types.unliteral(kind) for name, kind in named.items()})
-
-    replaced: list[tuple[Any, str, Any]] = [
-        (codegen.CPUCodeLibrary, "_optimize_functions", with_layout),
-        (codegen.CPUCodeLibrary, "finalize", not_linked),
-        (nrtdynmod, "_define_atomic_inc_dec", of_one_thread),
-        (codegen.JITCodeLibrary, "get_pointer_to_function", lambda library, name: 0),
-        (cpu.CPUContext, "get_executable", lambda context, library, description, environment: [].append),  # any builtin
-        (lowering.Lower, "create_cfunc_wrapper", lambda lower: None),
-        (lowering.Lower, "create_cpython_wrapper", lambda lower, release_gil=False: None),
-        (dispatcher.Dispatcher, "enable_caching", lambda function: None),
-        (dispatcher.Dispatcher, "get_call_template", by_kind),  # not again for each constant among the arguments
-    ]
-    for owner, name, function in replaced:
-        setattr(owner, name, function)
-
-
-def without_repetition() -> None:
-    """Make numba find the same types, variables and code with less work: two fifths of the time of the lowering."""
-    resolve = types.Function.get_call_type
-
-    def resolved_once(function: Any, context: Any, arguments: Any, named: Any) -> Any:
-        """The signature of a function of numba, which otherwise tries all its templates again at every call."""
-        found, key = function.__dict__.setdefault("_resolved", {}), (arguments, tuple(named.items()))
-        if key not in found:
-            found[key] = resolve(function, context, arguments, named)
-        return found[key]
-
-    kinds: dict[Any, Any] = {}
-
-    def kind_of(part: Any) -> Any:
-        own: Any = type(part)
-        if own not in kinds:
-            bases = (front.Var, front.Inst, list, tuple, dict)
-            kinds[own] = next((base for base in bases if issubclass(own, base)), None)
-        return kinds[own]
-
-    def variables(statement: Any, value: Any) -> list[Any]:
-        """The variables in a part of a statement: most parts are texts or places, which have none."""
-        found: list[Any] = []
-        kind = kind_of(value)
-        if kind is front.Var:
-            found.append(value)
-        elif kind is front.Inst:
-            found += value.list_vars()
-        elif kind is not None:
-            for part in value.values() if kind is dict else value:
-                if kind_of(part) is not None:
-                    found += variables(statement, part)
-        return found
-
-    counts = nrt.NRTContext.get_meminfos
-
-    def counted(runtime: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
-        """The references in a value; numba takes numbers and shapes apart too, in a quarter of all its instructions."""
-        has_some = runtime._context.data_model_manager[kind].contains_nrt_meminfo()
-        return counts(runtime, builder, kind, value) if has_some else []
-
-    process = postproc.PostProcessor.run
-
-    def processed(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-        """Blocks in order and the lifetimes of variables, which are found when they are asked for. Only generators need
-        the variables at the entries of blocks."""
-        function = processor.func_ir
-        if function.is_generator:
-            process(processor, emit_dels, extend_lifetimes)
-            return
-        function.blocks = transforms.canonicalize_cfg(function.blocks)
-        function.variable_lifetime = postproc.VariableLifetime(function.blocks)
-        function.generator_info = None
-        if emit_dels:
-            processor._insert_var_dels(extend_lifetimes=extend_lifetimes)
-
-    replaced: list[tuple[Any, str, Any]] = [
-        (types.Function, "get_call_type", resolved_once),
-        (front.Inst, "_rec_list_vars", variables),
-        (nrt.NRTContext, "get_meminfos", counted),
-        (postproc.PostProcessor, "run", processed),
-        (cpu.CPUContext, "load_additional_registries", cache(cpu.CPUContext.load_additional_registries)),
-    ]
-    for owner, name, function in replaced:
-        setattr(owner, name, function)
 
 
 class Signatures:
@@ -330,21 +223,24 @@ def alone(name: str, folder: Path) -> None:
     sys.modules[name] = package
 
 
-def calls_of_laws(package: Path, laws: dict[str, tuple[Any, int, int]]) -> dict[str, Callable[..., None]]:
-    """The calls of the laws of the package, those of contact (`laws`) included, by their names in the library."""
+def calls_of_laws(package: Path, laws: dict[str, tuple[Any, int, int]]) -> dict[str, Callable[[], Callable[..., None]]]:
+    """For the laws of the package, those of contact (`laws`) included, by their names in the library: functions that
+    make their calls."""
     from flexmb.kernels.base.frame_call import compiled_law, control_call, frame_call, tangent_call
     from flexmb.kernels.base.library import law_key
     from flexmb.kernels.equations.controllers import pass_on
 
-    found = {name: frame_call(compiled_law(function), *sizes) for name, (function, *sizes) in laws.items()}
+    def call_of(kind: Any, function: Any, *sizes: int) -> Callable[[], Callable[..., None]]:
+        return lambda: kind(compiled_law(function), *sizes)
+
+    found = {name: call_of(frame_call, function, *sizes) for name, (function, *sizes) in laws.items()}
     for function, tangent, *sizes in frame_laws(package):
-        found[law_key(function, *sizes)] = frame_call(compiled_law(function), *sizes)
+        found[law_key(function, *sizes)] = call_of(frame_call, function, *sizes)
         if tangent is not None:
-            found[law_key(tangent, sizes[1])] = tangent_call(compiled_law(tangent), sizes[1])
+            found[law_key(tangent, sizes[1])] = call_of(tangent_call, tangent, sizes[1])
     alone("flexmb.controllers", package / "controllers")
-    for function in import_module("flexmb.controllers.formulas").FORMULAS:
-        found[law_key(function)] = control_call(compiled_law(function))
-    found[law_key(pass_on)] = control_call(compiled_law(pass_on))
+    for function in (*import_module("flexmb.controllers.formulas").FORMULAS, pass_on):
+        found[law_key(function)] = call_of(control_call, function)
     return found
 
 
@@ -386,11 +282,12 @@ def joined(modules: list[Any]) -> Any:
 
 
 class Part:
-    """Functions and laws as modules of LLVM, with the rows of the table: name, text, forms of arguments and result."""
+    """What one process lowers: modules of LLVM, and for the table the rows of functions that Python calls: name, text,
+    forms of arguments and result."""
 
     def __init__(self, signatures: Signatures) -> None:
         self.signatures, self.libraries, self.layout = signatures, dict[Any, None](), ""
-        self.rows: list[tuple[str, str, str, str]] = []
+        self.rows: dict[str, tuple[str, str, str, str]] = {}
         self.wrappers: list[str] = []
 
     def add_entry(self, name: str, function: Any, text: str) -> None:
@@ -402,55 +299,40 @@ class Part:
         made, self.layout = codegen._create_empty_module(name), codegen._data_layout
         Wrapper(made, f"flexmb_{name}", compiled, self.signatures.records.values())
         forms = "".join(map(self.signatures.form, kinds)), self.signatures.form(compiled.signature.return_type, True)
-        self.rows.append((name, text, *forms))
+        self.rows[name] = (name, text, *forms)
         self._keep(made, compiled)
 
-    def add_law(self, name: str, call: Callable[..., None]) -> None:
-        """Lower the call of a law."""
-        self._keep(*_law(name, call))
+    def add_law(self, name: str, call: Callable[[], Callable[..., None]]) -> None:
+        """Lower the call of a law, which `call` makes."""
+        self._keep(*_law(name, call()))
 
     def _keep(self, made: Any, compiled: Any) -> None:
         self.wrappers.append(str(made))
         _gather(compiled.library, self.libraries)
 
-    def rest(self, entries: dict[str, Any], machine: Any) -> tuple[bytes, list[tuple[str, str, str, str]]]:
-        """Bitcode and rows of further functions, with what they alone call."""
-        rows, wrappers, libraries = len(self.rows), len(self.wrappers), len(self.libraries)
-        bytecode.FunctionIdentity._unique_ids = count(SECOND_NUMBER)
-        for name, (function, text) in entries.items():
-            self.add_entry(name, function, text)
-        module = self._module(self.wrappers[wrappers:], list(self.libraries)[libraries:], machine)
-        return module.as_bitcode(), self.rows[rows:]
-
-    def whole(self, machine: Any) -> Any:
+    def module(self, machine: Any) -> Any:
         """One module after the first pass of LLVM, which is the same for all kinds of processors."""
-        return self._module(self.wrappers, list(self.libraries), machine)
-
-    def _module(self, wrappers: list[str], libraries: list[Any], machine: Any) -> Any:
         head = f'target triple = "{ll.get_process_triple()}"\ntarget datalayout = "{self.layout}"'
-        module = joined([*map(ll.parse_assembly, (head, *wrappers)), *(library._final_module for library in libraries)])
+        texts = map(ll.parse_assembly, (head, *self.wrappers))
+        module = joined([*texts, *(library._final_module for library in self.libraries)])
         optimise(module, machine, level=0)
         return module
 
 
-def beside(work: Callable[[], Any]) -> Callable[[], Any]:
-    """Begin a piece of work in a process that has all that is in the memory of this one; the function that waits for
-    its result. The work is done here where processes cannot be copied, or if the other process fails."""
+def beside(work: Callable[[], Any]) -> tuple[Callable[[], bool], Callable[[], Any]]:
+    """Begin a piece of work in a process that has all that is in the memory of this one.
+
+    Returns whether that process has ended, and the function that waits for its result. The work is done here where
+    processes cannot be copied.
+    """
     if "fork" not in multiprocessing.get_all_start_methods():
-        return work
+        return (lambda: True), work
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=lambda: sender.send(work()), daemon=True)
     process.start()
     sender.close()
-
-    def result() -> Any:
-        try:
-            return receiver.recv()
-        except EOFError:
-            return work()
-
-    return result
+    return (lambda: not process.is_alive()), receiver.recv
 
 
 def optimise(module: Any, machine: Any, level: int) -> None:
@@ -501,6 +383,7 @@ def header(
     ]
     lines += [f"static const char *const VARIANTS[] = {{{', '.join(map(quoted, (*processors, processors[-1])))}}};"]
     lines += ["#define X86_64"] if len(processors) > 1 else []
+    lines += ["#define X86_64_V3_ONLY"] if processors == ("x86-64-v3",) else []
     rows_of_laws = []
     for number, name in enumerate(laws):
         symbols = [f"flexmb_law_{number}_{i}" for i in range(len(processors))]
@@ -555,42 +438,59 @@ class Lowered(NamedTuple):
 def lowered(package: Path, processor: str) -> Lowered:
     """All functions after the first pass of LLVM, which is the same for all kinds of processors.
 
-    Those that both processes need come first; then a second process lowers those of IN_SECOND.
+    Two processes share them, one from the first function on and the other from the last.
     """
     alone("flexmb", package)
-    lower_only()
-    without_repetition()
+    from flexmb.kernels import lowering
+
+    lowering.lower_only()
+    lowering.without_repetition()
+    lowering.by_value()
     gc.disable()  # a third of the time of the lowering goes into collections that find nothing
     digests = digests_of_sources()
     from flexmb.kernels import calls
     from flexmb.kernels.base.pointed import record_type
 
     part, machine = Part(Signatures(calls.RECORDS, calls.VALUES, record_type)), machine_of(processor)
-    first, second = dict(calls.ENTRIES), dict[str, Any]()
-    for name, (function, _) in calls.ENTRIES.items():
-        if function.py_func.__module__.startswith(IN_SECOND):
-            second[name] = first.pop(name)
-    with global_compiler_lock:
-        laws = calls_of_laws(package, calls.LAWS)
-        for name in list(first)[: list(first).index(LAST_COMMON) + 1]:
-            part.add_entry(name, *first.pop(name))
-        rest = beside(partial(part.rest, second, machine))
-        for name, entry in first.items():
-            part.add_entry(name, *entry)
-        names = [f"law_{number}" for number in range(len(laws))]
-        for name, call in zip(names, laws.values(), strict=True):
-            part.add_law(name, call)
-        module, rows = part.whole(machine), list(part.rows)
+    laws = calls_of_laws(package, calls.LAWS)
+    names = [*calls.ENTRIES, *(f"law_{number}" for number in range(len(laws)))]
+    works = [partial(part.add_entry, name, *entry) for name, entry in calls.ENTRIES.items()]
+    works += [partial(part.add_law, name, law) for name, law in zip(names[len(works) :], laws.values(), strict=True)]
+
+    with tempfile.TemporaryDirectory() as folder, global_compiler_lock:
+        claims = lowering.share(Path(folder))
+
+        def take(pieces: Sequence[tuple[str, Callable[[], None]]]) -> Any:
+            for name, work in pieces:
+                if claims.take(name):
+                    work()
+            return part.module(machine)
+
+        def second() -> tuple[bytes, dict[str, tuple[str, str, str, str]]]:
+            claims.as_second()
+            bytecode.FunctionIdentity._unique_ids = count(SECOND_NUMBER)
+            return take(list(zip(names, works, strict=True))[::-1]).as_bitcode(), part.rows
+
+        claims.ended, rest = beside(second)
+        module = take(list(zip(names, works, strict=True)))
         code, more = rest()
     module.link_in(ll.parse_bitcode(code))
     module.verify()
-    names = [*calls.ENTRIES, *names]
     kept = {f"flexmb_{name}" for name in names}
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration and value.name not in kept:
             value.linkage = "internal"
-    layouts = part.signatures.layouts
-    return Lowered(module.as_bitcode(), [*rows, *more], names, list(laws), calls.UNLOCKED, layouts, digests)
+    rows = [(part.rows | more)[name] for name in calls.ENTRIES]
+    return Lowered(module.as_bitcode(), rows, names, list(laws), calls.UNLOCKED, part.signatures.layouts, digests)
+
+
+def chosen_processors() -> tuple[str, ...]:
+    """The kind of this machine's processor, or all kinds of its architecture for wheels (`EVERY`, or cibuildwheel)."""
+    kinds = PROCESSORS.get(ll.get_process_triple().split("-")[0].lower(), ("generic",))
+    if os.environ.get(EVERY, "0") != "0" or "CIBUILDWHEEL" in os.environ:
+        return kinds
+    features = ll.get_host_cpu_features()
+    return kinds[-1:] if all(features.get(name) for name in NEEDED) else kinds[:1]
 
 
 def main(folder: Path) -> None:
@@ -598,8 +498,7 @@ def main(folder: Path) -> None:
     if not numba.__version__.startswith(VERSION + "."):
         raise SystemExit(f"The library is built with numba {VERSION}, not with {numba.__version__}.")
     package = Path(__file__).parents[1]
-    architecture = ll.get_process_triple().split("-")[0].lower()
-    processors = PROCESSORS.get(architecture, ("generic",))
+    processors = chosen_processors()
     with ProcessPoolExecutor(1) as pool:  # whose 3 GB are free again before LLVM needs memory
         found = pool.submit(lowered, package, processors[0]).result()
     folder.mkdir(parents=True, exist_ok=True)

@@ -435,10 +435,17 @@ PyMODINIT_FUNC PyInit__flexmb_kernels(void) {
     Py_XDECREF(pickle);
     for (size_t k = 0; k < sizeof LAYOUTS / sizeof *LAYOUTS; k++)
         if (!(layouts[k] = PyUnicode_InternFromString(LAYOUTS[k]))) return NULL;
-#if defined(X86_64) && defined(__GNUC__)
+#if (defined(X86_64) || defined(X86_64_V3_ONLY)) && defined(__GNUC__)
     __builtin_cpu_init();
     variant = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
               __builtin_cpu_supports("bmi2");
+#endif
+#if defined(X86_64_V3_ONLY) && defined(__GNUC__)
+    if (!variant) {
+        PyErr_SetString(PyExc_ImportError, "it was built on a machine whose processor has AVX2, FMA and BMI2, which this "
+                                           "one has not; install the package again on this machine");
+        return NULL;
+    }
 #endif
     if (!module || !ADDRESS || !FORM || !NUMPY || !LOADS) return NULL;
     if (PyModule_AddStringConstant(module, "SOURCES", SOURCES) ||

@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import flexmb
 from flexmb.controllers import FUNCTIONS
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.forces.frame import LIBRARY
-from flexmb.kernels import build, calls
+from flexmb.kernels import build, calls, lowering
 from flexmb.kernels.base import library
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.base.pointed import Pointed
@@ -60,16 +61,53 @@ def test_a_library_that_fits_its_sources_is_not_built_again(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_part_of_the_build_has_a_process_of_its_own_where_processes_can_be_copied(monkeypatch, capfd):
-    """It is done by the process that asked for it where they cannot, and where the other one ends early."""
+    """It is done by the process that asked for it where they cannot."""
     here = os.getpid()
     if "fork" in multiprocessing.get_all_start_methods():
-        assert build.beside(os.getpid)() != here
-        assert build.beside(lambda: here if os.getpid() == here else os._exit(1))() == here
-        with pytest.raises(ZeroDivisionError):
-            build.beside(lambda: 1 / 0)()
+        assert build.beside(os.getpid)[1]() != here
+        ended, result = build.beside(lambda: 1 / 0)
+        with pytest.raises(EOFError):
+            result()
         assert "ZeroDivisionError" in capfd.readouterr().err
+        while not ended():
+            time.sleep(0.01)
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
-    assert build.beside(os.getpid)() == here
+    ended, result = build.beside(os.getpid)
+    assert ended()
+    assert result() == here
+
+
+def test_two_processes_share_the_work_of_the_build(tmp_path):
+    """A piece belongs to the process that takes it first. Who waits for the other receives its result, does the piece
+    too if both wait, and fails if the other has ended."""
+    first, second = lowering.Claims(tmp_path), lowering.Claims(tmp_path)
+    second.me, second.waiting = 1, first.waiting
+    first.ended = second.ended = lambda: False
+    assert first.take("rows")
+    assert not second.take("rows")
+    assert second.take("residual")
+    first.tell("rows", b"known")
+    assert second.result("rows") == b"known"
+    assert not any(first.waiting)
+    first.waiting[0] = 1
+    assert second.result("step") is None
+    first.waiting[0] = 0
+    second.ended = lambda: True
+    with pytest.raises(RuntimeError, match="has ended"):
+        second.result("step")
+
+
+def test_the_library_is_built_for_this_processor_or_for_all(monkeypatch):
+    monkeypatch.delenv("CIBUILDWHEEL", raising=False)
+    monkeypatch.setattr(build.ll, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    monkeypatch.setattr(build.ll, "get_host_cpu_features", lambda: dict.fromkeys(build.NEEDED, True))
+    assert build.chosen_processors() == ("x86-64-v3",)
+    monkeypatch.setattr(build.ll, "get_host_cpu_features", lambda: {"avx2": True, "fma": False})
+    assert build.chosen_processors() == ("x86-64",)
+    monkeypatch.setenv(build.EVERY, "1")
+    assert build.chosen_processors() == ("x86-64", "x86-64-v3")
+    monkeypatch.setattr(build.ll, "get_process_triple", lambda: "aarch64-unknown-linux-gnu")
+    assert build.chosen_processors() == ("generic",)
 
 
 def test_python_imports_compiled_functions_from_the_table():
@@ -164,6 +202,7 @@ def sizes(law):
 
 SWING = """
 import sys
+import time
 import numpy as np
 import flexmb
 from mechanisms import double_pendulum, flexible_pendulum, slider_crank

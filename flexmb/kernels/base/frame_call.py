@@ -41,7 +41,7 @@ def _read_only(typingctx: Any, array: Any) -> Any:
     return array.copy(readonly=True)(array), make
 
 
-read_only: Any = _read_only
+read_only: Any = (lambda array: array) if numba.config.DISABLE_JIT else _read_only  # type: ignore[attr-defined]
 """`read_only(array)` is the array as an argument that a law must not change, in compiled code."""
 
 

@@ -163,23 +163,30 @@ class _Fields(AttributeTemplate):
 @lower_getattr_generic(PointedType)
 def _take(context: Any, builder: Any, kind: PointedType, value: Any, name: str) -> Any:
     field, offset = kind.place(name)
-    known = builder.module.add_metadata([])
+    number, known = ir.IntType(64), builder.module.add_metadata([])
+    table = builder.bitcast(value, number.as_pointer())
 
-    def load(at: int, to: Any) -> Any:
-        address = builder.gep(value, [ir.Constant(ir.IntType(64), at)])
-        loaded = builder.load(builder.bitcast(address, to.as_pointer()))
+    def load(at: int, to: Any = number) -> Any:
+        address = builder.gep(table, [number(at)], inbounds=True)
+        loaded = builder.load(address if to is number else builder.bitcast(address, to.as_pointer()))
         loaded.set_metadata("invariant.load", known)
         return loaded
 
-    number = ir.IntType(64)
+    offset //= 8
     if not isinstance(field, types.Array):
-        return load(offset, number)
-    array = context.make_array(field)(context, builder)
-    array.meminfo = cgutils.get_null_value(array.meminfo.type)
-    array.parent = cgutils.get_null_value(array.parent.type)
-    array.nitems, array.itemsize = load(offset + 16, number), load(offset + 24, number)
-    array.data = load(offset + 32, array.data.type)
-    n = field.ndim
-    array.shape = cgutils.pack_array(builder, [load(offset + 40 + 8 * k, number) for k in range(n)], number)
-    array.strides = cgutils.pack_array(builder, [load(offset + 40 + 8 * (n + k), number) for k in range(n)], number)
-    return array._getvalue()
+        return load(offset)
+    form, n = context.get_value_type(field), field.ndim
+    meminfo, parent, _, _, data, shape, strides = form.elements
+    size = number(context.get_abi_sizeof(context.get_data_type(field.dtype)))
+    lengths = [load(offset + 5 + k) for k in range(n)]
+    steps = [load(offset + 5 + n + k) for k in range(n - 1)]
+    unknown = number(ir.Undefined)
+    known_strides = strides([*[unknown] * (n - 1), size])
+    array = form([meminfo(None), parent(None), unknown, size, data(ir.Undefined), shape([unknown] * n), known_strides])
+    array = builder.insert_value(array, load(offset + 2), 2)
+    array = builder.insert_value(array, load(offset + 4, data), 4)
+    for k, length in enumerate(lengths):
+        array = builder.insert_value(array, length, [5, k])
+    for k, step in enumerate(steps):
+        array = builder.insert_value(array, step, [6, k])
+    return array

@@ -17,6 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
+from flexmb.kernels.base.frame_call import read_only
 from flexmb.kernels.contact.manifold import convex_points
 from flexmb.kernels.contact.mesh import CORNERS, ball_at_mesh, corner_of, count_of, share_of
 
@@ -255,7 +256,8 @@ def _points(a, a0, a1, a2, b, b0, b1, b2, d, S, points):
     """The points of a pair in the order of `PAIRS`; returns their number.
 
     The geometry is inlined here, and this function nowhere. numba hands `forceinline` down to functions that do not
-    state it: laws of contact, which have it, would each contain all geometry twice.
+    state it: laws of contact, which have it, would each contain all geometry twice. Arrays are read-only for all
+    callers, because numba compiles functions once for each kind of arrays.
     """
     if a == PLANE:
         return _plane(b, b0, b1, b2, d, S, points)
@@ -293,13 +295,13 @@ def shape_points(a, a0, a1, a2, b, b0, b1, b2, d, S, points):
         if pair[0] == a and pair[1] == b:
             ordered = True
     if ordered:
-        return _points(a, a0, a1, a2, b, b0, b1, b2, d, S, points)
+        return _points(a, a0, a1, a2, b, b0, b1, b2, read_only(d), read_only(S), points)
     back, turn = np.empty(3), np.empty((3, 3))
     for i in range(3):
         back[i] = -(S[0, i] * d[0] + S[1, i] * d[1] + S[2, i] * d[2])
         for j in range(3):
             turn[i, j] = S[j, i]
-    count = _points(b, b0, b1, b2, a, a0, a1, a2, back, turn, points)
+    count = _points(b, b0, b1, b2, a, a0, a1, a2, read_only(back), read_only(turn), points)
     for k in range(count):
         x, y, z = points[k, 0], points[k, 1], points[k, 2]
         u, v, w = points[k, 3], points[k, 4], points[k, 5]

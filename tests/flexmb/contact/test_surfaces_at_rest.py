@@ -19,6 +19,7 @@ from flexmb.contact import Box, Plane, Sphere, mesh
 from flexmb.errors import EquilibriumError, MechanismError
 from flexmb.files import export_vtk, load_model, load_result
 from flexmb.linear import equilibrium, frequency_response, linearise
+from flexmb.results.measure import measure
 
 G, YOUNG, DENSITY = 9.81, 1e7, 1000.0
 
@@ -290,6 +291,17 @@ def test_forces_of_contacts_respond_to_loads():
     small = linearise(equilibrium(system))
     response = frequency_response(small, [1e-3], inputs=["push"], outputs={"floor": lambda r: r.force("floor")[:, 2]})
     np.testing.assert_allclose(np.abs(response.values.ravel()), 1.0, rtol=1e-5)
+
+
+def test_outputs_without_derivatives_are_named():
+    """The largest pressure is at two nodes of a symmetric block at once, and a speed at rest is a magnitude at zero: its
+    response was zero without a word."""
+    small = linearise(equilibrium(on_a_plane(friction=0.9, push=1.0)))
+    texts = {"smooth": "force:floor:z", "pressure": "pressure:floor", "speed": "velocity:block:size"}
+    outputs = {name: measure(text) for name, text in texts.items()}
+    with pytest.warns(flexmb.SensitivityWarning, match=r"outputs 'pressure', 'speed' have a kink or a jump"):
+        frequency_response(small, [1e-3], inputs=["push"], outputs=outputs)
+    frequency_response(small, [1e-3], inputs=["push"], outputs={"smooth": outputs["smooth"]})
 
 
 def test_what_has_no_small_motions_is_refused():

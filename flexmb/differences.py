@@ -11,6 +11,7 @@ Source: Richardson and Gaunt, "The deferred approach to the limit", Phil. Trans.
 from collections.abc import Callable
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 ROUNDING = 4e-16
 """Relative rounding error of a force that is the sum of a few terms."""
@@ -23,6 +24,14 @@ HALVINGS = 18
 SLOWEST, FASTEST = 1.05, 4.0
 """Smallest ratio of successive deviations from which the error is extrapolated, and the largest that is believed; it is
 16 for smooth laws, and anything by chance where a contact opens within the steps."""
+
+BENT = 1e-3
+"""Difference of the slopes on both sides, relative to the largest slope, above which a kink is suspected."""
+FINER, FALLS = 0.1, 0.05
+"""A step, relative to the first, and the ratio of the differences of both sides from which they do not vanish as those
+of a smooth function: they fall to 0.01 there, to 0.03 with the power 3/2, to 0.1 at a kink, and not at a jump."""
+NOISE = 1e-12
+"""Rounding of a function, relative to its value."""
 
 Entries = np.ndarray
 
@@ -70,3 +79,31 @@ def measured_derivatives(
         better = unsolved & (found < bound)
         best, bound = np.where(better, value, best), np.where(better, found, bound)
     return best, bound
+
+
+def broken(
+    middle: Float[np.ndarray, " m"],
+    sides: Callable[[float], tuple[Float[np.ndarray, "m n"], Float[np.ndarray, "m n"]]],
+) -> Bool[np.ndarray, " m"]:
+    """Which of m functions have a kink or a jump at a place, where central differences are no derivatives.
+
+    Examples are the largest of several equal numbers, a magnitude at zero, and what friction turns off. Differences
+    along n directions do not add up there, and those at a jump grow with the reciprocal of the step.
+
+    - `middle`: values at the place; `sides(part)`: those on both sides of it in each direction, at this part of the
+      steps of the differences. Steps of all directions are of comparable size.
+
+    Cost: `sides` is called once, and once more where a function is suspected.
+    """
+
+    def bend(part: float) -> tuple[Entries, Entries]:
+        below, above = sides(part)
+        apart = np.abs(above + below - 2.0 * middle[:, None]).max(axis=1, initial=0.0)
+        return apart, np.abs(above - below).max(axis=1, initial=0.0)
+
+    rounded = NOISE * np.abs(middle)
+    first, slope = bend(1.0)
+    suspected = first > np.maximum(BENT * slope, rounded)
+    if not suspected.any():
+        return suspected
+    return np.asarray(suspected & (bend(FINER)[0] > np.maximum(FALLS * first, rounded)))

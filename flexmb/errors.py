@@ -390,6 +390,7 @@ class FeedforwardWarning(FlexmbWarning):
 class SensitivityWarning(FlexmbWarning):
     """Derivatives that are not reliable: the quantity is not smooth, or the motion is not accurate enough.
 
-    Raised by `gradient`, `adjoint_gradient` and `direct_gradient`, and by `linearise` and `equilibrium` at a kink or
-    jump of force laws or controllers; the message names these, and the slopes on both sides.
+    Raised by `gradient`, `adjoint_gradient` and `direct_gradient`, by `linearise` and `equilibrium` at a kink or jump
+    of force laws or controllers, whose message names these and the slopes on both sides, and where a series or an
+    output of a frequency response has a kink or a jump.
     """

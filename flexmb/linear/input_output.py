@@ -1,5 +1,6 @@
 """Inputs and outputs of small motions: inputs by their names, outputs as functions of a result."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -7,10 +8,11 @@ import numpy as np
 
 from fem.errors import unknown_name
 from fem.renamed import refuse_old_names
+from flexmb.differences import broken
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.equations.tangent import DIFFERENCE
-from flexmb.errors import LinearError
+from flexmb.errors import LinearError, SensitivityWarning
 from flexmb.kernels.base.data import ANGLE, TRANSLATION
 from flexmb.kernels.calls import displace
 from flexmb.linear.independent import Changing
@@ -100,8 +102,9 @@ def input_output_model(
 ) -> InputOutputModel:
     """The model of inputs and outputs of small motions.
 
-    Outputs, with joint reactions, are differentiated by central differences (nine digits). Raises `LinearError` for
-    unknown inputs and invalid outputs.
+    Outputs, with joint reactions, are differentiated by central differences (nine digits). Warns with
+    `SensitivityWarning` when outputs have a kink or a jump at the state. Raises `LinearError` for unknown inputs and
+    invalid outputs.
     """
     mechanism, names = linear.mechanism, tuple(inputs)
     if not names or not outputs:
@@ -167,28 +170,52 @@ def _seen(
     own = state.element_states if len(state.element_states) else mechanism.initial_states
     step = DIFFERENCE / np.where(sizes > 0, sizes, 1.0)
     step = np.minimum(step, np.maximum(_before_parting(own, linear.presses @ T), FINEST * step))
-    none, still = np.zeros((n, len(flat.weight))), np.zeros((n, nj))
-    with_place = rate + linear.carried @ T, second + linear.carried @ rate + linear.turned @ T
-    by_place = (T * step).T, (with_place[0] * step).T, (with_place[1] * step).T, still
-    by_speed = none, T.T, (2 * rate + linear.carried @ T).T, still
-    by_acceleration = none, none, T.T, still
-    flat_none = np.zeros((nj, len(flat.weight)))
-    by_multiplier = flat_none, flat_none, flat_none, np.eye(nj)
-    nz = len(own)
-    unmoved = np.zeros((nz, len(flat.weight)))
-    by_state = unmoved, unmoved, unmoved, np.zeros((nz, nj))
-    x, w, wdot, multipliers = (
-        np.vstack(part) for part in zip(by_place, by_speed, by_acceleration, by_multiplier, by_state, strict=True)
-    )
+    nz, pressing = len(own), len(linear.presses)
     spread = DIFFERENCE * np.where(own != 0, np.abs(own), np.abs(own).max(initial=0.0) or 1.0)
-    states = np.vstack([np.zeros((len(x) - nz, nz)), np.diag(spread)])
-    pressing = len(linear.presses)
-    states[:n, nz - pressing :] = (linear.presses @ (T * step)).T
-    x, w, wdot, multipliers = (np.vstack([part, -part]) for part in (x, w, wdot, multipliers))
+    zero, still, forces = (np.zeros((n, k)) for k in (len(flat.weight), nj, nz))
+    forces[:, nz - pressing :] = (linear.presses @ (T * step)).T
+    with_place = rate + linear.carried @ T, second + linear.carried @ rate + linear.turned @ T
+    by_place = (T * step).T, (with_place[0] * step).T, (with_place[1] * step).T, still, forces
+    by_speed = zero, T.T, (2 * rate + linear.carried @ T).T, still, np.zeros((n, nz))
+    by_acceleration = zero, zero, T.T, still, np.zeros((n, nz))
+    none = np.zeros((nj, len(flat.weight)))
+    by_multiplier = none, none, none, np.eye(nj), np.zeros((nj, nz))
+    none = np.zeros((nz - pressing, len(flat.weight)))
+    by_state = none, none, none, np.zeros((nz - pressing, nj)), np.diag(spread)[: nz - pressing]
+    parts = (by_place, by_speed, by_acceleration, by_multiplier, by_state)
+    moves = tuple(np.vstack(part) for part in zip(*parts, strict=True))
+
+    def sides(part: float) -> tuple[np.ndarray, np.ndarray]:
+        """The outputs (no, nm) below and above the state in each of the moves (nm)."""
+        seen = _beside(linear, own, tuple(np.vstack([-part * x, part * x]) for x in moves))
+        table = np.array([_values(name, output, seen) for name, output in outputs.items()])
+        return table[:, : len(moves[0])], table[:, len(moves[0]) :]
+
+    below, above = sides(1.0)
+    here = _beside(linear, own, tuple(np.zeros((1, x.shape[1])) for x in moves))
+    middle = np.array([_values(name, output, here)[0] for name, output in outputs.items()])
+    if wrong := [name for name, breaks in zip(outputs, broken(middle, sides), strict=True) if breaks]:
+        warnings.warn(
+            f"The outputs {', '.join(map(repr, wrong))} have a kink or a jump at the state about which "
+            f"{mechanism.name!r} is linearised, where they have no derivative: as the largest of several equal "
+            "numbers, or a magnitude at zero. Their responses are not reliable. Take components, or single points.",
+            SensitivityWarning,
+            stacklevel=4,
+        )
+    change = 0.5 * (above - below)
+    Z = [change[:, :n] / step, change[:, n : 2 * n], change[:, 2 * n : 3 * n]]
+    return Z, change[:, 3 * n + nj :] / spread[: nz - pressing], change[:, 3 * n : 3 * n + nj]
+
+
+def _beside(linear: LinearisedModel, own: np.ndarray, moves: tuple[np.ndarray, ...]) -> Result:
+    """The states beside that of a linearised model, by `moves` (n, .): of places, velocities, accelerations and
+    multipliers, and of the states of elements, which are its `own` (nz,)."""
+    mechanism, state = linear.mechanism, linear.state
+    x, w, wdot, multipliers, states = moves
     q = np.empty((len(x), len(state.q)))
     for k in range(len(x)):
-        displace(flat, state.q, x[k], q[k])
-    seen = result_of_states(
+        displace(compiled(mechanism), state.q, x[k], q[k])
+    return result_of_states(
         mechanism,
         np.full(len(x), state.t),
         q,
@@ -196,13 +223,8 @@ def _seen(
         linear.wdot + wdot,
         linear.multipliers + multipliers,
         angles=followed_angles(mechanism, q, state.angles),
-        element_states=own + np.vstack([states, -states]),
+        element_states=own + states,
     )
-    table = np.array([_values(name, output, seen) for name, output in outputs.items()])
-    change = 0.5 * (table[:, : len(x) // 2] - table[:, len(x) // 2 :])
-    Z = [change[:, :n] / step, change[:, n : 2 * n], change[:, 2 * n : 3 * n]]
-    by_state = (change[:, 3 * n + nj :] / spread)[:, : nz - pressing]
-    return Z, by_state, change[:, 3 * n : 3 * n + nj]
 
 
 def _before_parting(states: np.ndarray, presses: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ to the stiffness, so that motions that only contacts restrain are as accurate as
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +54,12 @@ DEEP = 0.05
 """Largest overlap as drawn, relative to the length of the mechanism."""
 CHANGES = 50
 """Rounds in which points begin or cease to touch in one iteration."""
+FOLLOWED = 2
+"""Passes in which forces follow small motions: each leaves the error of the one before times the ratio of the residual
+displacements to the radii of curvature, or to the widths of facets."""
+FAINT, PART, CLEAR = 1e-3, 0.1, 1e-6
+"""Force, relative to the largest, below which it does not follow, the largest part of a force by which it changes in
+differences, and the relative error of a stiffness with forces that follow up to which it is taken."""
 OVERLAP = 1e-13
 """Overlap relative to the length of the mechanism, and pull relative to the largest force, that are round-off."""
 
@@ -281,7 +288,8 @@ class Touching:
         at, forces, K = self._known
         near = np.abs(q - at).max() < HARDLY * self.equations.mechanism.length
         if not (self.faces and near and np.abs(self.forces - forces).max() <= 0.1 * np.abs(forces).max()):
-            K = self._differences(q, np.zeros(0, dtype=np.int64), accurate=False)[0]
+            none = np.zeros(0, dtype=np.int64), np.zeros((self.forces.size, len(self.equations.flat.weight)))
+            K = self._differences(q, *none, accurate=False)[0]
             self._known = q.copy(), self.forces.copy(), K
         return K
 
@@ -292,51 +300,76 @@ class Touching:
         A point at the bound of its friction slips on in one direction and sticks in all others, and a motion back and
         forth does both. Friction that follows the normal force both ways, whose stiffness is not symmetric, belongs to
         the iteration towards an equilibrium only; neither its eigenvalues nor those of its symmetric part decide about
-        motions."""
-        nv = len(self.equations.flat.weight)
-        seen = self.see(q)
-        held = self.held(seen, self.forces, np.where(self.does == OPEN, OPEN, STICKS))
-        table, error = self._differences(q, held.loaded, accurate=True)
-        K, K_error, G = table[:nv], error[:nv], table[nv:]
-        presses = np.zeros((self.forces.size, nv))
-        if not len(held.turning):
-            return Closed(K, K_error, presses)
-        wrong = error[nv:] + ROUNDING / MEASURED * self.equations.mechanism.length * self.equations.flat.weight
-        left, right = G.T @ held.pushes @ np.linalg.inv(held.flexing), np.linalg.solve(held.flexing, held.rows @ G)
-        bound = np.abs(left) @ (np.abs(held.rows) @ wrong) + (wrong.T @ np.abs(held.pushes)) @ np.abs(right)
-        bound += ROUNDING * np.abs(left) @ np.abs(held.flexing) @ np.abs(right)
-        presses[held.loaded] = -held.pushes @ right
-        return Closed(K + left @ (held.rows @ G), K_error + bound, presses)
+        motions.
 
-    def _differences(self, q: np.ndarray, chosen: np.ndarray, accurate: bool) -> tuple[np.ndarray, np.ndarray]:
+        Forces move the points by residual displacements, which turn their normals and change what they face. So that
+        this counts, forces follow the motions in further passes. Their result is taken for the motions for which its
+        error is small: points at edges between facets jump."""
+        held = self.held(self.see(q), self.forces, np.where(self.does == OPEN, OPEN, STICKS))
+        found = last = self._closed(q, held, np.zeros((self.forces.size, len(self.equations.flat.weight))))
+        if not len(held.turning):
+            return found
+        faint = np.repeat(self.forces[:, 0] < FAINT * self.forces[:, 0].max(), 3)
+        for _ in range(FOLLOWED):
+            last = self._closed(q, held, np.where(faint[:, None], 0.0, last.presses))
+        per_unit = 1.0 / self.equations.flat.weight
+        counts = per_unit @ last.stiffness_error <= CLEAR * (per_unit @ np.abs(last.stiffness))
+        return Closed(*(np.where(counts, new, old) for new, old in zip(last, found, strict=True)))
+
+    def _closed(self, q: np.ndarray, held: Held, followed: np.ndarray) -> Closed:
+        """What `held` points do while their forces change by `followed` (3 n, nv) in differences.
+
+        With changes `Y x` of the forces, near those that keep the rows `h` at zero, the error of `dR + G^T C^-1 dh` is
+        that of Y times that of the derivatives `-G^T` and `C` of residual R and rows h by the forces.
+        """
+        nv = len(self.equations.flat.weight)
+        table, error = self._differences(q, held.loaded, followed, accurate=True)
+        if not len(held.turning):
+            return Closed(table[:nv], error[:nv], followed)
+        flexing = np.linalg.inv(held.flexing)
+        apart, wrong = held.rows @ table[nv:], np.abs(held.rows) @ error[nv:]
+        left, right = held.G.T @ held.pushes @ flexing, flexing @ apart
+        bound = np.abs(left) @ wrong + (error[nv:].T @ np.abs(held.pushes)) @ np.abs(flexing @ held.rows @ held.G)
+        bound += ROUNDING * np.abs(left) @ np.abs(held.flexing) @ np.abs(right)
+        presses = followed.copy()
+        presses[held.loaded] -= held.pushes @ right
+        return Closed(table[:nv] + left @ apart, error[:nv] + bound, presses)
+
+    def _differences(
+        self, q: np.ndarray, chosen: np.ndarray, followed: np.ndarray, accurate: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives (nv + m, nv) of the residual forces of the points and of their positions along the directions
-        `chosen` (m,), and bounds of their errors.
+        `chosen` (m,), and bounds of their errors, while their forces change by `followed` (3 n, nv).
 
         `accurate`: by differences of fourth order, but for surfaces that face each other, whose points jump between
-        facets."""
+        facets. Steps are short enough for all points to push."""
         e, flat, moved = self.equations, self.equations.flat, np.empty_like(q)
         look_at_points(e, q)
         here, loaded = e.workspace.skin_seen.copy(), np.flatnonzero(self.forces[:, 0] > 0.0)
-        nv = len(flat.weight)
+        nv, forces = len(flat.weight), self.forces.copy()
         value, error = (np.zeros((nv + len(chosen), nv)) for _ in range(2))
         if not len(loaded):
             return value, error
+        smooth = accurate and not self.faces
+        most = 4 * MEASURED if smooth else 2 * DIFFERENCE
 
-        def at(x: np.ndarray) -> np.ndarray:
-            displace(flat, q, x, moved)
+        def at(h: float, column: int, unit: float) -> np.ndarray:
+            displace(flat, q, h * unit * np.eye(1, nv, column)[0], moved)
+            self.forces[:] = forces + h * unit * followed[:, column].reshape(-1, 3)
             gap, slip = look_at_points(e, moved, here)
             slip[:, 0] = gap
             return np.concatenate([-forces_of_points(e, moved, loaded), slip.ravel()[chosen]])
 
         for b in self.bodies:
             for column in range(flat.v_start[b], flat.v_start[b + 1]):
-                unit = np.zeros(nv)
-                unit[column] = 1.0 / flat.weight[column]
-                if accurate and not self.faces:
-                    found = derivative_at_zero(lambda h, u=unit: at(h * u))  # type: ignore[misc]
-                else:
-                    found = _kinked(lambda h, u=unit: at(h * u), accurate)  # type: ignore[misc]
-                value[:, column], error[:, column] = (x / unit[column] for x in found)
+                unit = 1.0 / flat.weight[column]
+                change = np.abs(followed[::3, column]) * unit * most
+                unit *= min(1.0, PART / max((change[loaded] / forces[loaded, 0]).max(), PART))
+                along = partial(at, column=column, unit=unit)
+                found = derivative_at_zero(along) if smooth else _kinked(along, accurate)
+                value[:, column], error[:, column] = (x / unit for x in found)
+                error[nv:, column] += ROUNDING / MEASURED * e.mechanism.length / unit
+        self.forces[:] = forces
         return value, error
 
 

@@ -1,13 +1,15 @@
 """A scalar of a motion: its value, and its derivatives with respect to the states on which it depends."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from flexmb.differences import broken
 from flexmb.equations.evaluation import Equations
-from flexmb.errors import StudyError
+from flexmb.errors import SensitivityWarning, StudyError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import force_units
 from flexmb.results.result import Result, followed_angles, result_of_states
@@ -20,6 +22,8 @@ DIFFERENCE = 1e-5
 """Step of differences: of a displacement relative to the mechanism's length; of velocities, accelerations and
 multipliers relative to the largest.
 """
+PARTS = ("q", "w", "wdot", "multipliers")
+"""Tables of a result that are its states, beside the states of elements."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,43 +83,70 @@ def seeds(chosen: Scalar, e: Equations, result: Result) -> np.ndarray:
 
     The columns are those of configurations, velocities, accelerations, multipliers and states of frame forces. Central
     differences are used, with one call of the series for each instant.
+
+    Warns with `SensitivityWarning` when the series has a kink or a jump at one of these states.
     """
     flat, nv, nj = e.flat, len(e.flat.weight), e.flat.joint_rows
-    names = ("q", "w", "wdot", "multipliers")
     units = (1 / flat.weight, 1 / flat.weight, 1 / flat.weight, force_units(flat))
     length, rate = flat.scales
     scales = [1.0] + [
         float((np.abs(getattr(result, name)) / unit).max(initial=0.0)) or least
         for name, unit, least in zip(
-            names[1:], units[1:], (rate, rate**2, flat.mass.sum() * length * rate**2), strict=True
+            PARTS[1:], units[1:], (rate, rate**2, flat.mass.sum() * length * rate**2), strict=True
         )
     ]
     own = np.abs(result.element_states).max(axis=0, initial=0.0)
     own = np.where(own > 0, own, 1.0)
     sizes = DIFFERENCE * np.concatenate([*(scale * unit for scale, unit in zip(scales, units, strict=True)), own])
-    found = np.zeros((len(chosen.places), len(sizes)))
-    count = 2 * len(sizes)
+    found, wrong = np.zeros((len(chosen.places), len(sizes))), []
     for k, place in enumerate(chosen.places):
-        states = {name: np.repeat(getattr(result, name)[place : place + 1], count, axis=0) for name in names}
-        inner = np.repeat(result.element_states[place : place + 1], count, axis=0)
-        for i, size in enumerate(sizes):
-            if i >= 3 * nv + nj:
-                inner[[2 * i, 2 * i + 1], i - 3 * nv - nj] += np.array([size, -size])
-                continue
-            part, entry = min(i // nv, 3), i if i < nv else (i - 3 * nv if i >= 3 * nv else i % nv)
-            for row, sign in ((2 * i, 1.0), (2 * i + 1, -1.0)):
-                if part == 0:
-                    states["q"][row] = e.displaced(states["q"][row], sign * size * np.eye(1, nv, entry)[0])
-                else:
-                    states[names[part]][row, entry] += sign * size
-        angles = followed_angles(result.mechanism, states["q"], result.angles[place])
-        moved = result_of_states(
-            result.mechanism,
-            np.full(count, result.t[place]),
-            *states.values(),
-            angles=angles,
-            element_states=inner,
+        below, middle, above = _beside(chosen.series, e, result, place, sizes)
+        found[k] = chosen.weights[k] * (above - below) / (2 * sizes)
+        # the forces of points that do not touch remain zero
+        used = np.concatenate([np.full(3 * nv + nj, True), result.element_states[place] != 0.0])
+
+        def sides(part: float, place: int = place, used: np.ndarray = used) -> tuple[np.ndarray, np.ndarray]:
+            low, _, high = _beside(chosen.series, e, result, place, part * sizes)
+            return low[None, used], high[None, used]
+
+        if chosen.weights[k] != 0.0 and broken(np.array([middle]), sides)[0]:
+            wrong.append(float(result.t[place]))
+    if wrong:
+        warnings.warn(
+            f"The series has a kink or a jump at the state of {result.mechanism.name!r} at t = {wrong[0]:.6g}"
+            f"{f' and at {len(wrong) - 1} other times' if wrong[1:] else ''}, where it has no derivative: as the "
+            "largest of several equal numbers, a magnitude at zero, or the slip of a point that friction can hold. "
+            "These derivatives are not reliable. Take flexmb.study.gradient, or a series that is smooth.",
+            SensitivityWarning,
+            stacklevel=6,
         )
-        values = _values(chosen.series, moved)
-        found[k] = chosen.weights[k] * (values[::2] - values[1::2]) / (2 * sizes)
     return found
+
+
+def _beside(
+    series: Series, e: Equations, result: Result, place: int, sizes: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """The values (n,) of a series below and above the state at a stored time, by `sizes` (n,) of each of its numbers,
+    and the value at it."""
+    nv, nj, count = len(e.flat.weight), e.flat.joint_rows, 2 * len(sizes) + 1
+    states = {name: np.repeat(getattr(result, name)[place : place + 1], count, axis=0) for name in PARTS}
+    inner = np.repeat(result.element_states[place : place + 1], count, axis=0)
+    for i, size in enumerate(sizes):
+        if i >= 3 * nv + nj:
+            inner[[2 * i, 2 * i + 1], i - 3 * nv - nj] += np.array([size, -size])
+            continue
+        part, entry = min(i // nv, 3), i if i < nv else (i - 3 * nv if i >= 3 * nv else i % nv)
+        for row, sign in ((2 * i, 1.0), (2 * i + 1, -1.0)):
+            if part == 0:
+                states["q"][row] = e.displaced(states["q"][row], sign * size * np.eye(1, nv, entry)[0])
+            else:
+                states[PARTS[part]][row, entry] += sign * size
+    moved = result_of_states(
+        result.mechanism,
+        np.full(count, result.t[place]),
+        *states.values(),
+        angles=followed_angles(result.mechanism, states["q"], result.angles[place]),
+        element_states=inner,
+    )
+    values = _values(series, moved)
+    return values[1:-1:2], float(values[-1]), values[:-1:2]

@@ -15,10 +15,11 @@ import flexmb
 import reduction
 from fem.mesh.structured_meshes import block
 from flexmb.cli.main import app
-from flexmb.contact import Box, Plane, Sphere, mesh
+from flexmb.contact import Box, Cylinder, LocalHertz, Plane, Sphere, mesh
 from flexmb.errors import EquilibriumError, MechanismError
 from flexmb.files import export_vtk, load_model, load_result
 from flexmb.linear import equilibrium, frequency_response, linearise
+from flexmb.results.measure import measure
 
 G, YOUNG, DENSITY = 9.81, 1e7, 1000.0
 
@@ -290,6 +291,64 @@ def test_forces_of_contacts_respond_to_loads():
     small = linearise(equilibrium(system))
     response = frequency_response(small, [1e-3], inputs=["push"], outputs={"floor": lambda r: r.force("floor")[:, 2]})
     np.testing.assert_allclose(np.abs(response.values.ravel()), 1.0, rtol=1e-5)
+
+
+def held_on(kind, push=0.0):
+    """A block on springs that is pressed on a cylinder, at a point of a ball or on another block, with a load along
+    it."""
+    part = fem.Model(block("hexahedron", (0.3, 0.2, 0.1), (5, 4, 2)), fem.Material.isotropic(YOUNG, 0.3, DENSITY))
+    part = part.with_interfaces(top=fem.Interface("z1", kind="average")).with_surfaces(below="z0")
+    own = flexmb.flexible_body(part, reduction.contact_basis(part, 6), name="block", geometric_stiffness="none")
+    system, middle = flexmb.System(), np.array([0.15, 0.1, 0.0])
+    there, ground = system.add(own), system.ground
+    springs = {"stiffness": (200.0,) * 3 + (50.0,) * 3, "damping": (0.0,) * 6}
+    system.bushing("springs", ground.at((0.15, 0.1, 0.1)), there["top"], **springs)
+    system.load("press", there["top"], force=(0, 0, -300))
+    system.load("push", there["top"], force=(1, 0, 0.1), factor=flexmb.time_functions.constant(push))
+    options = {}
+    if kind == "cylinder":
+        shape = Cylinder(1.0, 1.0).on(ground.at(middle - (0, 0, 1.0)), axis=(0, 1, 0))
+    elif kind == "ball":
+        shape, options = Sphere(0.05).on(ground.at((0.16, 0.113, -0.05))), {"local": LocalHertz(YOUNG, 0.3)}
+    else:
+        part = fem.Model(block("hexahedron", (0.5, 0.4, 0.1), (7, 6, 2)), fem.Material.isotropic(YOUNG, 0.3, DENSITY))
+        part = part.with_interfaces(base="z0").with_surfaces(above="z1")
+        low = flexmb.flexible_body(part, reduction.contact_basis(part, 6), name="low", geometric_stiffness="none")
+        low = system.add(low, position=(-0.1, -0.1, -0.1))
+        system.fixed("wall", ground.at(low["base"].point - (0.1, 0.1, 0.1)), low["base"])
+        shape = low.surface("above")
+    system.contact("touch", there.surface("below"), shape, friction=0.9, **options)
+    return system.build()
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.LawRangeWarning")
+@pytest.mark.parametrize(("kind", "within"), [("cylinder", 1e-5), ("ball", 1e-5), ("block", 1e-5)])
+def test_slow_responses_are_the_differences_of_equilibria(kind, within):
+    """Points that stick move with what they touch, also by their residual displacements: the stiffness of constant forces
+    on them, which counted the displacements of the elastic coordinates alone, was too large or too small by the ratio of
+    residual displacements to radii and faces. The force on a block was off by 2 % at a ball."""
+    rest = equilibrium(held_on(kind))
+    texts = ("position:block.top:x", "position:block.top:z", "force:touch:x", "force:touch:z")
+    outputs = {text: measure(text) for text in texts}
+    found = frequency_response(linearise(rest), [0.0], ["push"], outputs).values.ravel().real
+    small, beside = 1e-2, []
+    for sign in (1.0, -1.0):  # from the state at rest, since when points that stick have not slipped
+        pushed = replace(held_on(kind, sign * small), initial=rest.state)
+        beside.append(equilibrium(pushed).result)
+    wanted = [float(one(beside[0])[0] - one(beside[1])[0]) / (2 * small) for one in outputs.values()]
+    np.testing.assert_allclose(found[:2], wanted[:2], rtol=within)
+    np.testing.assert_allclose(found[2:], wanted[2:], atol=within)
+
+
+def test_outputs_without_derivatives_are_named():
+    """The largest pressure is at two nodes of a symmetric block at once, and a speed at rest is a magnitude at zero: its
+    response was zero without a word."""
+    small = linearise(equilibrium(on_a_plane(friction=0.9, push=1.0)))
+    texts = {"smooth": "force:floor:z", "pressure": "pressure:floor", "speed": "velocity:block:size"}
+    outputs = {name: measure(text) for name, text in texts.items()}
+    with pytest.warns(flexmb.SensitivityWarning, match=r"outputs 'pressure', 'speed' have a kink or a jump"):
+        frequency_response(small, [1e-3], inputs=["push"], outputs=outputs)
+    frequency_response(small, [1e-3], inputs=["push"], outputs={"smooth": outputs["smooth"]})
 
 
 def test_what_has_no_small_motions_is_refused():

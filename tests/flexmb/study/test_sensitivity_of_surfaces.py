@@ -1,5 +1,6 @@
 """Derivatives of motions in which surfaces of reduced bodies touch: by differences, and by the adjoint method."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from flexmb.contact import LocalHertz, Plane, Sphere
 from flexmb.errors import MechanismError
 from flexmb.linear import equilibrium
 from flexmb.mechanism.compile import compiled
+from flexmb.results.measure import measure
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
 
 STEP, G = 1e-4, 9.81
@@ -297,3 +299,18 @@ def test_the_adjoint_of_a_pin_in_a_sleeve_is_that_of_simulations():
 def test_the_direct_method_refuses_surfaces():
     with pytest.raises(MechanismError, match=r"contacts of flexible surfaces.*'hit'.*flexmb\.study\.adjoint_gradient"):
         direct_gradient(falling, {"speed": 1.0}, 5e-3, step=STEP)
+
+
+@pytest.mark.filterwarnings("ignore:The motion from t")
+@pytest.mark.parametrize("text", ["slip:hit", "wear-power:hit", "pressure:hit", "normal-force:hit"])
+def test_slips_that_friction_can_turn_off_have_no_adjoint_derivative(text):
+    """A point that slides is at the edge of the cone of friction. To one side of it the slip is zero: the adjoint method
+    had 6.6e3 for the derivative of the slip by the speed, which is -4e-3. Pressures and forces are smooth there."""
+    options = {"step": STEP, "newton_tolerance": 1e-11, "over": "largest"}
+    model = lambda speed: loaded(speed=speed, along=0.5, mu=0.3)  # noqa: E731
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        adjoint_gradient(model, {"speed": 1.0}, 4e-3, measure(text), **options)
+    named = [w for w in told if "The series has a kink or a jump at the state of" in str(w.message)]
+    assert bool(named) == (text in ("slip:hit", "wear-power:hit"))
+    assert all(w.filename == __file__ for w in named)

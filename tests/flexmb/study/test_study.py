@@ -93,6 +93,14 @@ def test_a_failed_variant_tells_why_and_the_others_go_on(tmp_path):
     assert rows[1]["error"] == study.rows[1].error
 
 
+def test_variants_may_have_different_measures_and_the_first_one_none():
+    told = {2: {"a": 5.0}, 3: {"b": 7.0, "a": 6.0}}
+    study = flexmb.parameter_study(lambda x: told[x], [{"x": x} for x in (1, 2, 3)], threads=True)
+    assert study.measures == ["a", "b"]
+    np.testing.assert_array_equal(study.measure("a"), [np.nan, 5.0, 6.0])
+    np.testing.assert_array_equal(study.measure("b"), [np.nan, np.nan, 7.0])
+
+
 @pytest.mark.parametrize(
     ("parameters", "options", "words"),
     [

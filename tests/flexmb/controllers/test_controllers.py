@@ -521,6 +521,12 @@ def test_a_measure_of_a_sampled_controller_is_examined_at_the_start():
 def test_values_that_cannot_be_are_refused():
     for wrong, message in (
         (lambda: controllers.pid(1.0, lower=1.0, upper=0.0), "lower < upper"),
+        (
+            lambda: controllers.linear(
+                (np.eye(1), np.ones((1, 1)), np.ones((2, 1)), np.zeros((2, 1))), lower=(0.0, 2.0), upper=(1.0, 1.0)
+            ),
+            "lower < upper",
+        ),
         (lambda: controllers.pid(np.nan), "must be a finite number"),
         (lambda: controllers.pid(1.0, sample_time=0.0), "sample time .* must be positive"),
         (lambda: controllers.pid(1.0, sample_time=-1.0), "sample time .* must be positive"),

@@ -76,6 +76,15 @@ def test_a_study_equals_its_simulations_one_by_one():
     assert str(study).startswith("4 variants")
 
 
+def test_the_peak_of_a_residual_is_its_largest_size():
+    energies = types.SimpleNamespace(
+        kinetic=np.array([0.0, 3.0]), elastic=np.array([2.0, 1.0]), residual=np.array([0.1, -0.4])
+    )
+    nothing = types.SimpleNamespace(joints=(), bodies=())
+    found = flexmb.study.peaks(types.SimpleNamespace(mechanism=nothing, ledger=energies))
+    assert found == {"kinetic energy": 3.0, "elastic energy": 2.0, "energy residual": 0.4}
+
+
 def test_a_failed_variant_tells_why_and_the_others_go_on(tmp_path):
     """A rod without mass cannot be simulated; a bug of the user's function is named by its kind."""
 

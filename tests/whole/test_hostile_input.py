@@ -250,6 +250,12 @@ def test_values_of_a_command_line_have_a_limit(text):
         values_of(text)
 
 
+@pytest.mark.parametrize("text", ["1:100:10:5", "1", "100:1", "0:5", "1:2:1", "1:2:x"])
+def test_bands_of_a_command_line_have_two_or_three_parts(text):
+    with pytest.raises(StudyError, match="--band expects FIRST:LAST or FIRST:LAST:COUNT"):
+        span_of("--band", text, 400)
+
+
 def test_bands_and_studies_have_a_limit():
     with pytest.raises(StudyError, match="COUNT from 2 to 1000000"):
         span_of("--band", "1:100:1000000000", 400)

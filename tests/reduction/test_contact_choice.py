@@ -5,6 +5,7 @@ from functools import partial
 import dense
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.linalg import eigh, null_space
 
 import fem
@@ -177,7 +178,7 @@ def test_the_bound_of_unseen_loads_is_sharp_for_a_mode_at_the_limit(square):
     limit, inside, outside = 2.5, 0.7, 1.3
     vv, vp, pp = (a * b / limit**2 for a, b in ((inside, inside), (inside, outside), (outside, outside)))
     none = np.zeros((0, 0))
-    loads = ContactLoads(none, none, none, none, none, limit, (vv, vp, pp))
+    loads = ContactLoads(sp.csc_matrix((0, 0)), none, none, none, none, limit, (vv, vp, pp))
     omega2 = square * limit
     error = omega2 / (limit * (limit - omega2)) * (2 * inside * outside + outside**2)
     np.testing.assert_allclose(loads.unseen(np.array([omega2])), error, rtol=1e-13)

@@ -13,6 +13,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import consistent_state
 from flexmb.equations.tangent import allowed_motions, carrying, tangent
 from flexmb.errors import LinearError, MotionError
+from flexmb.integrators.method import AdaptiveMethod, methods
 from flexmb.kernels.base.data import ANGLE, CompiledModel
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
@@ -28,6 +29,8 @@ PERTURBATION = 1e-4
 """Perturbation of the initial state, in lengths of the mechanism or radians, and in these per period for velocities.
 The errors of central differences are proportional to its square.
 """
+OF_RUNS = 1e-2
+"""Tolerance of variable steps, relative to that of the closure."""
 SHOTS = 20
 SAME = 1e-12
 """Relative difference of values that are equal up to round-off."""
@@ -90,10 +93,11 @@ def periodic_motion(
     - `period`: that of the drivers and loads. For an autonomous mechanism (functions of time are constant, and no force
       law depends on time) it is a first guess of the period of its own motion, such as that of a swing, a clock, or a
       self-excited oscillator.
-    - `tolerance`: largest `closure_error`.
+    - `tolerance`: largest `closure_error`. Variable steps of a `method` given by name have a hundredth of it as their
+      own: errors of steps enter the multipliers over the perturbation, 1e-4.
     - `correct=False` takes the initial state as that of the periodic motion.
-    - `steps`: number of steps of a period; `options`: those of `simulate` (`method="radau", tolerance=1e-9` for high
-      accuracy).
+    - `steps`: number of steps of a period; `options`: those of `simulate` (`method="radau", tolerance=1e-9`, or
+      `method=flexmb.Radau(tolerance=1e-11)`, for high accuracy).
 
     Rotations by whole revolutions count as periodic. States of force elements are periodic too, relative to their
     largest values. Cost: four simulations of a period for each degree of freedom, two for each state, and iteration.
@@ -108,7 +112,7 @@ def periodic_motion(
     mechanism = system.build() if isinstance(system, System) else system
     included: frozenset[Feature] = SMOOTH - CONTINUOUS - {"velocity rows"} | {"new states"}
     refuse(mechanism, "The search for a periodic motion", includes=included)
-    options = ({} if "method" in options else {"step": period / steps}) | options
+    options = _steps(options, period / steps, tolerance) | options
     mechanism = replace(mechanism, initial=consistent_state(mechanism).state, start_rows=())
     own: bool | None = None
     closure_error = np.inf
@@ -138,6 +142,15 @@ def periodic_motion(
         f"of one period of {period:.6g} still differs from its start by {closure_error:.2g} (lengths of the mechanism, "
         "radians). Start nearer to one: simulate until the motion has settled and start from there."
     )
+
+
+def _steps(options: dict[str, Any], step: float, tolerance: float) -> dict[str, float]:
+    """The step of runs without a method, or the tolerance of those by the name of a method whose steps are variable."""
+    method = options.get("method")
+    if method is None:
+        return {"step": step}
+    known = methods().get(method) if isinstance(method, str) and options.get("step") is None else None
+    return {"tolerance": OF_RUNS * tolerance} if known is not None and issubclass(known, AdaptiveMethod) else {}
 
 
 def is_autonomous(result: Result) -> bool:

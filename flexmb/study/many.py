@@ -131,7 +131,7 @@ def parameter_study(
 
 
 def _about(model: Model, measure: Measure, duration: float | None, options: dict[str, Any]) -> dict[str, str]:
-    told = {name: value for name, value in options.items() if name not in ("history", "progress")}
+    told = {name: value for name, value in options.items() if name != "history"}
     return identity(model=model, measure=measure, duration=duration, options=told)
 
 

@@ -16,6 +16,7 @@ from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.structured_meshes import block, line
 from flexmb.bodies.dynamics import mass_matrix
 from flexmb.errors import ModelFileError
+from flexmb.files.models.material_keys import SectionKeys
 from flexmb.files.models.model_file import load_model
 
 E, NU, DENSITY = 2.0e11, 0.25, 7800.0
@@ -426,6 +427,10 @@ reduction = {{ modes = 3 }}
         (body,) = load_model(tmp_path / "m.toml").system.build().bodies
         part = fem.Model(mesh, fem.Beam(alu, section, (0.0, 0.0, 1.0))).with_interfaces(root="ROOT")
         np.testing.assert_allclose(body.stiffness, reduction.craig_bampton(part, modes=3).eigenvalues, rtol=1e-9)
+    constants = SectionKeys(
+        area=1e-4, Iy=1e-8, Iz=2e-8, J=3e-8, warping=4e-12
+    )  # frequencies do not tell Iy and Iz apart
+    assert constants.made() == fem.Section(1e-4, 1e-8, 2e-8, 3e-8, warping=4e-12)
     for wrong, words in (
         ("section = { circle = 0.02, tube = [0.03, 0.02] }", "a section is one of rectangle"),
         ("section = { area = 1.0, J = 1.0 }", "found J, area"),

@@ -173,3 +173,15 @@ def test_sections_have_their_widths_along_their_axes(section, kind, expected, tm
     mesh, results = solved(path)
     found = [r.displacements[mesh.nodes("TIP")[0], k] for k, r in enumerate(results)]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_surfaces_of_shells_are_their_bottom_and_top(tmp_path):
+    """SPOS is the side to which the normal points, here z."""
+    text = (
+        "*NODE, NSET=ALL\n1, 0, 0, 0\n2, 1, 0, 0\n3, 1, 1, 0\n4, 0, 1, 0\n*ELEMENT, TYPE=S4, ELSET=E\n1, 1, 2, 3, 4\n"
+    )
+    text += MATERIAL + "*SHELL SECTION, ELSET=E, MATERIAL=M\n.2\n"
+    text += "*SURFACE, NAME=BOTTOM\nE, SNEG\n*SURFACE, NAME=TOP\nE, SPOS\n"
+    mesh = fem.read_mesh(written(tmp_path, text), expand=True)
+    for name, z in (("BOTTOM", -0.1), ("TOP", 0.1)):
+        np.testing.assert_allclose(mesh.points[mesh.nodes(name), 2], z)

@@ -284,3 +284,12 @@ def test_op2_of_nastran(tmp_path):
         fem.read_nastran(path)
     with pytest.raises(MatrixError, match="There is no OUTPUT2 matrix named 'KAAX'"):
         fem.read_nastran(path, nodes=NUMBERS)
+
+
+@pytest.mark.parametrize("word", [4, 8])
+def test_names_of_eight_letters_in_op4(word, tmp_path):
+    """In words of eight bytes a name takes two, four letters and four blanks each."""
+    (tmp_path / "part.op4").write_bytes(op4_binary("STIFFNES", np.eye(2), "dense", "<", word))
+    ((name, A),) = read_op4(tmp_path / "part.op4")
+    assert name == "STIFFNES"
+    np.testing.assert_array_equal(A.toarray(), np.eye(2))

@@ -496,3 +496,12 @@ def test_check_and_model_agree():
         assert made == report.usable, name
         doubled = "1 cells have the corners of others"
         assert (doubled in str(report)) == any(doubled in str(w.message) for w in said) == (name in ("twice", "over"))
+
+
+def test_nodes_of_gmsh_with_parameters_on_points_curves_surfaces_and_volumes(tmp_path):
+    """After its coordinates, a node on a curve has one parameter, one on a surface two, and one in a volume three."""
+    places = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]
+    nodes = "".join(f"{k} 1 1 1\n{k + 1}\n{x} {y} {z}{' 0.25' * k}\n" for k, (x, y, z) in enumerate(places))
+    text = f"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n4 4 1 4\n{nodes}$EndNodes\n"
+    (tmp_path / "a.msh").write_text(text + "$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n$EndElements\n")
+    np.testing.assert_array_equal(fem.read_mesh(tmp_path / "a.msh").points, places)

@@ -9,6 +9,8 @@ import scipy.linalg as sl
 import fem
 import reduction
 from fem.errors import MatrixError, MeshError, MeshWarning
+from fem.files.nastran.cards import Card
+from fem.files.nastran.systems import Systems
 
 MAT = "MAT1,1,2.1+5,,.3,7.85-9\n"
 STEEL = fem.Material.isotropic(2.1e5, 0.3, 7.85e-9)
@@ -186,17 +188,29 @@ def test_springs_and_supports(tmp_path):
 
 
 def test_coordinate_systems_in_chains(tmp_path):
-    """A cylindrical system in a rectangular one that is shifted and turned; spherical; by three nodes."""
-    systems = "CORD2R,1,,10.,0.,0.,10.,0.,1.,+\n+,10.,1.,0.\nCORD2C,2,1,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.\nCORD2S,3,,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.\nCORD1R,4,1,2,3\n"
-    nodes = "GRID,1,,0.,0.,0.\nGRID,2,,0.,0.,2.\nGRID,3,,0.,3.,0.\nGRID,4,2,2.,90.,5.\nGRID,5,3,2.,90.,90.\nGRID,6,4,1.,2.,3.\n"
-    cells = "CTETRA,1,7,1,2,3,4\nCTETRA,2,7,1,2,5,4\nCTETRA,3,7,1,2,6,4\nPSOLID,7,1\n"
+    """A cylindrical system in a rectangular one that is shifted and turned; spherical; two by three nodes each on one card."""
+    systems = "CORD2R,1,,10.,0.,0.,10.,0.,1.,+\n+,10.,1.,0.\nCORD2C,2,1,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.\nCORD2S,3,,0.,0.,0.,0.,0.,1.,+\n+,1.,0.,0.\nCORD1R,4,1,2,3,8,1,3,2\n"
+    nodes = "GRID,1,,0.,0.,0.\nGRID,2,,0.,0.,2.\nGRID,3,,0.,3.,0.\nGRID,4,2,2.,90.,5.\nGRID,5,3,2.,30.,60.\nGRID,6,4,1.,2.,3.\nGRID,7,8,1.,2.,3.\n"
+    cells = "CTETRA,1,7,1,2,3,4\nCTETRA,2,7,1,2,5,4\nCTETRA,3,7,1,2,6,4\nCTETRA,4,7,1,2,7,4\nPSOLID,7,1\n"
     mesh = read(tmp_path, systems + nodes + cells + MAT)
-    np.testing.assert_allclose(mesh.points[3:], [[8, 0, 5], [0, 2, 0], [-2, 1, 3]], atol=1e-12)
+    np.testing.assert_allclose(
+        mesh.points[3:], [[8, 0, 5], [0.5, np.sqrt(0.75), np.sqrt(3)], [-2, 1, 3], [2, 3, 1]], atol=1e-12
+    )
     for bad, words in (("CORD2R,1,2", "refers to itself"), ("CORD2R,9,", "coordinate system 1 is not defined")):
         with pytest.raises(MeshError, match=words):
             read(tmp_path, systems.replace("CORD2R,1,", bad, 1) + nodes + cells + MAT)
     with pytest.raises(MeshError, match="lie on a line"):
         read(tmp_path, systems.replace("+,10.,1.,0.", "+,10.,0.,2.", 1) + nodes + cells + MAT)
+
+
+@pytest.mark.parametrize("kind", ["CORD2R", "CORD2C", "CORD2S"])
+def test_axes_of_a_system_are_the_directions_in_which_its_coordinates_grow(kind):
+    points = "3,,1.,2.,3.,2.,2.,3.,1.,2.,4."
+    systems = Systems({3: Card(kind, points.split(","), "part.bdf", 1, points)}, {})
+    at = np.array([2.0, 40.0, 25.0])
+    moved = [systems.place(3, at + d, "") - systems.place(3, at - d, "") for d in 1e-4 * np.eye(3)]
+    along = np.array([d / np.linalg.norm(d) for d in moved])
+    np.testing.assert_allclose(systems.axes_at(3, systems.place(3, at, ""), ""), along, atol=1e-9)
 
 
 def test_bars_that_are_rigid_and_bushings(tmp_path):

@@ -35,18 +35,20 @@ CASES = {
 
 @pytest.mark.parametrize("kind", CASES)
 def test_a_pulled_square(kind, tmp_path):
-    """Uniform stress 3 along x by a pressure on its right side."""
+    """Uniform stress 3 along x by a pressure on its right side, that of an element or of a surface."""
     nodes, cells = CASES[kind]
     side = "P2"  # nodes 2 and 3, in the first cell
     left = [k for k, (x, _) in enumerate(nodes, 1) if x == 0.0]
-    load = ["*BOUNDARY", *(f"{k}, 1" for k in left), "1, 2", "*DLOAD", f"1, {side}, -3."]
+    held = ["*BOUNDARY", *(f"{k}, 1" for k in left), "1, 2"]
     path = tmp_path / "square.inp"
-    path.write_text(deck(kind, nodes, cells, load))
-    mesh, (step,) = fem.read_steps(path)
-    u = fem.solve_step(fem.Model(mesh), step).displacements[: len(nodes)]
-    plane = kind.startswith("CPE")
-    along, across = (3 * (1 - NU**2) / E, -3 * NU * (1 + NU) / E) if plane else (3 / E, -3 * NU / E)
-    np.testing.assert_allclose(u, [[along * x, across * y, 0.0] for x, y in nodes], atol=1e-9)
+    for load in (["*DLOAD", f"1, {side}, -3."], ["*DSLOAD", "RIGHT, P, -3."]):
+        text = deck(kind, nodes, cells, [*held, *load])
+        path.write_text(text.replace("*MATERIAL", "*SURFACE, NAME=RIGHT\n1, S2\n*MATERIAL"))
+        mesh, (step,) = fem.read_steps(path)
+        u = fem.solve_step(fem.Model(mesh), step).displacements[: len(nodes)]
+        plane = kind.startswith("CPE")
+        along, across = (3 * (1 - NU**2) / E, -3 * NU * (1 + NU) / E) if plane else (3 / E, -3 * NU / E)
+        np.testing.assert_allclose(u, [[along * x, across * y, 0.0] for x, y in nodes], atol=1e-9)
     assert fem.Model(mesh).dof_map.holding  # no body moves in a plane
     with pytest.raises(fem.MatrixError, match="held in space"):
         fem.Model(mesh).require_free()

@@ -218,6 +218,17 @@ def test_open_sections_that_supports_clamp_and_turned_sections_are_named():
         fem.solve_static(part, fem.point_force(part, [2], (0, 1.0, 0)), ["root"])
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+def test_a_torque_is_compared_with_bending_moments(unit):
+    """A torque of 1e-4 of the bending moment at the root makes warping matter, on a beam of a metre and of a millimetre."""
+    section = fem.Section(2e-3 * unit**2, *(x * unit**4 for x in (2e-6, 1e-6, 1e-9)), warping=5e-9 * unit**6)
+    points = unit * np.array([(0, 0, 0), (0.5, 0, 0), (1.0, 0, 0)])
+    mesh = fem.Mesh(points, (fem.CellBlock("line", np.array([(0, 1), (1, 2)])),), node_sets={"root": np.array([0])})
+    part = fem.Model(mesh, fem.Beam(fem.Material.steel(), section, y_axis=(0, 1, 0))).with_interfaces(tip=[2])
+    with pytest.warns(MeshWarning, match="supports clamp beams"):
+        fem.solve_static(part, fem.interface_load(part, "tip", (0, 1.0, 0), (1e-4 * unit, 0, 0)), ["root"])
+
+
 def test_a_beam_that_stands_on_a_shell_and_twists_it_is_named():
     """Also beside a large load on the shell; its bending, and beams along the shell, are not."""
     mesh = sheet("quad", (0.5, 0.2), (10, 4))

@@ -5,6 +5,7 @@ from functools import partial
 import dense
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.linalg import eigh, null_space
 
 import fem
@@ -12,6 +13,7 @@ import reduction
 from fem.errors import MatrixError
 from fem.mesh.structured_meshes import block, tube
 from reduction.choose import FAMILIES
+from reduction.error.contact_loads import ContactLoads
 
 STEEL, ALUMINIUM = fem.Material.steel(), fem.Material.aluminium()
 LOSS = 0.02
@@ -168,3 +170,15 @@ def test_files_and_the_command_line_choose_for_loads_at_surfaces(tmp_path, monke
     assert load_body("part.h5").modes == wanted
     refused = CliRunner().invoke(app, [*reduce, "--method", "modal", *sized])
     assert "no option 'contacts'" in str(refused.exception) + refused.output
+
+
+@pytest.mark.parametrize("square", [0.0, 0.3, 0.9])
+def test_the_bound_of_unseen_loads_is_sharp_for_a_mode_at_the_limit(square):
+    """One mode with the smallest eigenvalue that V may lack, seen by a pattern in V and another one outside."""
+    limit, inside, outside = 2.5, 0.7, 1.3
+    vv, vp, pp = (a * b / limit**2 for a, b in ((inside, inside), (inside, outside), (outside, outside)))
+    none = np.zeros((0, 0))
+    loads = ContactLoads(sp.csc_matrix((0, 0)), none, none, none, none, limit, (vv, vp, pp))
+    omega2 = square * limit
+    error = omega2 / (limit * (limit - omega2)) * (2 * inside * outside + outside**2)
+    np.testing.assert_allclose(loads.unseen(np.array([omega2])), error, rtol=1e-13)

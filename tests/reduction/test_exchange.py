@@ -84,6 +84,8 @@ def test_a_reduced_system_floats_and_answers_as_the_full_one(part, basis):
     np.testing.assert_allclose(b, a, atol=1e-4 * abs(a).max())
     no_rigid = reduction.linear_system(part, basis, rigid=False, modal_damping=0.01)
     np.testing.assert_allclose(np.diag(no_rigid.D), 0.02 * np.sqrt(basis.eigenvalues))
+    both = reduction.linear_system(part, basis, rigid=False, rayleigh=(3.0, 1e-6))
+    np.testing.assert_allclose(np.diag(both.D), 3.0 + 1e-6 * basis.eigenvalues)
     probe = np.zeros(part.ndof)
     probe[7] = 1.0
     seen = reduction.linear_system(part, basis, inputs=["tip"], outputs=[probe, "root"])

@@ -11,6 +11,7 @@ import fem
 from fem.errors import InterfaceError, MatrixError
 from fem.mesh.structured_meshes import block
 from reduction import compare_modes, craig_bampton, modal
+from reduction.error.mode_comparison import ModeComparison
 
 
 def test_default_is_twenty_modes():
@@ -169,3 +170,10 @@ def test_a_basis_that_keeps_one_mode_of_a_pair_says_so(method):
         assert bool(basis.options["split"]) == split
         told = f"is stiffer in one direction: take {modes + 1} modes, or {modes - 1}"
         assert (told in str(basis)) == split
+
+
+def test_a_reduced_mode_is_matched_with_all_full_modes_of_its_frequency():
+    """The first reduced mode lies in the span of two full ones of equal frequency, the second one partly."""
+    mac = np.array([[0.6, 0.4, 0.0], [0.1, 0.2, 0.0], [0.0, 0.3, 0.9]])
+    compared = ModeComparison("a basis", np.ones(3), np.array([1.0, 1.0001, 2.0]), mac, {}, {})
+    np.testing.assert_allclose(compared.matched, [1.0, 0.3, 0.9])

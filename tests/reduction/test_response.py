@@ -154,6 +154,16 @@ def test_choice_is_the_smallest_of_its_table():
         reduction.choose(part(("rigid", "rigid"), (10, 3, 2), "tetra10"), band=BAND, tolerance=0.01, methods=["modal"])
 
 
+def test_static_shapes_count_in_a_choice():
+    """Craig-Bampton needs fewer shapes than natural modes beside its six static ones, and more with them."""
+    mesh = block("hexahedron20", (1.0, 0.1, 0.06), (6, 1, 1))
+    model = fem.Model(mesh, fem.Material.steel()).with_interfaces(root="x0", tip="x1")
+    basis = reduction.choose(model, band=(0, 300.0), tolerance=0.4, methods=["Craig-Bampton", "modal"])
+    sizes = {row["method"]: row["coordinates"] for row in basis.options["candidates"]}
+    assert 0 < sizes["modal"] < sizes["Craig-Bampton"] < 6 + sizes["modal"]
+    assert (basis.method, basis.n_modes) == ("modal", sizes["modal"])
+
+
 STATIC = {k: v for k, v in SIZED.items() if k not in ("modal", "choose")}
 
 

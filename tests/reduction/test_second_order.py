@@ -14,6 +14,7 @@ from fem.elements import ELEMENTS
 from fem.mesh.structured_meshes import block, line
 from flexmb.bodies.invariants import inertia_invariants
 from flexmb.files.bodies.body_file import load_body, save_body
+from reduction.second_order_modes import leading_pairs
 from validation import steady_rotation
 
 SIZE = (1.0, 0.3, 0.2)
@@ -239,3 +240,8 @@ def test_exact_flap_frequencies_are_the_published_ones():
         assert steady_rotation.exact_flap_frequency(speed) == pytest.approx(value, abs=2e-4)
     root = brentq(lambda z: np.cos(z) * np.cosh(z) + 1, 1.8, 2.0)
     assert steady_rotation.exact_flap_frequency(0.0) == pytest.approx(root**2, rel=1e-9)
+
+
+def test_pairs_of_a_hundredth_of_the_softest_amplitude_are_drawn():
+    """At equal strain energy amplitudes go as 1 / omega: relative to the softest pair they are 0.14, 0.02, 0.014, 0.002."""
+    assert leading_pairs(np.array([1.0, 50.0, 5000.0])).tolist() == [[0, 0], [0, 1], [1, 1], [0, 2]]

@@ -367,6 +367,18 @@ def test_compare_prints_and_plots_the_differences(flexmb_command):
     assert is_picture("c.png")
 
 
+def test_compare_takes_another_step(flexmb_command, monkeypatch):
+    compared = []
+
+    def compare(*given, **options):
+        compared.append(flexmb.compare(*given, **options))
+        return compared[0]
+
+    monkeypatch.setattr("flexmb.analyses.compare.compare", compare)
+    flexmb_command("compare", EXAMPLE, "--duration", "2e-4", "--step", "1e-5")
+    assert [len(result.t) for result in compared[0].results.values()] == [21, 21]
+
+
 @pytest.mark.long
 def test_demo_writes_everything_it_promises(flexmb_command):
     text = flexmb_command("demo", "out")

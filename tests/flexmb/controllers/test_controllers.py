@@ -521,6 +521,12 @@ def test_a_measure_of_a_sampled_controller_is_examined_at_the_start():
 def test_values_that_cannot_be_are_refused():
     for wrong, message in (
         (lambda: controllers.pid(1.0, lower=1.0, upper=0.0), "lower < upper"),
+        (
+            lambda: controllers.linear(
+                (np.eye(1), np.ones((1, 1)), np.ones((2, 1)), np.zeros((2, 1))), lower=(0.0, 2.0), upper=(1.0, 1.0)
+            ),
+            "lower < upper",
+        ),
         (lambda: controllers.pid(np.nan), "must be a finite number"),
         (lambda: controllers.pid(1.0, sample_time=0.0), "sample time .* must be positive"),
         (lambda: controllers.pid(1.0, sample_time=-1.0), "sample time .* must be positive"),
@@ -651,3 +657,14 @@ def test_columns_of_a_curve_in_the_units_of_the_system_are_taken(tmp_path):
     hydraulic(curve_of(tmp_path, ("travel [m]", "pressure [MPa]"), scale=1e6 * 3e-4))  # on a piston
     hydraulic(curve_of(tmp_path, ("travel [m]", "share [%]")), target="load:push")
     hydraulic(curve_of(tmp_path, ("travel", "force")))
+
+
+def test_the_command_of_a_sampled_controller_is_what_another_one_reads():
+    """Beside the four states of a sampled PID."""
+    system = rotor(controllers.pid(3.0, 2.0, 0.5, sample_time=0.05), speed=1.0)
+    system.controller("reads", controllers.linear(([], [], [], [[2.0]])), inputs={"input": "command:servo:command"}, outputs={})  # fmt: skip
+    result = flexmb.simulate(system, 0.5, step=0.01)
+    own, read = result.controller("servo").commands["command"].values, result.controller("reads")
+    assert np.ptp(own) > 1.0
+    np.testing.assert_array_equal(read.inputs["input"].values, own)
+    np.testing.assert_allclose(read.commands["command"].values, 2 * own)

@@ -1,5 +1,7 @@
 """Controllers in model files, and in result files."""
 
+import re
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -60,6 +62,17 @@ def test_a_model_file_gives_the_controller_of_python(tmp_path, sampling):
     assert np.allclose(loaded.effort("servo.command"), result.effort("servo.command"), rtol=0, atol=1e-12)
     again = flexmb.simulate(loaded.mechanism, 0.2, step=0.005, output_step=0.005)
     assert np.allclose(again.q, result.q, rtol=0, atol=1e-12)
+
+
+def test_limits_of_a_linear_controller_of_a_file(tmp_path):
+    law = (
+        '{ kind = "linear", numerator = [40.0], denominator = [1.0], inputs = ["measured"], lower = -3.0, upper = 2.0 }'
+    )
+    path = tmp_path / "servo.toml"
+    path.write_text(re.sub(", reference = .* }}", " }}", MODEL).format(law=law))
+    (controller,) = load_model(path).system.build().controllers
+    made = flexmb.controllers.linear(([40.0], [1.0]), inputs=["measured"], lower=-3.0, upper=2.0)
+    assert tuple(controller.parameters) == made.parameters
 
 
 def test_a_run_draws_its_controllers_and_lists_their_signals(tmp_path, monkeypatch, capsys):

@@ -19,7 +19,7 @@ joints = [
     ] }, normal = [0, -1, 0] },
 ]
 cables = [
-    { name = "rope", places = [[0, 0, 0], "load.hook", [1, 0, 0]], stiffness = 1e4, damping = 5.0 },
+    { name = "rope", places = [[0, 0, 0], "load.hook", [1, 0, 0]], stiffness = 1e4, damping = 5.0, length = 2.3 },
 ]
 
 [bodies]
@@ -59,6 +59,7 @@ def test_elements_of_a_file_are_those_of_the_same_calls(tmp_path):
         [system.ground.at((0, 0, 0)), load["hook"], system.ground.at((1, 0, 0))],
         stiffness=1e4,
         damping=5.0,
+        length=2.3,
     )
     law = flexmb.expression("-k*x", stored="k*x**2/2", k=500.0)
     system.elastic_relation("winch", {"guide:translation": 1.0, "shaft:rotation": 0.2}, law=law)

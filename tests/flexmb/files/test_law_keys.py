@@ -39,7 +39,7 @@ LAWS = {
     f'law = {{ kind = "table", x = {POINTS}, y = {EFFORTS}, outside = "hold" }}': lambda: flexmb.table(POINTS, EFFORTS, outside="hold"),
     'law = { kind = "table", csv = "points.csv", columns = ["s", "f"], scale = 2.0, period = 1.5 }': lambda: flexmb.table(POINTS, EFFORTS, scale=2.0, period=1.5),
     f'law = {{ kind = "map", x = {POINTS}, xdot = {RATES}, values = {np.outer(EFFORTS, [1, 2, 4]).tolist()} }}': lambda: flexmb.force_map(POINTS, RATES, np.outer(EFFORTS, [1, 2, 4])),
-    'law = { kind = "map", csv = "map.csv", outside = "extrapolate" }': lambda: flexmb.force_map(POINTS, RATES, np.outer(EFFORTS, [1, 2, 4]), outside="extrapolate"),
+    'law = { kind = "map", csv = "map.csv", outside = "extrapolate", scale = 2.0 }': lambda: flexmb.force_map(POINTS, RATES, np.outer(EFFORTS, [1, 2, 4]), outside="extrapolate", scale=2.0),
     'law = { kind = "gap-spring", stiffness = 5e3, gap = 0.02, damping = 0.3, exponent = 1.5, opening = true }': lambda: gap_spring(5e3, 0.02, damping=0.3, exponent=1.5, opening=True),
     'law = { kind = "cable", stiffness = 5e3, damping = 3 }': lambda: cable(5e3, damping=3),
     'law = { kind = "preloaded-spring", stiffness = 50, preload = 5, seat = 1e4 }': lambda: preloaded_spring(50, 5, seat=1e4),

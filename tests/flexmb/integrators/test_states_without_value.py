@@ -6,6 +6,7 @@ from scipy.linalg import expm
 
 import flexmb
 from flexmb.errors import ConvergenceError
+from flexmb.results.ringing import _Law, _ringing
 
 
 @flexmb.law(states=("z",), parameters={"k": None})
@@ -124,3 +125,12 @@ def test_fast_states_of_controllers_that_alternate_are_named():
     system.controller("lag", law, inputs=inputs, outputs={"command": "effort:rail"})
     with pytest.warns(flexmb.RingingStatesWarning, match="of 'lag' of 'mechanism' alternates"):
         flexmb.simulate(system, 1.0, step=1e-3)
+
+
+def test_states_that_ring_in_different_units_are_off_by_what_they_lack():
+    """Two fast states that act on each other, one of the order of a thousand, with a stationary value beside."""
+    scale, stationary = np.array([1.0, 1e3]), np.array([0.3, -200.0])
+    rates = np.array([[-1500.0, 500.0], [500.0, -1500.0]]) * scale[:, None] / scale  # -1000 and -2000 per unit of time
+    law = _Law("law", ("a", "b"), np.zeros((1, 2)), lambda k, z: rates @ (z - stationary))
+    off, state, steps = _ringing(law, 0, scale, 0.02)
+    assert (off, state, steps) == (pytest.approx(0.3, rel=1e-6), 0, pytest.approx(40.0, rel=1e-6))

@@ -140,3 +140,23 @@ def test_the_table_tells_aperiodic_motions_apart():
     lines = str(Vibration(values, np.ones((1, 3), complex), np.zeros(3))).splitlines()
     assert [float(line.split()[3]) for line in lines[1:4]] == [-10.0, -82.5, 0.25]
     assert lines[0].split()[-2:] == ["growth", "rate"]
+
+
+def test_a_skate_that_turns_in_coordinates_that_do_not():
+    """A skate on slides along x and y, at an angle c, which it changes with the rate w. With p = x' the edge makes y' = p tan c, and p' (A + m tan^2 c) = -m p w tan c / cos^2 c if A moves along x and m along y, so that p decays by itself."""
+    c, w, light, heavy = 0.4, 1.5, 0.7, 3.0
+    ahead = np.array([np.cos(c), np.sin(c), 0.0])
+    system = flexmb.System()
+    slide, upper = (
+        flexmb.rigid_body(name, mass=m, inertia=(1, 1, 1)) for name, m in (("slide", light), ("upper", 1.0))
+    )
+    slide, upper = system.add(slide, velocity=(2 * ahead[0], 0, 0)), system.add(upper, velocity=2 * ahead)
+    skate = flexmb.rigid_body("skate", mass=heavy - 1.0, inertia=(1, 1, 1))
+    skate = system.add(skate, orientation=(0, 0, c), velocity=2 * ahead, angular_velocity=(0, 0, w))
+    system.prismatic("x", system.ground.at((0, 0, 0)), slide.at((0, 0, 0)), axis=(1, 0, 0))
+    system.prismatic("y", slide.at((0, 0, 0)), upper.at((0, 0, 0)), axis=(0, 1, 0))
+    system.revolute("pivot", upper.at((0, 0, 0)), skate.at((0, 0, 0)), axis=(0, 0, 1))
+    system.knife_edge("edge", system.ground, skate.at((0, 0, 0)), heading=ahead)
+    t = np.tan(c)
+    decay = -heavy * t * (1 + t**2) * w / (light + heavy + heavy * t**2)
+    assert linearise(system).modes().eigenvalues.real.min() == pytest.approx(decay, rel=1e-8)

@@ -126,6 +126,8 @@ def test_a_period_that_is_not_that_of_the_drivers_is_refused(how):
         found = periodic_motion(system, 1.5, steps=100)
         assert found.closure_error < 1e-9
         assert found.stable  # nothing is free to deviate
+        with pytest.raises(LinearError, match=r"does not repeat itself in the period 0\.75"):
+            periodic_motion(system, 0.75, steps=100)  # half a revolution
     with pytest.raises(LinearError, match=r"does not repeat itself in the period 1\.49"):
         periodic_motion(system, 1.49, steps=100)
 
@@ -169,3 +171,22 @@ def test_a_state_is_periodic_with_the_motion():
     exact = np.exp(roots / frequency)
     np.testing.assert_allclose(np.sort_complex(found.multipliers), np.sort_complex(exact), atol=1e-6)
     assert found.stable
+
+
+@pytest.mark.parametrize(
+    "options", [{"steps": 2000}, {"method": "radau"}, {"method": flexmb.Radau(tolerance=1e-9)}], ids=str
+)
+def test_floquet_multipliers_of_a_spinning_pendulum(options):
+    """Lagrange's top hangs and spins: its tilt p, as a complex number, satisfies A p'' - i C n p' + m g l p = 0. Free
+    directions of the three rotations turn with the body. Errors of steps of 1e-9 are 1e-5 over the perturbation."""
+    mass, length, across, along, spin = 2.0, 0.5, 0.1, 0.15, 5.0
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    top = flexmb.rigid_body("top", mass=mass, inertia=(across, across, along), centre=(0, 0, -length))
+    hung = system.add(top, angular_velocity=(0, 0, spin))
+    system.spherical("hook", system.ground.at((0, 0, 0)), hung.at((0, 0, 0)))
+    period = 2 * np.pi / spin
+    found = periodic_motion(system, period, correct=False, **options)
+    roots = np.roots([across + mass * length**2, -1j * along * spin, mass * 9.81 * length])
+    for multiplier in np.exp(np.concatenate([roots, roots.conj()]) * period):
+        assert np.abs(found.multipliers - multiplier).min() < 1e-4
+    assert np.prod(found.multipliers) == pytest.approx(1.0, abs=1e-4)  # those of the spin and its angle are one

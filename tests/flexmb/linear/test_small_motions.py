@@ -396,7 +396,8 @@ def test_the_verbs_print_and_draw(tmp_path, monkeypatch):
         "0.5:20:60",
     )
     assert "largest" in said
-    assert len(np.loadtxt(tmp_path / "rotor.response.csv", delimiter=",", skiprows=1)) == 60
+    table = np.loadtxt(tmp_path / "rotor.response.csv", delimiter=",", skiprows=1)
+    np.testing.assert_allclose(table[:, 0], np.geomspace(0.5, 20.0, 60), rtol=1e-6)
     assert is_picture(tmp_path / "rotor.response.png")
     said = verb("campbell", str(ROTOR), "--vary", "joints.bearing.drive.speed=0:40:9", "--order", "1")
     assert "growth" in said
@@ -404,7 +405,9 @@ def test_the_verbs_print_and_draw(tmp_path, monkeypatch):
     said = verb(
         "campbell", str(ROTOR), "--vary", "joints.bearing.drive.speed=10:40:3", "--vary", "bodies.disc.mass=1:3:2"
     )
-    assert "are stable" in said
+    changes = lambda speed, mass: {"joints.bearing.drive.speed": speed, "bodies.disc.mass": mass}  # noqa: E731
+    of = lambda *values: load_model(ROTOR, changes(*values)).mechanism()  # noqa: E731
+    assert str(stability_map(of, [10.0, 25.0, 40.0], [1.0, 3.0], moving=True)) in " ".join(said.split())
     said = verb("periodic", str(ROTOR), "--period", "0.41887902047863906")
     assert "repeats itself" in said
     assert is_picture(tmp_path / "rotor.periodic.png")

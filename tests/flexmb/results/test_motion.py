@@ -16,6 +16,7 @@ from flexmb.errors import JointError, MeasureError
 from flexmb.mechanism import joints
 from flexmb.mechanism.joints import _POINT, JOINTS, JointKind
 from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.attitude import attitude_as
 from flexmb.results.measure import measure
 from flexmb.results.motion import frame_motion
 from flexmb.results.result import result_of_states
@@ -317,3 +318,12 @@ def test_events_and_responses_take_the_new_measures():
     event = Event("fast", lambda result: -3.0 - fast(result), Terminate())
     result = flexmb.simulate(double_pendulum(), 5.0, step=1e-3, events=[event])
     assert result.coordinate_rate("hinge")[-1] == pytest.approx(-3.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("angle", [2.5, -2.5, 3.5, -3.5])
+def test_the_first_quaternion_has_a_scalar_that_is_not_negative(angle):
+    axes = np.array([rotation_exp((angle, 0, 0)), rotation_exp((1.01 * angle, 0, 0))])
+    found = attitude_as(axes, "quaternion")
+    sign = np.sign(np.cos(angle / 2))
+    expected = [[sign * np.cos(k * angle / 2), sign * np.sin(k * angle / 2), 0, 0] for k in (1, 1.01)]
+    np.testing.assert_allclose(found, expected, atol=1e-12)

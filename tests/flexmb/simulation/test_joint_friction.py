@@ -10,6 +10,7 @@ from flexmb.errors import ConvergenceError, EventError, FrictionWarning, Mechani
 from flexmb.files.models.model_file import load_model
 from flexmb.files.results.result_file import load_result, save_result
 from flexmb.linear.equilibrium import equilibrium
+from flexmb.results.elements.friction import _at
 
 G = 9.81
 
@@ -376,3 +377,8 @@ def test_an_impact_without_impulses_of_friction_is_announced(restitution):
     with pytest.warns(FrictionWarning, match="The impact 'stop' at t = 0.1.*'bearing'"):
         result = flexmb.simulate(rotor(), 0.3, step=0.01, events=[stop])
     assert result.happened[0].event == "stop"
+
+
+def test_at_an_instant_of_several_changes_the_last_one_holds():
+    changes = [(0.0, "begin"), (1.0, "stick"), (1.0, "slide")]
+    assert _at(changes, np.array([0.0, 0.5, 1.0, 2.0])) == ["begin", "begin", "slide", "slide"]

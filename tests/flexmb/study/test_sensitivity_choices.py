@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -15,6 +16,8 @@ from flexmb.errors import SensitivityWarning, StudyError
 from flexmb.spatial.lie import frame_with_axis, rotation_exp
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
 from flexmb.study.gradients.aligned import aligned
+from flexmb.study.gradients.scales import scale_of
+from flexmb.study.gradients.trust import error_of, suspicious
 
 STEP = 2e-3
 
@@ -145,10 +148,19 @@ def test_bodies_are_aligned_whatever_their_signs_order_and_mixtures():
         V[:2, :2] = rotation_exp((0, 0, rng.uniform(0, 6)))[:2, :2]
         V = V[:, rng.permutation(3)] * rng.choice([-1.0, 1.0], 3)
         other = replace(transformed(body, V), stiffness=np.einsum("ai,a,ai->i", V, body.stiffness, V))
-        found = aligned(swinging(other).build(), swinging(body).build(), 1e-3)
+        built = swinging(other).build()
+        q, w = built.initial.q.copy(), built.initial.w.copy()
+        q[7:10], w[6:9] = (0.01, 0.02, -0.03), (0.3, -0.1, 0.2)
+        built = replace(built, initial=replace(built.initial, q=q, w=w))
+        found = aligned(built, swinging(body).build(), 1e-3)
         np.testing.assert_allclose(V @ found.turns[0], np.eye(3), atol=1e-9, err_msg=str(seed))
         np.testing.assert_allclose(found.mechanism.bodies[0].invariants.S1, body.invariants.S1, atol=1e-9)
         np.testing.assert_allclose(found.mechanism.bodies[0].stiffness, body.stiffness, rtol=1e-9)
+        for numbers, given, rigid in (
+            (found.built.initial.q, q, 7),
+            (found.built.initial.w, w, 6),
+        ):  # numbers to begin with
+            np.testing.assert_allclose(found.turned(numbers, rigid), given, atol=1e-12)
 
 
 def test_frames_of_axes_are_smooth():
@@ -369,3 +381,40 @@ def test_motions_that_enlarge_their_errors_are_reported_with_an_estimate():
     assert forth.errors["tip"][0] == pytest.approx(back.errors["result"][0], rel=1e-2)
     calm = adjoint_gradient(chaotic, at, 0.5, tip, over="final", step=1e-3)
     assert np.isnan(calm.errors["result"][0])
+
+
+@pytest.mark.parametrize(("growth", "found"), [(2e4, True), (5e3, False)])
+def test_growth_over_the_whole_time_is_the_square_of_that_over_half(growth, found):
+    """A disturbance that grows exponentially, and steps whose errors add up to 1e-8 of the length."""
+    flat = SimpleNamespace(weight=np.array([1.0]))
+    run = SimpleNamespace(equations=SimpleNamespace(flat=flat), scheme=SimpleNamespace(error_constant=0.1))
+    jumps = SimpleNamespace(a=np.cumsum(np.full((101, 1), 1e-5), axis=0))
+    recording = SimpleNamespace(run=run, track=jumps, h=1e-2)
+    assert suspicious(recording, growth ** np.linspace(0.0, 1.0, 201)) is found
+
+
+@pytest.mark.parametrize("ratio", [0.5, 0.8])
+def test_the_error_of_second_order_from_a_shorter_step(ratio):
+    error = np.array([3e-3, -2e-4])
+    np.testing.assert_allclose(error_of(1.0 + error, 1.0 + ratio**2 * error, ratio), np.abs(error), rtol=1e-9)
+
+
+def test_scales_of_lengths_have_their_unit_and_those_of_angles_none():
+    """Free lengths and angles of springs, which are short beside the mechanism, in metres and in millimetres."""
+
+    def scales(unit):
+        system = flexmb.System()
+        rod = system.add(flexmb.uniform_rod("rod", mass=1, length=2.0 * unit))
+        system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+        system.joint_spring("turning", "hinge", stiffness=unit**2, free=0.01)
+        slide = system.add(flexmb.uniform_rod("slide", mass=1, length=0.5 * unit), position=(0, unit, 0))
+        system.prismatic("rail", system.ground.at((0, unit, 0)), slide["start"], axis=(1, 0, 0))
+        system.joint_spring("sliding", "rail", stiffness=1.0, free=0.01 * unit)
+        system.spring_damper("between", rod["end"], slide["end"], stiffness=1.0, length=0.02 * unit)
+        mechanism = system.build()
+        found = scale_of("row_offset", mechanism)
+        return {name: found[list(rows)] for name, rows in mechanism.force_elements.items()}
+
+    metres, millimetres = scales(1.0), scales(1e3)
+    for name, ratio in (("turning", 1.0), ("sliding", 1e3), ("between", 1e3)):
+        np.testing.assert_allclose(millimetres[name] / metres[name], ratio, rtol=1e-12)

@@ -76,6 +76,15 @@ def test_a_study_equals_its_simulations_one_by_one():
     assert str(study).startswith("4 variants")
 
 
+def test_the_peak_of_a_residual_is_its_largest_size():
+    energies = types.SimpleNamespace(
+        kinetic=np.array([0.0, 3.0]), elastic=np.array([2.0, 1.0]), residual=np.array([0.1, -0.4])
+    )
+    nothing = types.SimpleNamespace(joints=(), bodies=())
+    found = flexmb.study.peaks(types.SimpleNamespace(mechanism=nothing, ledger=energies))
+    assert found == {"kinetic energy": 3.0, "elastic energy": 2.0, "energy residual": 0.4}
+
+
 def test_a_failed_variant_tells_why_and_the_others_go_on(tmp_path):
     """A rod without mass cannot be simulated; a bug of the user's function is named by its kind."""
 
@@ -91,6 +100,14 @@ def test_a_failed_variant_tells_why_and_the_others_go_on(tmp_path):
         rows = list(csv.DictReader(file))
     assert float(rows[0]["kinetic energy"]) == study.measure("kinetic energy")[0]
     assert rows[1]["error"] == study.rows[1].error
+
+
+def test_variants_may_have_different_measures_and_the_first_one_none():
+    told = {2: {"a": 5.0}, 3: {"b": 7.0, "a": 6.0}}
+    study = flexmb.parameter_study(lambda x: told[x], [{"x": x} for x in (1, 2, 3)], threads=True)
+    assert study.measures == ["a", "b"]
+    np.testing.assert_array_equal(study.measure("a"), [np.nan, 5.0, 6.0])
+    np.testing.assert_array_equal(study.measure("b"), [np.nan, np.nan, 7.0])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,14 @@ from flexmb.bodies.surfaces import BodySurface
 from flexmb.contact.local import LocalHertz
 from flexmb.contact.shapes import Capsule, Cylinder, Sphere
 from flexmb.errors import MechanismError
-from flexmb.kernels.base.data import NO_MATE, make_marker_kinematics, make_workspace
+from flexmb.kernels.base.data import (
+    NO_MATE,
+    RIGID_MESH,
+    CompiledModel,
+    Workspace,
+    make_marker_kinematics,
+    make_workspace,
+)
 from flexmb.kernels.calls import skins_along
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.local import PARALLEL
@@ -88,7 +95,8 @@ class SurfaceContactMotion:
     - `pressure` (nt, n): at the node (force/length^2): the normal force over its share of the area, or over the part of
       it that faces another flexible surface or a mesh. Where this ends within a face, it is the pressure at this edge.
     - `slip` (nt, n): speed (length/time) across the normal, relative to what it touches, of nodes that touch; zero
-      where friction holds them, and where they slip without the rate of the residual displacement.
+      where friction holds them. The rate of the residual displacement in it is that of differences between the stored
+      times.
     - `moment` (nt, 3): of all forces about the place of the shape, or about the frame of the other flexible body, in
       world axes.
     - `stored` (nt,): strain energy of the residual displacements.
@@ -411,20 +419,49 @@ def _nodes(motion: Motion, states: np.ndarray) -> _Nodes:
     nn, nk, ns = len(flat.node_skin), len(flat.node_body), len(flat.skin_body)
     shapes = ((nn,), (nk, 3), (nn, 3, 3), (nn, 3), (nk,), (nk, 3), (ns,), (nn,), (nn,))
     found = _Nodes(*(np.zeros((nt, *shape)) for shape in shapes))
-    kinematics, workspace = make_marker_kinematics(flat), make_workspace(flat)
+    kinematics, workspace, stencils = make_marker_kinematics(flat), make_workspace(flat), []
     q, w = np.asarray(motion.q), np.asarray(motion.w)
     facing = [(s, c) for s, c in enumerate(motion.mechanism.surface_contacts) if c.mate != NO_MATE]
-    if not facing:
-        skins_along(flat, q, w, states, kinematics, workspace, *found[:-2])
-    for at in range(nt) if facing else ():  # one by one, for the areas that face each other
+    for at in range(nt):  # one by one, for the stencils, and the areas that face each other
         now = slice(at, at + 1)
         skins_along(flat, q[now], w[now], states[now], kinematics, workspace, *(x[now] for x in found[:-2]))
+        stencils.append(_stencils(flat, workspace))
         for s, contact in facing:
             own = slice(flat.skin_node[s], flat.skin_node[s + 1])
             surface = contact.surface_of(motion.mechanism.bodies)
             found.share[at, own] = _facing(surface, found.point[at, own], workspace.skin_share[own])
         push = states[at, flat.skin_state + 3 * np.arange(nn)]
         np.divide(push, found.share[at], out=found.pressure[at], where=found.share[at] > 0.0)
+    velocities = _residual_velocities(motion, flat, found.force)
+    for at, (points, nodes, weights) in enumerate(stencils):
+        own = weights[:, None] * velocities[at, nodes]
+        np.add.at(found.rates[at], points, np.einsum("kci,ki->kc", found.axes[at, points], own))
+    return found
+
+
+def _stencils(flat: CompiledModel, workspace: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points, nodes and weights (k,) of the entries of the stencils of all points."""
+    counts = workspace.stencil_count
+    points = np.repeat(np.arange(len(counts)), counts)
+    places = flat.stencil_start[points] + np.arange(len(points)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return points, workspace.stencil_node[places], workspace.stencil_weight[places]
+
+
+def _residual_velocities(motion: Motion, flat: CompiledModel, force: np.ndarray) -> Float[np.ndarray, "nt nk 3"]:
+    """The rates of the residual displacements of all nodes relative to their bodies, in world axes, for the forces on
+    them, `force` (nt, nk, 3): second-order differences between the stored times."""
+    found, t = np.zeros_like(force), np.asarray(motion.t)
+    if len(t) < 2:
+        return found
+    for b in np.unique(flat.node_body[flat.node_body != RIGID_MESH]):
+        own = np.flatnonzero(flat.node_body == b)
+        places = (3 * flat.node_place[own, None] + np.arange(3)).ravel()
+        compliance = motion.mechanism.bodies[b].compliance
+        assert compliance is not None
+        R = attitudes(motion, b)
+        f = np.einsum("tji,tkj->tki", R, force[:, own]).reshape(len(t), -1)
+        u = (f @ compliance.matrix[np.ix_(places, places)]).reshape(len(t), -1, 3)
+        found[:, own] = np.einsum("tij,tkj->tki", R, np.gradient(u, t, axis=0))
     return found
 
 

@@ -15,7 +15,7 @@ import reduction
 from fem.errors import FlexmbError
 from fem.mesh.structured_meshes import block
 from flexmb.cli.main import app
-from flexmb.contact import Plane, Socket, Sphere, power_law
+from flexmb.contact import Plane, Socket, Sphere, mesh, power_law
 from flexmb.errors import IntegratorError, MechanismError, PictureError
 from flexmb.files import export_vtk, load_model, load_result, save_result
 from flexmb.plots.pictures import picture_result
@@ -363,8 +363,9 @@ def test_bodies_in_a_socket_touch_its_wall():
     assert result.force("bowl")[40:, 2].mean() == pytest.approx(BLOCK.invariants.mass * G, rel=0.2)
 
 
-def shaken_plate(force, friction):
-    """A heavy rigid plate that a weight of 100 N presses on an elastic block, and that `force` sin(2 pi t) shakes."""
+def shaken_plate(force, friction, shape=None):
+    """A heavy rigid plate, a plane or another `shape`, that a weight of 100 N presses on an elastic block, and that
+    `force` sin(2 pi t) shakes."""
     part = fem.Model(
         block("hexahedron", (0.1, 0.1, 0.05), (4, 4, 2)),
         fem.Material.isotropic(1e7, 0.3, 1000.0),
@@ -376,7 +377,8 @@ def shaken_plate(force, friction):
     system.fixed("floor", system.ground.at(rubber["base"].point), rubber["base"])
     plate = system.add(flexmb.rigid_body("plate", mass=50.0, inertia=(1.0, 1.0, 1.0)), position=(0.05, 0.05, 0.05))
     middle = plate.at((0, 0, 0))
-    system.contact("top", Plane().on(middle, axis=(0, 0, -1)), rubber.surface("top"), friction=friction)
+    under = shape.on(plate.at((-0.15, -0.15, 0))) if shape else Plane().on(middle, axis=(0, 0, -1))
+    system.contact("top", rubber.surface("top"), under, friction=friction)
     system.load("press", middle, force=(0, 0, -100.0))
     w = 2 * np.pi
     shake = flexmb.time_functions.function(
@@ -396,12 +398,13 @@ def test_nodes_that_stick_neither_slip_nor_wear():
     assert over.wear_power.max() == 0
 
 
-def test_the_wear_of_partial_slip_is_near_the_heat_of_the_ledger():
-    """What is missing is the rate of the residual displacement of the nodes that slip."""
-    result = flexmb.simulate(shaken_plate(20.0, friction=0.3), 0.5, step=2e-3)
+@pytest.mark.parametrize("shape", [None, mesh(block("tetra", (0.3, 0.3, 0.1), (2, 2, 1)))], ids=["plane", "mesh"])
+def test_the_wear_of_partial_slip_is_the_heat_of_the_ledger(shape):
+    """Without the rates of the residual displacements, 9 % of it were missing."""
+    result = flexmb.simulate(shaken_plate(20.0, 0.3, shape), 0.5, step=1e-3)
     over = result.surface_contact("top")
     heat, grip = result.ledger.damper_heat[-1], 0.3 * over.normal_force
     sticks = over.friction_force < (1 - 1e-5) * grip
     assert 0.1 < sticks.mean() < 0.99
     assert over.slip[sticks].max() == 0
-    assert np.trapezoid(over.wear_power.sum(axis=1), over.t) == pytest.approx(heat, rel=0.12)
+    assert np.trapezoid(over.wear_power.sum(axis=1), over.t) == pytest.approx(heat, rel=5e-3)

@@ -449,8 +449,10 @@ def _stencils(flat: CompiledModel, workspace: Workspace) -> tuple[np.ndarray, np
 
 def _residual_velocities(motion: Motion, flat: CompiledModel, force: np.ndarray) -> Float[np.ndarray, "nt nk 3"]:
     """The rates of the residual displacements of all nodes relative to their bodies, in world axes, for the forces on
-    them, `force` (nt, nk, 3): second-order differences between the stored times."""
-    found, t = np.zeros_like(force), np.asarray(motion.t)
+    them, `force` (nt, nk, 3): second-order differences between the stored times. Rows at the same time have the rate of
+    the first one; there is none without a second time."""
+    found = np.zeros_like(force)
+    t, first, inverse = np.unique(np.asarray(motion.t), return_index=True, return_inverse=True)
     if len(t) < 2:
         return found
     for b in np.unique(flat.node_body[flat.node_body != RIGID_MESH]):
@@ -459,9 +461,9 @@ def _residual_velocities(motion: Motion, flat: CompiledModel, force: np.ndarray)
         compliance = motion.mechanism.bodies[b].compliance
         assert compliance is not None
         R = attitudes(motion, b)
-        f = np.einsum("tji,tkj->tki", R, force[:, own]).reshape(len(t), -1)
-        u = (f @ compliance.matrix[np.ix_(places, places)]).reshape(len(t), -1, 3)
-        found[:, own] = np.einsum("tij,tkj->tki", R, np.gradient(u, t, axis=0))
+        f = np.einsum("tji,tkj->tki", R, force[:, own]).reshape(len(force), -1)
+        u = (f @ compliance.matrix[np.ix_(places, places)]).reshape(len(force), -1, 3)
+        found[:, own] = np.einsum("tij,tkj->tki", R, np.gradient(u[first], t, axis=0)[inverse])
     return found
 
 

@@ -113,8 +113,8 @@ def run(
     pictures.animate(
         comparison.flexible,
         directory / "animation.gif",
-        frames=40,
-        frames_per_second=20,
+        frames=32,
+        frames_per_second=16,
         magnification=200.0,
         labels=True,
         progress=lambda done: say("drawing", done),

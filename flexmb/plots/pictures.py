@@ -369,7 +369,7 @@ def animate(
         _say(plotter, _caption(result, index, magnification), round(FINER * (7 if small else 11)))
         plotter.render()  # a screenshot alone repeats the last picture
         image = Image.fromarray(np.asarray(plotter.screenshot(return_img=True)))
-        images.append(np.asarray(image.resize(size, Image.Resampling.LANCZOS)))
+        images.append(np.asarray(image.resize(size, Image.Resampling.HAMMING)))
         if progress is not None:
             progress((k + 1) / len(picked))
     plotter.close()

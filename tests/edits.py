@@ -318,7 +318,7 @@ EDITS = (
     Edit("sleeves begin to slide along their force", "flexmb/simulation/friction.py", "direction = V @ (force / (bound + alpha / flexible))", "direction = V @ force", SEVERAL),
     Edit("forces that hold sleeves without their arms", "flexmb/simulation/friction.py", ".part @ (force / np.array(friction.arms))", ".part @ force", SEVERAL),
     Edit("friction acts on motions that are held", "flexmb/simulation/friction.py", "part, locks = V[:, kept] @ V[:, kept].T, list(f.locks)", "part, locks = np.eye(len(arms)), list(f.locks)", SEVERAL),
-    Edit("forces of surfaces at rest do not turn", "flexmb/linear/touching.py", "return Closed(K + left @ (held.rows @ G),", "return Closed(0 * K + left @ (held.rows @ G),", AT_REST),
+    Edit("forces of surfaces at rest do not turn", "flexmb/linear/touching.py", "return Closed(table[:nv] + left @ apart, error", "return Closed(0 * table[:nv] + left @ apart, error", AT_REST),
     Edit("points at rest yield half", "flexmb/linear/touching.py", "return np.asarray(self.rows @ self.C @ self.pushes + np.diag(self.turning))", "return np.asarray(0.5 * self.rows @ self.C @ self.pushes + np.diag(self.turning))", AT_REST),
     # files of matrices, bases and tables, and names of files
     Edit("matrices are written by components", "fem/exchange/matrices.py", "order = np.lexsort((at[:, 1], at[:, 0]))", "order = np.lexsort((at[:, 0], at[:, 1]))", MATRICES),

@@ -10,7 +10,9 @@ import sys
 import time
 import types
 from pathlib import Path
+from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from mechanisms import random_flexible_body
@@ -22,7 +24,7 @@ from flexmb.forces.frame import LIBRARY
 from flexmb.kernels import build, calls, lowering
 from flexmb.kernels.base import library
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
-from flexmb.kernels.base.pointed import Pointed
+from flexmb.kernels.base.pointed import Pointed, pointed
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.element import CONTACT_LAWS
 
@@ -108,6 +110,25 @@ def test_the_library_is_built_for_this_processor_or_for_all(monkeypatch):
     assert build.chosen_processors() == ("x86-64", "x86-64-v3")
     monkeypatch.setattr(build.ll, "get_process_triple", lambda: "aarch64-unknown-linux-gnu")
     assert build.chosen_processors() == ("generic",)
+
+
+class Arrays(NamedTuple):
+    rows: np.ndarray
+    columns: np.ndarray
+    strided: np.ndarray
+    single: np.ndarray
+
+
+@numba.njit
+def entries(record):
+    return record.rows[1, 2], record.columns[1, 2], record.strided[1], record.single[()], record.rows.size
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="records are named tuples without compilation")
+def test_compiled_code_reads_arrays_of_records_in_any_order_of_memory():
+    table = np.arange(6.0).reshape(2, 3)
+    record = pointed(Arrays(table, np.asfortranarray(table), np.arange(6.0)[::2], np.array(7.0)))
+    assert entries(record) == (5.0, 5.0, 2.0, 7.0, 6)
 
 
 def test_python_imports_compiled_functions_from_the_table():
@@ -202,7 +223,6 @@ def sizes(law):
 
 SWING = """
 import sys
-import time
 import numpy as np
 import flexmb
 from mechanisms import double_pendulum, flexible_pendulum, slider_crank

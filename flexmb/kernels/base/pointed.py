@@ -179,10 +179,12 @@ def _take(context: Any, builder: Any, kind: PointedType, value: Any, name: str) 
     meminfo, parent, _, _, data, shape, strides = form.elements
     size = number(context.get_abi_sizeof(context.get_data_type(field.dtype)))
     lengths = [load(offset + 5 + k) for k in range(n)]
-    steps = [load(offset + 5 + n + k) for k in range(n - 1)]
     unknown = number(ir.Undefined)
-    known_strides = strides([*[unknown] * (n - 1), size])
-    array = form([meminfo(None), parent(None), unknown, size, data(ir.Undefined), shape([unknown] * n), known_strides])
+    known_strides = [unknown] * (n - 1) + [size] if field.layout == "C" and n > 0 else [unknown] * n
+    steps = [load(offset + 5 + n + k) for k in range(n) if known_strides[k] is unknown]
+    array = form(
+        [meminfo(None), parent(None), unknown, size, data(ir.Undefined), shape([unknown] * n), strides(known_strides)]
+    )
     array = builder.insert_value(array, load(offset + 2), 2)
     array = builder.insert_value(array, load(offset + 4, data), 4)
     for k, length in enumerate(lengths):

@@ -19,7 +19,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib import import_module
@@ -34,6 +34,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import bytecode, cgutils
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 
 VERSION = "0.68"
 PROCESSORS = {"x86_64": ("x86-64", "x86-64-v3"), "amd64": ("x86-64", "x86-64-v3")}
@@ -286,7 +287,8 @@ class Part:
     forms of arguments and result."""
 
     def __init__(self, signatures: Signatures) -> None:
-        self.signatures, self.libraries, self.layout = signatures, dict[Any, None](), ""
+        self.signatures, self.libraries = signatures, dict[Any, None]()
+        self.codegen = cpu_target.target_context.codegen()
         self.rows: dict[str, tuple[str, str, str, str]] = {}
         self.wrappers: list[str] = []
 
@@ -295,8 +297,7 @@ class Part:
         kinds = self.signatures.types_of(text)
         function.compile(kinds)
         compiled = function.overloads[kinds]
-        codegen = compiled.target_context.codegen()
-        made, self.layout = codegen._create_empty_module(name), codegen._data_layout
+        made = self.codegen._create_empty_module(name)
         Wrapper(made, f"flexmb_{name}", compiled, self.signatures.records.values())
         forms = "".join(map(self.signatures.form, kinds)), self.signatures.form(compiled.signature.return_type, True)
         self.rows[name] = (name, text, *forms)
@@ -311,8 +312,9 @@ class Part:
         _gather(compiled.library, self.libraries)
 
     def module(self, machine: Any) -> Any:
-        """One module after the first pass of LLVM, which is the same for all kinds of processors."""
-        head = f'target triple = "{ll.get_process_triple()}"\ntarget datalayout = "{self.layout}"'
+        """One module after the first pass of LLVM, which is the same for all kinds of processors. Once only: what was
+        lowered moves into it."""
+        head = f'target triple = "{ll.get_process_triple()}"\ntarget datalayout = "{self.codegen._data_layout}"'
         texts = map(ll.parse_assembly, (head, *self.wrappers))
         module = joined([*texts, *(library._final_module for library in self.libraries)])
         optimise(module, machine, level=0)
@@ -451,28 +453,32 @@ def lowered(package: Path, processor: str) -> Lowered:
     from flexmb.kernels import calls
     from flexmb.kernels.base.pointed import record_type
 
-    part, machine = Part(Signatures(calls.RECORDS, calls.VALUES, record_type)), machine_of(processor)
-    laws = calls_of_laws(package, calls.LAWS)
-    names = [*calls.ENTRIES, *(f"law_{number}" for number in range(len(laws)))]
-    works = [partial(part.add_entry, name, *entry) for name, entry in calls.ENTRIES.items()]
-    works += [partial(part.add_law, name, law) for name, law in zip(names[len(works) :], laws.values(), strict=True)]
+    signatures, machine = Signatures(calls.RECORDS, calls.VALUES, record_type), machine_of(processor)
+    mine, others, laws = Part(signatures), Part(signatures), calls_of_laws(package, calls.LAWS)
+    law_names = [f"law_{number}" for number in range(len(laws))]
+    names = [*calls.ENTRIES, *law_names]
 
     with tempfile.TemporaryDirectory() as folder, global_compiler_lock:
         claims = lowering.share(Path(folder))
 
-        def take(pieces: Sequence[tuple[str, Callable[[], None]]]) -> Any:
-            for name, work in pieces:
+        def take(part: Part, order: int) -> Any:
+            """The module of what is still free, in the order of the table (1) or backwards (-1)."""
+            pieces = [(name, partial(part.add_entry, name, *entry)) for name, entry in calls.ENTRIES.items()]
+            pieces += [
+                (name, partial(part.add_law, name, law)) for name, law in zip(law_names, laws.values(), strict=True)
+            ]
+            for name, lower in pieces[::order]:
                 if claims.take(name):
-                    work()
+                    lower()
             return part.module(machine)
 
         def second() -> tuple[bytes, dict[str, tuple[str, str, str, str]]]:
             claims.as_second()
             bytecode.FunctionIdentity._unique_ids = count(SECOND_NUMBER)
-            return take(list(zip(names, works, strict=True))[::-1]).as_bitcode(), part.rows
+            return take(others, -1).as_bitcode(), others.rows
 
         claims.ended, rest = beside(second)
-        module = take(list(zip(names, works, strict=True)))
+        module = take(mine, 1)
         code, more = rest()
     module.link_in(ll.parse_bitcode(code))
     module.verify()
@@ -480,8 +486,8 @@ def lowered(package: Path, processor: str) -> Lowered:
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration and value.name not in kept:
             value.linkage = "internal"
-    rows = [(part.rows | more)[name] for name in calls.ENTRIES]
-    return Lowered(module.as_bitcode(), rows, names, list(laws), calls.UNLOCKED, part.signatures.layouts, digests)
+    rows = [(mine.rows | more)[name] for name in calls.ENTRIES]
+    return Lowered(module.as_bitcode(), rows, names, list(laws), calls.UNLOCKED, signatures.layouts, digests)
 
 
 def chosen_processors() -> tuple[str, ...]:

@@ -32,6 +32,9 @@ from numba.core.runtime import nrtdynmod
 from numba.np import arrayobj
 
 NUMBER = ir.IntType(64)
+LOOK, LOOKS = 0.002, 50
+"""Seconds between two looks for a result, and the looks in sequence at which both processes wait: one that has what it
+waits for sees it at its next look."""
 
 
 def lower_only() -> None:
@@ -235,18 +238,21 @@ class Claims:
 
     def result(self, piece: str) -> bytes | None:
         """What the other process says of a piece that it has taken; None if both processes wait, each for the other."""
-        path = self._path(piece).with_suffix(".done")
+        path, both = self._path(piece).with_suffix(".done"), 0
         self.waiting[self.me] = 1
         try:
-            while not path.exists():
-                if self.waiting[1 - self.me]:
-                    return None
-                if self.ended():
+            while True:
+                over = self.ended()
+                if path.exists():
+                    return path.read_bytes()
+                if over:
                     raise RuntimeError("The other process that lowers functions has ended.")
-                time.sleep(0.002)
+                both = both + 1 if self.waiting[1 - self.me] else 0
+                if both == LOOKS:
+                    return None
+                time.sleep(LOOK)
         finally:
             self.waiting[self.me] = 0
-        return path.read_bytes()
 
     def _path(self, piece: str) -> Path:
         return self.folder / hashlib.blake2b(piece.encode(), digest_size=16).hexdigest()

@@ -1,9 +1,9 @@
 """Compilation of the library `_flexmb_kernels`, which setup.py runs when the package is built.
 
-`python flexmb/kernels/build.py FOLDER` writes an object file for this kind of processor, or one for each kind, and
+`python flexmb/kernels/build.py FOLDER` writes two object files for this kind of processor, or for each kind, and
 `table.h` for flexmb/kernels/library.c, to a folder. numba lowers the functions of flexmb/kernels/calls.py, as
-flexmb/kernels/lowering.py makes it do. All are linked to one module, which LLVM optimises once: numba optimises and
-emits every function alone, and again in each of its callers.
+flexmb/kernels/lowering.py makes it do. All are linked to one module, whose halves LLVM optimises in two processes
+(flexmb/kernels/halves.py): numba optimises and emits every function alone, and again in each of its callers.
 `python flexmb/kernels/build.py --fits LIBRARY` succeeds if a library was built from the present sources.
 
 A compiled function receives its arguments as a row of 64-bit numbers: a record as the address of its table, an array as
@@ -23,7 +23,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib import import_module
-from itertools import count, repeat
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -338,16 +338,28 @@ def beside(work: Callable[[], Any]) -> tuple[Callable[[], bool], Callable[[], An
 
 
 def optimise(module: Any, machine: Any, level: int) -> None:
-    """One of the two passes of numba over a module: the cheap one of level 0, or that of level 3 with vectors."""
+    """One of the two passes of numba over a module: the cheap one of level 0, or that of level 3 with vectors.
+
+    The first one also moves variables from memory to registers, which divides the length of the module by three.
+    """
     options = ll.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = options.slp_vectorization = level > 0
     builder = ll.create_pass_builder(machine, options)
     passes = builder.getModulePassManager()
     if level == 0:
+        passes.add_sroa_pass()
         passes.add_loop_rotate_pass()
         passes.add_instruction_combine_pass()
         passes.add_jump_threading_pass()
     passes.add_refprune_pass()
+    passes.run(module, builder)
+
+
+def without_unused(module: Any, machine: Any) -> None:
+    """Remove the functions that none of the visible ones reaches."""
+    builder = ll.create_pass_builder(machine, ll.create_pipeline_tuning_options(speed_level=0))
+    passes = ll.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
     passes.run(module, builder)
 
 
@@ -359,12 +371,12 @@ def machine_of(processor: str) -> Any:
     return target.create_target_machine(cpu=processor, features="", opt=3, reloc="pic", codemodel="default")
 
 
-def emit(code: bytes, names: list[str], processor: str, suffix: str) -> bytes:
-    """The object file of a module for a kind of processor; the suffix is added to its functions."""
-    machine, module = machine_of(processor), ll.parse_bitcode(code)
+def emit(text: str, shared: list[str], processor: str, suffix: str) -> bytes:
+    """The object file of half a module for a kind of processor; the suffix is added to the functions `shared`."""
+    machine, module = machine_of(processor), ll.parse_assembly(text)
     module.data_layout = str(machine.target_data)
-    for name in names:
-        module.get_function(f"flexmb_{name}").name = f"flexmb_{name}{suffix}"
+    for name in shared:
+        module.get_function(name).name = f"{name}{suffix}"
     optimise(module, machine, level=3)
     return bytes(machine.emit_object(module))
 
@@ -426,11 +438,10 @@ def fits(made: Path) -> bool:
 
 
 class Lowered(NamedTuple):
-    """What is compiled for each kind of processor, as bitcode, and what the table says of it."""
+    """What is compiled for each kind of processor, and what the table says of it."""
 
-    code: bytes
+    parts: list[tuple[str, list[str]]]
     rows: list[tuple[str, str, str, str]]
-    names: list[str]
     laws: list[str]
     unlocked: set[str]
     layouts: list[str]
@@ -444,6 +455,7 @@ def lowered(package: Path, processor: str) -> Lowered:
     """
     alone("flexmb", package)
     from flexmb.kernels import lowering
+    from flexmb.kernels.halves import halves
 
     lowering.lower_only()
     lowering.without_repetition()
@@ -486,8 +498,9 @@ def lowered(package: Path, processor: str) -> Lowered:
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration and value.name not in kept:
             value.linkage = "internal"
+    without_unused(module, machine)
     rows = [(mine.rows | more)[name] for name in calls.ENTRIES]
-    return Lowered(module.as_bitcode(), rows, names, list(laws), calls.UNLOCKED, signatures.layouts, digests)
+    return Lowered(halves(str(module), kept), rows, list(laws), calls.UNLOCKED, signatures.layouts, digests)
 
 
 def chosen_processors() -> tuple[str, ...]:
@@ -508,11 +521,13 @@ def main(folder: Path) -> None:
     with ProcessPoolExecutor(1) as pool:  # whose 3 GB are free again before LLVM needs memory
         found = pool.submit(lowered, package, processors[0]).result()
     folder.mkdir(parents=True, exist_ok=True)
-    suffixes = [f"_{k}" for k in range(len(processors))]
-    with ProcessPoolExecutor(len(processors)) as pool:  # the kinds of processors side by side
-        objects = list(pool.map(emit, repeat(found.code), repeat(found.names), processors, suffixes))
-    for suffix, made in zip(suffixes, objects, strict=True):
-        (folder / f"kernels{suffix}.o").write_bytes(made)
+    for path in folder.glob("kernels_*.o"):  # setup.py links all of them
+        path.unlink()
+    pieces = [(*part, processor, f"_{k}") for k, processor in enumerate(processors) for part in found.parts]
+    with ProcessPoolExecutor(len(pieces)) as pool:
+        objects = list(pool.map(emit, *zip(*pieces, strict=True)))
+    for k, made in enumerate(objects):
+        (folder / f"kernels_{k}.o").write_bytes(made)
     alone("flexmb", package)
     if digests_of_sources() != found.digests:
         raise SystemExit("The sources of the library changed while they were compiled: build it again.")

@@ -1,6 +1,7 @@
 """The library of compiled functions: its table, the choice between it and numba, its arguments, its results."""
 
 import ast
+import ctypes
 import json
 import multiprocessing
 import os
@@ -12,6 +13,7 @@ import types
 from pathlib import Path
 from typing import NamedTuple
 
+import llvmlite.binding as ll
 import numba
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ import flexmb
 from flexmb.controllers import FUNCTIONS
 from flexmb.equations.spanning_tree import tree_of
 from flexmb.forces.frame import LIBRARY
-from flexmb.kernels import build, calls, lowering
+from flexmb.kernels import build, calls, halves, lowering
 from flexmb.kernels.base import library
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.base.pointed import Pointed, pointed
@@ -77,6 +79,53 @@ def test_a_part_of_the_build_has_a_process_of_its_own_where_processes_can_be_cop
     ended, result = build.beside(os.getpid)
     assert ended()
     assert result() == here
+
+
+SUMS = """
+target triple = "{triple}"
+@factor = internal constant i64 2
+define weak_odr i64 @"flexmb_one"(i64 %v0) {{
+{lines}
+  %a = call i64 @large(i64 %v{count})
+  %b = call i64 @small(i64 %a)
+  ret i64 %b
+}}
+define weak_odr i64 @flexmb_two(i64 %v0) {{
+{lines}
+  %a = call i64 @small(i64 %v{count})
+  %b = call i64 @large(i64 %a)
+  ret i64 %b
+}}
+define internal i64 @small(i64 %x) {{
+  %s = load i64, ptr @factor
+  %a = mul i64 %x, %s
+  ret i64 %a
+}}
+define internal i64 @large(i64 %v0) {{
+{lines}
+  ret i64 %v{count}
+}}
+"""
+
+
+def test_halves_of_the_library_call_each_other():
+    """A large function with callers in both halves is in one of them, a small one in both."""
+    count = halves.LARGE
+    lines = "\n".join(f"  %v{k + 1} = add i64 %v{k}, {k}" for k in range(count))
+    text = str(ll.parse_assembly(SUMS.format(triple=ll.get_process_triple(), lines=lines, count=count)))
+    found = halves.halves(text, {"flexmb_one", "flexmb_two"})
+    assert [shared for _, shared in found] == [["flexmb_one", "large"], ["flexmb_two", "large"]]
+    assert [half.count("define ") for half, _ in found] == [3, 2]
+    assert ["declare hidden i64 @large(i64 %v0)" in half for half, _ in found] == [False, True]
+
+    engine = ll.create_mcjit_compiler(ll.parse_assembly(""), build.machine_of(""))
+    for half, shared in found:
+        engine.add_object_file(ll.ObjectFileRef.from_data(build.emit(half, shared, "", "_0")))
+    engine.finalize_object()
+    form = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+    one, two = (form(engine.get_function_address(f"flexmb_{name}_0")) for name in ("one", "two"))
+    total = sum(range(count))
+    assert (one(7), two(7)) == ((7 + total + total) * 2, (7 + total) * 2 + total)
 
 
 def test_two_processes_share_the_work_of_the_build(tmp_path):

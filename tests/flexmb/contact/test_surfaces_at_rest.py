@@ -117,9 +117,9 @@ def test_no_stiffness_judges_points_that_slip(shape):
         assert moved[10:].max() < 2 * moved[:10].max()
 
 
-def test_friction_near_its_bound_needs_numerical_damping():
-    """Patterns of friction without residual compliance stop coordinates with mass. With the default `rho_inf` of 0.9
-    the block then slips by 4.8e-7 m, or 3.3e-7 for the next double of gravity (docs/flexible-contact.md); the limit of
+def test_friction_near_its_bound_has_numerical_damping():
+    """Patterns of friction without residual compliance stop coordinates with mass. With `rho_inf=0.9`, the default
+    without friction, the block then slips by 4.8e-7 m, or 3.3e-7 for the next double of gravity (docs/flexible-contact.md); the limit of
     small steps is 2.26e-7, from steps of 2.5e-5 with rho_inf=0."""
     found = []
     for factor in (1.0, 1.0 + 1e-12):
@@ -128,9 +128,7 @@ def test_friction_near_its_bound_needs_numerical_damping():
         system.gravity = tuple(factor * np.array(system.gravity))
         w = np.where(np.arange(len(rest.state.w)) == 0, -1e-4, 0.0)
         pushed = replace(rest.state, w=w)
-        run = flexmb.simulate(
-            system, 0.02, step=1e-4, output_step=1e-3, initial_state=pushed, newton_tolerance=1e-10, rho_inf=0.5
-        )
+        run = flexmb.simulate(system, 0.02, step=1e-4, output_step=1e-3, initial_state=pushed, newton_tolerance=1e-10)
         found.append(np.abs(run.q - rest.state.q)[-1].max())
         assert run.ledger.imbalance < 1e-3
     assert found[0] == pytest.approx(2.26e-7, rel=0.02)

@@ -23,7 +23,6 @@ from flexmb.kernels.steps.step import (
 from flexmb.mechanism.features import FEATURES, Feature
 from flexmb.mechanism.mechanism import Mechanism
 
-
 DAMPING, DAMPING_OF_FRICTION = 0.9, 0.5
 """Spectral radii at infinite frequency where none is given; the second with friction on flexible surfaces."""
 

@@ -23,7 +23,7 @@ from flexmb.kernels.steps.step import (
 from flexmb.mechanism.features import FEATURES, Feature
 from flexmb.mechanism.mechanism import Mechanism
 
-DAMPING, DAMPING_OF_FRICTION = 0.9, 0.5
+DAMPING, DAMPING_OF_FRICTION = 0.9, 0.8
 """Spectral radii at infinite frequency where none is given; the second with friction on flexible surfaces."""
 
 
@@ -31,7 +31,8 @@ def spectral_radius(mechanism: Mechanism | None, rho_inf: float | None) -> float
     """`rho_inf`, or where it is None what suits a mechanism, or most of them.
 
     Friction that stops coordinates with mass is a condition on positions in one step and none in the next: velocities
-    alternate, and decay from step to step by this factor. With 0.9 they reach the bound of friction before they decay.
+    alternate, and decay from step to step by this factor. With 0.9 they reach the bound of friction before they decay;
+    with 0.5, vibrations that the step resolves coarsely lose their energy as well.
     """
     if rho_inf is not None:
         return rho_inf
@@ -79,7 +80,7 @@ class GeneralisedAlpha(AdaptiveMethod):
     them.
 
     - `rho_inf`: spectral radius at infinite frequency, from 1 (no numerical damping, unsuitable for joint equations,
-      see docs/time.md) to 0. None is 0.9, or 0.5 where flexible surfaces have friction (docs/flexible-contact.md).
+      see docs/time.md) to 0. None is 0.9, or 0.8 where flexible surfaces have friction (docs/flexible-contact.md).
     - `coordinates`: "absolute" (positions of all bodies, with joints as equations), or "joint" (motions in the joints
       along the tree of the mechanism). With "joint", only joints that close loops are equations, and the joints of the
       tree remain closed to round-off at any step size.

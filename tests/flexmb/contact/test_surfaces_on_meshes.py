@@ -91,7 +91,7 @@ def test_bodies_with_meshes_keep_their_momenta():
     a = system.add(low, angular_velocity=(0.5, -0.3, 0.2))
     up = system.add(UP, position=(0.05, 0.02, 0.0505), velocity=(0.3, 0.1, -1.0))
     system.contact("hit", shape.on(a.at((0, 0, 0))), up.surface("below"), friction=0.2)
-    result = flexmb.simulate(system, 4e-3, newton_tolerance=1e-11, step=2.5e-5, output_step=1e-4)
+    result = flexmb.simulate(system, 4e-3, newton_tolerance=1e-11, **STEP)
     over = result.surface_contact("hit")
     assert over.normal_force.max() > 0
     assert over.gap.min() > -1e-10

@@ -21,6 +21,7 @@ ROUND_OFF = 1e6  # times the length of a negligible direction: a negative square
 COLUMNS = 2**14  # of the rows, combined at a time
 WEAK = 1e-4  # directions this much shorter than the longest are orthonormalised in a later turn
 ASYMMETRIC = 1e-6  # relative asymmetry of the inverse that cannot be round-off
+CLEAN = 1e-6  # a part of this relative size has been removed to round-off
 
 
 class KrylovSpace:
@@ -37,6 +38,7 @@ class KrylovSpace:
         self._V, self._MP = np.empty((capacity, n)), np.empty((0, n))
         self._T = np.zeros((capacity, capacity))
         self.coupling, self.last = np.zeros((0, 0)), slice(0, 0)
+        self._reaches, self._reached = self.coupling, self.last  # what the product of the pending rows will contain
         self.n, self.capacity, self.done, self.size = n, capacity, 0, 0
         self.solves, self._scale = 0, 0.0
         self.asymmetry, self._complete = 0.0, True
@@ -75,7 +77,12 @@ class KrylovSpace:
             return
         rows = slice(self.done, self.size)
         U = self.apply(self._MP)
-        H = self._project_out(U)
+        expected = np.zeros((len(U), self.size))
+        expected[: len(self._reaches), self._reached] = self._reaches
+        expected[:, rows] = U @ self._MP.T
+        near = slice(min(self._reached.start, rows.start), rows.stop)
+        _subtract(U, expected[:, near], self._V[near])
+        H = expected + self._project_out(U, float(np.abs(expected).max()))
         diagonal = H[:, rows]
         self._scale = max(self._scale, float(np.linalg.norm(H, 2)))
         self.asymmetry = max(
@@ -92,6 +99,7 @@ class KrylovSpace:
         self.done, self._MP = self.size, self._MP[:0]
         self._append(U, NEGLIGIBLE * self._scale)
         self.coupling, self.last = self._MP @ U.T, rows
+        self._reaches, self._reached = self.coupling, rows
         self._complete &= len(self._MP) == len(U)
 
     def ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -125,6 +133,7 @@ class KrylovSpace:
     def restart(self, theta: np.ndarray, S: np.ndarray) -> None:
         """Shrink the processed rows to Ritz vectors (values theta, coordinates S); the pending block stays."""
         keep, pending = S.shape[1], self.size - self.done
+        self._reaches, self._reached = self._reaches @ S[self._reached], slice(0, keep)
         for start in range(0, self.n, COLUMNS):  # in place
             part = slice(start, start + COLUMNS)
             self._V[:keep, part] = S.T @ self._V[: self.done, part]
@@ -136,17 +145,24 @@ class KrylovSpace:
     def drop_pending(self) -> None:
         """Forget the pending block: the processed rows are taken as closed."""
         self.size, self._MP, self._complete = self.done, self._MP[:0], False
+        self._reaches = self._reaches[:0]
 
-    def _project_out(self, U: np.ndarray) -> np.ndarray:
-        """Remove the space's part from the rows U, in place and twice; returns its coordinates (rows)."""
+    def _project_out(self, U: np.ndarray, removed: float = 0.0) -> np.ndarray:
+        """Remove the space's part from the rows U, in place; returns its coordinates (rows).
+
+        It is removed again unless it was small beside the largest coordinate `removed` before, because round-off of
+        what is removed remains; twice is enough (Giraud et al., Numer. Math. 101 (2005) 87-100).
+        """
         V = self._V[: self.size]
         coordinates = np.zeros((U.shape[0], self.size))
         if coordinates.size == 0:
             return coordinates
         for _ in range(2):
             H = self.mass_times(U) @ V.T
-            dgemm(-1.0, V.T, H.T, 1.0, U.T, overwrite_c=True)  # U -= H V
+            _subtract(U, H, V)
             coordinates += H
+            if np.abs(H).max() <= CLEAN * removed:
+                break
         return coordinates
 
     def _append(self, U: np.ndarray, floor: float) -> None:
@@ -176,3 +192,8 @@ class KrylovSpace:
             U = np.delete(Z, strong, axis=1).T @ U
             if len(U):
                 self._project_out(U)
+
+
+def _subtract(U: np.ndarray, H: np.ndarray, V: np.ndarray) -> None:
+    """U -= H V, in place."""
+    dgemm(-1.0, V.T, H.T, 1.0, U.T, overwrite_c=True)

@@ -31,7 +31,7 @@ def checked_free_matrices(
         if A is not None and A.shape != (len(at), len(at)):
             raise MatrixError(f"Model {name!r}: {letter} has shape {A.shape}; {_expected(len(points), len(at))}.")
     turning = at[:, 1] >= 3
-    used = (abs(M) + abs(K)).sum(axis=1).A1 > 0
+    used = _used(M, K)
     rotations = np.unique(at[turning & used, 0])
     free = DofMap.of(points, rotations)
     there = ~turning | np.isin(at[:, 0], rotations)
@@ -40,14 +40,14 @@ def checked_free_matrices(
     on = turning & there
     number[on] = 3 * len(points) + 3 * np.searchsorted(rotations, at[on, 0]) + at[on, 1] - 3
     rows = np.flatnonzero(there)
-    to = sp.csr_matrix((np.ones(len(rows)), (number[rows], rows)), shape=(free.size_of_all, len(at)))
-    M, K = (sp.csr_matrix(to @ A @ to.T) for A in (M, K))
-    D = None if D is None else sp.csr_matrix(to @ D @ to.T)
+    if len(rows) < len(number) or (np.diff(number) != 1).any():
+        to = sp.csr_matrix((np.ones(len(rows)), (number[rows], rows)), shape=(free.size_of_all, len(at)))
+        M, K = (sp.csr_matrix(to @ A @ to.T) for A in (M, K))
+        D = None if D is None else sp.csr_matrix(to @ D @ to.T)
     length = max(float(np.ptp(points, axis=0).max(initial=0.0)), np.finfo(float).tiny) if len(points) > 1 else 1.0
     unit = np.ones(free.size_of_all)
     unit[3 * len(points) :] = 1 / length  # rotations as displacements of the part, moments as forces
     M, K = (_symmetric(A, unit, letter, name) for A, letter in ((M, "M"), (K, "K")))
-    scale = sp.diags_array(unit)
     rigid = np.vstack(
         [
             rigid_motion(points, points.mean(axis=0)),
@@ -56,10 +56,10 @@ def checked_free_matrices(
     )
     if len(points) > 1:
         rigid[:, 3:] /= np.abs(rigid[:, 3:]).max()
-    _insist_on_rigid_mass(sp.csr_matrix(scale @ M @ scale), rigid, name)
-    _insist_on_free_stiffness(sp.csr_matrix(scale @ K @ scale), rigid, name)
+    _insist_on_rigid_mass(_scaled(M, unit), rigid, name)
+    _insist_on_free_stiffness(_scaled(K, unit), rigid, name)
     if D is not None:
-        _insist_on_free_damping(sp.csr_matrix(scale @ D @ scale), rigid, name)
+        _insist_on_free_damping(_scaled(D, unit), rigid, name)
     return M, K, D, _without_idle_rotations(free, M, K)
 
 
@@ -97,36 +97,61 @@ def _expected(nodes: int, size: int) -> str:
 
 def _matrix(A: Any, letter: str, name: str, empty: bool = False) -> sp.csr_matrix:
     try:
-        A = sp.csr_matrix(A, dtype=float)
+        A = sp.csr_matrix(A, dtype=float, copy=True)
     except (TypeError, ValueError) as error:
         raise MatrixError(f"Model {name!r}: {letter} is not a matrix of numbers ({error}).") from None
     if A.shape[0] != A.shape[1]:
         raise MatrixError(f"Model {name!r}: {letter} has shape {A.shape}; expected a square matrix.")
     if not np.isfinite(A.data).all():
         raise MatrixError(f"Model {name!r}: {letter} contains NaN or infinite entries.")
-    if not empty and not (A.nnz and abs(A).max()):
+    if not empty and not _largest(A):
         raise MatrixError(f"Model {name!r}: {letter} is empty; all its entries are zero.")
     return A
 
 
 def _symmetric(A: sp.csr_matrix, unit: np.ndarray, letter: str, name: str) -> sp.csr_matrix:
-    scale = sp.diags_array(unit)
-    off = float(abs(scale @ (A - A.T) @ scale).max())
-    largest = float(abs(scale @ A @ scale).max())
+    A.sum_duplicates()
+    A.eliminate_zeros()
+    turned = sp.csr_matrix(A.T)
+    if turned.nnz == A.nnz and (turned.indices == A.indices).all() and (turned.indptr == A.indptr).all():
+        apart = sp.csr_matrix((A.data - turned.data, A.indices, A.indptr), shape=A.shape)
+    else:
+        apart = sp.csr_matrix(A - turned)
+    off, largest = (_largest(_scaled(part, unit)) for part in (apart, A))
     if off > SYMMETRY * largest:
         raise MatrixError(
             f"Model {name!r}: {letter} is not symmetric (difference {off:.3g}, largest entry {largest:.3g}). If only "
             "one triangle was exported, complete it: A + A.T - diag(A)."
         )
-    A = sp.csr_matrix((A + A.T) / 2)
-    A.sort_indices()
-    return A
+    return A if off == 0.0 else sp.csr_matrix((A + turned) / 2)
+
+
+def _scaled(A: sp.csr_matrix, unit: np.ndarray) -> sp.csr_matrix:
+    """The rows and columns of A times the entries of `unit`; A itself if all are one."""
+    if (unit == 1.0).all():
+        return A
+    scale = sp.diags_array(unit)
+    return sp.csr_matrix(scale @ A @ scale)
+
+
+def _largest(A: sp.csr_matrix) -> float:
+    """The largest entry, by its absolute value."""
+    return float(max(A.data.max(initial=0.0), -A.data.min(initial=0.0)))
+
+
+def _used(M: sp.csr_matrix, K: sp.csr_matrix) -> np.ndarray:
+    """Whether a row of M or K has an entry that is not zero."""
+    used = np.zeros(M.shape[0], bool)
+    for A in (M, K):
+        there = np.concatenate([[0], np.cumsum(A.data != 0.0)])[A.indptr]
+        used |= np.diff(there) > 0
+    return used
 
 
 def _without_idle_rotations(free: DofMap, M: sp.csr_matrix, K: sp.csr_matrix) -> DofMap:
     """The dofs without rotations of single directions that nothing resists and no mass follows, such as those about the
     normals of flat shells."""
-    used = (abs(M) + abs(K)).sum(axis=1).A1 > 0
+    used = _used(M, K)
     used[: 3 * free.nodes] = True
     if used.all():
         return free
@@ -161,7 +186,7 @@ def _insist_on_rigid_mass(M: sp.csr_matrix, rigid: np.ndarray, name: str) -> Non
 
 
 def _insist_on_free_stiffness(K: sp.csr_matrix, rigid: np.ndarray, name: str) -> None:
-    resisted = np.abs(K @ rigid).max(axis=0) / abs(K).max()
+    resisted = np.abs(K @ rigid).max(axis=0) / _largest(K)
     if resisted.max() > RIGID:
         which = "translation" if resisted[:3].max() > RIGID else "rotation"
         raise MatrixError(
@@ -173,8 +198,8 @@ def _insist_on_free_stiffness(K: sp.csr_matrix, rigid: np.ndarray, name: str) ->
 
 def _insist_on_free_damping(D: sp.csr_matrix, rigid: np.ndarray, name: str) -> None:
     even = D + D.T  # the rest is gyroscopic, and acts in rigid motion too
-    largest = abs(even).max() if even.nnz else 0.0
-    if largest <= SYMMETRY * (abs(D).max() if D.nnz else 0.0):
+    largest = _largest(even)
+    if largest <= SYMMETRY * _largest(D):
         return
     resisted = float(np.abs(even @ rigid).max() / largest)
     if resisted > RIGID:

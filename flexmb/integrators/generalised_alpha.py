@@ -23,10 +23,24 @@ from flexmb.kernels.steps.step import (
 from flexmb.mechanism.features import FEATURES, Feature
 from flexmb.mechanism.mechanism import Mechanism
 
+DAMPING, DAMPING_OF_FRICTION = 0.9, 0.8
+"""Spectral radii at infinite frequency where none is given; the second with friction on flexible surfaces."""
 
-def coefficients(
-    rho_inf: float = 0.9, *, newton_tolerance: float = 1e-8, iterations: int = 20, hht: bool = False
-) -> Scheme:
+
+def spectral_radius(mechanism: Mechanism | None, rho_inf: float | None) -> float:
+    """`rho_inf`, or where it is None what suits a mechanism, or most of them.
+
+    Friction that stops coordinates with mass is a condition on positions in one step and none in the next: velocities
+    alternate, and decay from step to step by this factor. With 0.9 they reach the bound of friction before they decay;
+    with 0.5, vibrations that the step resolves coarsely lose their energy as well.
+    """
+    if rho_inf is not None:
+        return rho_inf
+    rubs = mechanism is not None and any(contact.friction for contact in mechanism.surface_contacts)
+    return DAMPING_OF_FRICTION if rubs else DAMPING
+
+
+def coefficients(rho_inf: float, *, newton_tolerance: float = 1e-8, iterations: int = 20, hht: bool = False) -> Scheme:
     """The coefficients for a spectral radius `rho_inf` at infinite frequency.
 
     - `rho_inf`: between 0 and 1. Smaller values damp the frequencies that the step does not resolve. `rho_inf = 1` has
@@ -66,7 +80,7 @@ class GeneralisedAlpha(AdaptiveMethod):
     them.
 
     - `rho_inf`: spectral radius at infinite frequency, from 1 (no numerical damping, unsuitable for joint equations,
-      see docs/time.md) to 0.
+      see docs/time.md) to 0. None is 0.9, or 0.8 where flexible surfaces have friction (docs/flexible-contact.md).
     - `coordinates`: "absolute" (positions of all bodies, with joints as equations), or "joint" (motions in the joints
       along the tree of the mechanism). With "joint", only joints that close loops are equations, and the joints of the
       tree remain closed to round-off at any step size.
@@ -78,7 +92,7 @@ class GeneralisedAlpha(AdaptiveMethod):
     hht: ClassVar[bool] = False
     includes: ClassVar[frozenset[Feature]] = frozenset(FEATURES)
 
-    rho_inf: float = 0.9
+    rho_inf: float | None = None
     coordinates: Coordinates = "absolute"
     project: bool = False
     newton_tolerance: float = 1e-8
@@ -88,19 +102,21 @@ class GeneralisedAlpha(AdaptiveMethod):
         require_coordinates(self.coordinates)
         self.scheme()
 
-    def scheme(self) -> Scheme:
-        """The coefficients of the method."""
-        return coefficients(self.rho_inf, newton_tolerance=self.newton_tolerance, hht=self.hht)
+    def scheme(self, mechanism: Mechanism | None = None) -> Scheme:
+        """The coefficients of the method, for a mechanism."""
+        rho_inf = spectral_radius(mechanism, self.rho_inf)
+        return coefficients(rho_inf, newton_tolerance=self.newton_tolerance, hht=self.hht)
 
     def begin(
         self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace
     ) -> GeneralisedAlphaRun:
+        scheme = self.scheme(mechanism)
         if mechanism.contacts:
-            return self._with_contacts(mechanism, start)
+            return self._with_contacts(mechanism, start, scheme)
         return GeneralisedAlphaRun(
             mechanism,
             start,
-            self.scheme(),
+            scheme,
             step=self.step,
             tolerance=self.tolerance,
             longest=longest,
@@ -109,7 +125,7 @@ class GeneralisedAlpha(AdaptiveMethod):
             pace=pace,
         )
 
-    def _with_contacts(self, mechanism: Mechanism, start: Start) -> ContactRun:
+    def _with_contacts(self, mechanism: Mechanism, start: Start, scheme: Scheme) -> ContactRun:
         if mechanism.surface_contacts:
             raise IntegratorError(
                 f"{mechanism.name!r} has the exact contact {mechanism.contacts[0].name!r}, whose impacts are located, "
@@ -121,7 +137,7 @@ class GeneralisedAlpha(AdaptiveMethod):
                 f"{mechanism.name!r} has the exact contact {mechanism.contacts[0].name!r}: give a fixed step=, such as "
                 "a hundredth of the shortest vibration or of the time of a fall, and not project=."
             )
-        return ContactRun(mechanism, start, self.scheme(), step=self.step, coordinates=self.coordinates)
+        return ContactRun(mechanism, start, scheme, step=self.step, coordinates=self.coordinates)
 
 
 @register("hht")

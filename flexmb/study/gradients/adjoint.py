@@ -36,7 +36,7 @@ def adjoint_gradient(
     step: float,
     over: Over = "largest",
     output_step: float | None = None,
-    rho_inf: float = 0.9,
+    rho_inf: float | None = None,
     newton_tolerance: float = 1e-8,
     name: str = "result",
     relative_step: float = 1e-4,
@@ -49,8 +49,8 @@ def adjoint_gradient(
 
     - `series(result)`: a number (nt,) at every stored time, which depends only on the state at that time, such as
       `lambda r: r.deflection("rod.small")[:, 1]`; `over`: the scalar that is formed from it over the stored times.
-    - `step`, `output_step`, `rho_inf`, `newton_tolerance`: options of `flexmb.simulate`, with generalised-alpha in
-      absolute coordinates, fixed steps and no events. All steps are kept in memory.
+    - `step`, `output_step`, `rho_inf`, `newton_tolerance`: options of `flexmb.simulate` and their defaults, with
+      generalised-alpha in absolute coordinates, fixed steps and no events. All steps are kept in memory.
     - `name`: of the scalar in the returned `Gradient`.
     - `relative_step`: relative change of a parameter to both sides (absolute, if it is zero) by which the dependence of
       the mechanism and of its initial state is found; the motion is not computed again. Choose a smaller one for a

@@ -31,7 +31,12 @@ ALIKE = 1e-6
 
 
 def smooth_model(
-    model: Model, values: Mapping[str, float], duration: float, step: float, rho_inf: float, newton_tolerance: float
+    model: Model,
+    values: Mapping[str, float],
+    duration: float,
+    step: float,
+    rho_inf: float | None,
+    newton_tolerance: float,
 ) -> Model:
     """The model with joints in the place of the points of exact contacts that touch throughout the motion at `values`,
     and in which joints with exact friction slide or are locked as they do; itself, if it has neither. The numbers are

@@ -40,7 +40,7 @@ def direct_gradient(
     step: float,
     measure: Measure = peaks_of_states,
     output_step: float | None = None,
-    rho_inf: float = 0.9,
+    rho_inf: float | None = None,
     newton_tolerance: float = 1e-8,
     relative_step: float = 1e-4,
     progress: Progress = nothing,
@@ -55,8 +55,8 @@ def direct_gradient(
 
     - `measure(result)`: numbers by name, which depend on the states alone: a changed motion has no energies. Largest
       values over time have the derivative at their instant.
-    - `step`, `output_step`, `rho_inf`, `newton_tolerance`: options of `flexmb.simulate`, with generalised-alpha in
-      absolute coordinates, fixed steps and no events. All steps are kept in memory.
+    - `step`, `output_step`, `rho_inf`, `newton_tolerance`: options of `flexmb.simulate` and their defaults, with
+      generalised-alpha in absolute coordinates, fixed steps and no events. All steps are kept in memory.
     - `relative_step`, `progress`: as for `adjoint_gradient`.
 
     Warns with `SensitivityWarning` when the derivatives are not reliable. Raises `StudyError` when the model or the

@@ -118,23 +118,24 @@ def test_no_stiffness_judges_points_that_slip(shape):
 
 
 def test_friction_near_its_bound_needs_numerical_damping():
-    """Patterns of friction without residual compliance stop coordinates with mass. With the default `rho_inf` of 0.9
-    the block then slips by 4.8e-7 m, or 3.3e-7 for the next double of gravity (docs/flexible-contact.md); the limit of
+    """Patterns of friction without residual compliance stop coordinates with mass. With `rho_inf=0.9`, the default
+    without friction, the block then slips by 4.8e-7 m, or 3.3e-7 for the next double of gravity (docs/flexible-contact.md); the limit of
     small steps is 2.26e-7, from steps of 2.5e-5 with rho_inf=0."""
     found = []
-    for factor in (1.0, 1.0 + 1e-12):
+    for factor, options in ((1.0, {"rho_inf": 0.5}), (1.0, {}), (1.0 + 1e-12, {})):
         system = on_a_steep_slope(Plane())
         rest = equilibrium(system)
         system.gravity = tuple(factor * np.array(system.gravity))
         w = np.where(np.arange(len(rest.state.w)) == 0, -1e-4, 0.0)
         pushed = replace(rest.state, w=w)
         run = flexmb.simulate(
-            system, 0.02, step=1e-4, output_step=1e-3, initial_state=pushed, newton_tolerance=1e-10, rho_inf=0.5
+            system, 0.02, step=1e-4, output_step=1e-3, initial_state=pushed, newton_tolerance=1e-10, **options
         )
         found.append(np.abs(run.q - rest.state.q)[-1].max())
-        assert run.ledger.imbalance < 1e-3
+        assert run.ledger.imbalance < (1e-3 if options else 2e-3)
     assert found[0] == pytest.approx(2.26e-7, rel=0.02)
-    assert found[1] == pytest.approx(found[0], rel=1e-6)
+    assert found[1] == pytest.approx(2.26e-7, rel=0.1)
+    assert found[2] == pytest.approx(found[1], rel=1e-6)
 
 
 def test_the_heat_of_slips_far_below_the_tolerance_is_counted():

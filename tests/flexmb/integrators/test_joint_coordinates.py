@@ -53,7 +53,7 @@ def test_velocities_and_accelerations_along_the_tree_are_derivatives(kind, turne
     """Of the configuration moved by `s v + s^2 vdot / 2`; and the joint velocities are found again in the generalised ones."""
     mechanism = two_flexible_bodies(kind, turned=turned).build()
     run = GeneralisedAlphaRun(
-        mechanism, start(mechanism, compiled(mechanism)), coefficients(), step=1.0, tolerance=1.0, longest=1.0, coordinates="joint"
+        mechanism, start(mechanism, compiled(mechanism)), coefficients(0.9), step=1.0, tolerance=1.0, longest=1.0, coordinates="joint"
     )  # fmt: skip
     flat, tree, motion = run.flat, run.tree, run.motion
     rng, ny = np.random.default_rng(4), len(run.weight)

@@ -2,25 +2,22 @@
 
 import json
 import re
-import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 from fem.errors import MeshError
 from fem.files.gmsh_reader import read_gmsh
 from fem.mesh.mesh import Mesh
 from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
 from fem.meshing import cad_process
-from fem.user_files import require_file, text_of
+from fem.user_files import alone, require_file, text_of
 
-SECONDS, BYTES_PER_SECOND = 30, 1e5
-"""Time that Gmsh may take to read a file, and the slowest speed of a long one."""
+SECONDS, BYTES_PER_SECOND = 30.0, 1e5
+"""Processor time that Gmsh may take to read a file, and the slowest speed of a long one."""
 LEAST_MEMORY = 2**32
 """Memory that the process may take, in bytes, where less is available."""
 _COMPLAINT = re.compile(r"\*+ ERR (.+?) : Fails Count : (\d+)")
@@ -69,20 +66,19 @@ def _raw(path: Path, size: float | None, order: int, units: str) -> RawMesh:
 def _meshed(path: Path, made: Path, options: list[Any]) -> tuple[list[str], list[str]]:
     """Mesh a file into `made`; what the process that does it tells, and what Open CASCADE could not read.
     Raises `MeshError` when it ends without."""
-    seconds = round(SECONDS + path.stat().st_size / BYTES_PER_SECOND)
-    memory = max(psutil.virtual_memory().available, LEAST_MEMORY)
-    program = [sys.executable, "-P", cad_process.__file__, path, made, memory, seconds, *options]
-    done = subprocess.run([str(word) for word in program], stdin=subprocess.DEVNULL, capture_output=True)
+    seconds, read = SECONDS + path.stat().st_size / BYTES_PER_SECOND, made.with_name("read")
+    done = alone.ended(
+        cad_process.__file__, path, made, read, *options, seconds=seconds, memory=LEAST_MEMORY,
+        reads=lambda: not read.exists(),
+    )  # fmt: skip
+    advice = "The file may be damaged; export the part again, or mesh it with another program."
+    if isinstance(done, str):
+        raise MeshError(f"Gmsh has not read {path.name} after {done}. {advice}")
     said = done.stderr.decode(errors="replace")
     try:
         found = json.loads(done.stdout)
     except ValueError:
-        last = said.strip().splitlines()[-1:]
-        raise MeshError(
-            f"Gmsh cannot mesh {path.name}: its process ended with code {done.returncode}"
-            f"{''.join(f' ({text})' for text in last)}. The file may be damaged; export the part again, "
-            f"or mesh it with another program. Reading may take {seconds} s and {memory / 1e9:.1f} GB."
-        ) from None
+        raise MeshError(f"Gmsh cannot mesh {path.name}: {alone.ending(done)}. {advice}") from None
     if "missing" in found:
         raise MeshError(
             f'The CAD part {path.name} needs Gmsh, which {found["missing"]}: pip install "flexmb[meshing]". '

@@ -1,9 +1,6 @@
 """VTK files by VTK itself (through pyvista): .vtk in every version, .vtu with compressed or appended data, every kind
 of cell; .stl."""
 
-import subprocess
-import sys
-import time
 import zipfile
 from dataclasses import dataclass
 from io import BytesIO
@@ -12,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 from fem.elements import ELEMENTS, file_cell
 from fem.errors import MeshError
+from fem.files import vtk_process
+from fem.user_files import alone
 
 _OTHERS = {
     1: ("vertex", 1), 3: ("line", 2), 5: ("triangle", 3), 8: ("quad", 4), 9: ("quad", 4), 11: ("hexahedron", 8), 21:
@@ -33,10 +31,6 @@ def _kinds() -> dict[int, tuple[str, int]]:
 _PIXEL, _VOXEL = 8, 11
 SECONDS, BYTES_PER_SECOND = 20.0, 1e6
 """Processor time that VTK may take to read a file, and the slowest speed of a long one."""
-PATIENCE = 15.0
-"""Time that it may take in all, relative to its processor time: a process that only waits ends then."""
-LOOK = 0.2
-"""Seconds between two looks at the processor time."""
 LEAST_MEMORY = 2**31
 """Memory that the process may take, in bytes, where less is available."""
 _VOXEL_ORDER = (0, 1, 3, 2, 4, 5, 7, 6)
@@ -95,49 +89,17 @@ def _fields(found: dict[str, np.ndarray], which: str) -> list[str]:
 
 def _contents(path: Path) -> dict[str, np.ndarray]:
     """What the process that reads the file writes. Raises `MeshError` when it ends without."""
-    program, seconds = Path(__file__).with_name("vtk_process.py"), SECONDS + path.stat().st_size / BYTES_PER_SECOND
-    memory = max(psutil.virtual_memory().available, LEAST_MEMORY)
-    done = _ended([sys.executable, "-P", str(program), str(path), str(memory)], seconds)
+    seconds = SECONDS + path.stat().st_size / BYTES_PER_SECOND
+    done = alone.ended(vtk_process.__file__, path, seconds=seconds, memory=LEAST_MEMORY)
     if isinstance(done, str):
         raise MeshError(f"VTK has not read {str(path)!r} after {done}. It may be damaged; write it again.")
     try:
         with np.load(BytesIO(done.stdout), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except (ValueError, EOFError, zipfile.BadZipFile):
-        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
         raise MeshError(
-            f"VTK cannot read {str(path)!r}: its process ended with code {done.returncode}"
-            f"{''.join(f' ({text})' for text in last)}. It may be damaged or cut off; write it again."
+            f"VTK cannot read {str(path)!r}: {alone.ending(done)}. It may be damaged or cut off; write it again."
         ) from None
-
-
-def _ended(command: list[str], seconds: float) -> subprocess.CompletedProcess[bytes] | str:
-    """A process that has ended by itself, or the time after which it was killed: `seconds` of processor time, so that
-    a machine that is busy with other work delays it and does not end it, or `PATIENCE` times as long by the clock."""
-    began = time.monotonic()
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as process:
-        try:
-            while True:
-                try:
-                    out, told = process.communicate(timeout=LOOK)
-                except subprocess.TimeoutExpired:
-                    used, taken = _processor_time(process.pid), time.monotonic() - began
-                else:
-                    return subprocess.CompletedProcess(command, process.returncode, out, told)
-                if used > seconds or taken > PATIENCE * seconds:
-                    return f"{used:.3g} s of processor time in {taken:.3g} s"
-        finally:
-            process.kill()  # of one that has ended, it does nothing
-
-
-def _processor_time(process: int) -> float:
-    """Seconds that a process has computed; 0 for one that has just ended."""
-    try:
-        times = psutil.Process(process).cpu_times()
-    except psutil.Error:
-        return 0.0
-    return float(times.user + times.system)
 
 
 def write_vtk(path: Path, fields: VtkFields) -> None:

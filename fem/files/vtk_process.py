@@ -1,32 +1,17 @@
-"""Reading of a VTK file, as a program of its own: a damaged file that crashes or blocks VTK ends this process only.
+"""Reading of a VTK file, as a program of its own (`fem/user_files/alone.py`). Imports nothing of fem."""
 
-    python vtk_process.py FILE BYTES
-
-`BYTES`: the memory it may take. Writes the contents as numpy's `.npz` to the standard output. Imports nothing of fem.
-"""
-
-import contextlib
 import os
-import sys
 from io import BytesIO
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 
-def main(path: str, memory: int) -> None:
-    """Write the contents of a file, or `problem`: what it is instead."""
-    output = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # VTK prints
-    with contextlib.suppress(ImportError, OSError, ValueError):  # no limits in this system
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def main(output: BinaryIO, path: str) -> None:
+    """Write the contents of a file as numpy's `.npz`, or `problem`: what it is instead."""
     content = BytesIO()
     np.savez(content, **contents(path))
-    with output:
-        output.write(content.getbuffer())
+    output.write(content.getbuffer())
 
 
 def contents(path: str) -> dict[str, Any]:
@@ -77,7 +62,3 @@ def _types(data: Any) -> Any:
         return data.GetCellTypes()
     except TypeError:  # before 9.6
         return data.GetCellTypesArray()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))

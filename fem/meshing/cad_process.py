@@ -1,24 +1,13 @@
-"""Meshing of a STEP file by Gmsh, as a program of its own: a damaged file that crashes Gmsh ends this process only.
-
-    python cad_process.py FILE MESH BYTES SECONDS SIZE ORDER UNITS
-
-`BYTES`: the memory it may take; `SECONDS`: time it may take to read; `SIZE`: of the largest cell, 0 by default. Writes
-the mesh in the format of Gmsh to `MESH`, and JSON to the standard output: `missing`, why there is no Gmsh, `problem`,
-or `told`, what is to be said of the mesh. Imports nothing of fem.
+"""Meshing of a STEP file by Gmsh, as a program of its own (`fem/user_files/alone.py`). Imports nothing of fem.
 
 Gmsh passes on the names of solids and not those of faces, which are read from the text here: a face of the file and a
 surface of Gmsh are the same where they follow each other in the same order and have the same vertices.
 """
 
-import contextlib
 import json
-import os
 import re
-import signal
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -35,20 +24,18 @@ _NUMBER = re.compile(r"[-+]?[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?")
 _BOUNDS = ("FACE_OUTER_BOUND", "FACE_BOUND", "EDGE_LOOP", "VERTEX_LOOP", "ORIENTED_EDGE", "EDGE_CURVE", "VERTEX_POINT")
 
 
-def main(path: str, made: str, memory: str, seconds: str, *options: str) -> None:
-    """Mesh a file, and write what is to be told."""
-    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # Open CASCADE prints
-    with contextlib.suppress(ImportError, OSError, ValueError):  # no limits in this system
-        import resource
+def main(output: BinaryIO, path: str, made: str, read: str, *options: str) -> None:
+    """Mesh the file `path`, and write the mesh in the format of Gmsh to `made`.
 
-        resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with output:
-        json.dump(meshed(Path(path), made, int(seconds), *options), output)
+    - `read`: a file that is made when the part has been read.
+    - `options`: the size of the largest cell, 0 by default; the order of the cells; the units.
+
+    The output is JSON: `missing`, why there is no Gmsh, `problem`, or `told`, what is to be said of the mesh.
+    """
+    output.write(json.dumps(meshed(Path(path), made, Path(read), *options)).encode())
 
 
-def meshed(path: Path, made: str, seconds: int, size: str, order: str, units: str) -> dict[str, Any]:
+def meshed(path: Path, made: str, read: Path, size: str, order: str, units: str) -> dict[str, Any]:
     """Mesh a file into another one; what is to be told, or `problem`."""
     try:
         import gmsh
@@ -66,9 +53,9 @@ def meshed(path: Path, made: str, seconds: int, size: str, order: str, units: st
         gmsh.option.setNumber(option, value)
     gmsh.option.setString("Geometry.OCCTargetUnit", units.upper())
     try:
-        with _ended_after(seconds):
-            gmsh.model.occ.importShapes(str(path))
-            gmsh.model.occ.synchronize()
+        gmsh.model.occ.importShapes(str(path))
+        gmsh.model.occ.synchronize()
+        read.touch()
         if not gmsh.model.getEntities(3):
             return {"problem": f"{path.name} has no solid. Export the part as a solid, not as surfaces."}
         box = np.array(gmsh.model.getBoundingBox(-1, -1))
@@ -80,15 +67,6 @@ def meshed(path: Path, made: str, seconds: int, size: str, order: str, units: st
     except Exception as error:
         return {"problem": f"Gmsh cannot mesh {path.name}: {error}."}
     return {"told": told}
-
-
-@contextlib.contextmanager
-def _ended_after(seconds: int) -> Iterator[None]:
-    """Within a `with`, an alarm ends the process after `seconds`, where the system has alarms."""
-    alarm = getattr(signal, "alarm", lambda _: None)
-    alarm(seconds)
-    yield
-    alarm(0)
 
 
 def _faces(text: str) -> list[tuple[str, np.ndarray]]:
@@ -174,7 +152,3 @@ def _same(a: np.ndarray, b: np.ndarray, slack: float) -> bool:
         return len(a) == len(b)
     distance = np.linalg.norm(a[:, None] - b, axis=2)
     return bool(distance.min(axis=0).max() < slack and distance.min(axis=1).max() < slack)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -235,7 +235,7 @@ def op2(name, A, order, word, kind=2):
     def named(text):
         return "".join(f"{text:8}"[k : k + 4].ljust(word) for k in (0, 4)).encode()
 
-    number = f"{order}{'c16' if kind > 2 else 'f8'}"
+    number = f"{order}{'c16' if kind > 2 else 'f4' if kind == 1 and word == 4 else 'f8'}"
     text = markers(2) + record(named(name)) + markers(-1, 7) + words(101, A.shape[1], A.shape[0], 6, kind, 0, 0)
     text += markers(-2, 1, 0, 2) + record(named(name))
     group = -3
@@ -267,6 +267,9 @@ def test_op2(part, form, tmp_path):
     ((name, A),) = read_op2(path)
     assert name == "KGG"
     np.testing.assert_array_equal(A.toarray(), 1j * np.eye(4))
+    single = np.array([[1.0, 0.5], [0.0, -3.0]])  # words of eight bytes hold single precision, too
+    path.write_bytes(op2("KGG", single, order, word, kind=1))
+    np.testing.assert_array_equal(read_op2(path)[0][1].toarray(), single)
 
 
 def test_op2_of_nastran(tmp_path):

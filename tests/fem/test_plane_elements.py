@@ -105,3 +105,21 @@ def test_loads_of_calculix(kind, tmp_path):
     assert outcome.steps
     # of axisymmetric elements ccx prints the mean of the layers along x, not along the radius
     assert max(s.error for s in outcome.steps) < (1e-5 if kind != "CAX8R" else 1 - np.cos(np.radians(1.0)))
+
+
+@pytest.mark.parametrize("side", ["1, S2", "2, S4"])
+def test_a_cut_is_tightened_whichever_side_is_named(side, tmp_path):
+    """Two squares between walls; their common side is cut, and its sides overlap by 0.01: each is stretched by half."""
+    nodes = [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (9.0, 9.0)]
+    load = ["*BOUNDARY", *(f"{k}, 1" for k in (1, 3, 4, 6)), *(f"{k}, 2" for k in (1, 2, 3)), "7, 1, 1, 0.01"]
+    text = deck("CPS4", nodes, [(1, 2, 5, 4), (2, 3, 6, 5)], load)
+    path = tmp_path / "cut.inp"
+    cut = f"*SURFACE, NAME=CUT\n{side}\n*PRE-TENSION SECTION, SURFACE=CUT, NODE=7\n*MATERIAL"
+    path.write_text(text.replace("*MATERIAL", cut))
+    mesh, (step,) = fem.read_steps(path)
+    u = fem.solve_step(fem.Model(mesh), step).displacements
+    (block,) = mesh.solids
+    for cell, expected in zip(block.connectivity, (0.005, -0.005), strict=True):
+        own = [k for k in cell if mesh.points[k, 0] == 1.0]
+        assert len(own) == 4
+        np.testing.assert_allclose(u[own, 0], expected, rtol=1e-6)

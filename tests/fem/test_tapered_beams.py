@@ -99,3 +99,15 @@ def test_dimensions_that_vary(tmp_path):
     assert abs(given - blank).max() == 0.0
     left_out = shaped.replace("18.,30.,2.-8", ",30.,")
     assert "left out between the ends" in read(tmp_path, ends + left_out + MAT, loud=False).unread[0].text
+
+
+def test_blank_fields_of_stations_are_interpolated_between_the_ends(tmp_path):
+    """Three tenths of the way from end A, where the station says its moment of inertia only."""
+    at = 0.3
+    between = [a + at * (b - a) for a, b in zip(A, B, strict=True)]
+    given = deck([(at, "NO", (between[0], 12.0, *between[2:])), (1.0, "NO", B)])
+    blank = given.replace(card((between[0], 12.0, *between[2:])), ",12.,,,,")
+    assert blank != given
+    one, other = (fem.Model(read(tmp_path, text)) for text in (given, blank))
+    assert abs(one.K - other.K).max() < 1e-8 * abs(one.K).max()
+    assert abs(one.M - other.M).max() < 1e-8 * abs(one.M).max()

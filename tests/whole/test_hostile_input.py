@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import struct
 import zipfile
 import zlib
@@ -21,6 +20,7 @@ import reduction
 from fem.errors import FlexmbError, MeshError
 from fem.files import vtk_process
 from fem.mesh.structured_meshes import block
+from fem.meshing import cad_process
 from flexmb.cli.vary import span_of, values_of
 from flexmb.errors import FileError, HistoryError, IntegratorError, ModelFileError, StudyError
 from flexmb.files import load_body, load_model, save_body
@@ -504,33 +504,79 @@ def test_damaged_matrix_market_files_do_not_end_the_process(content, message, tm
         fem.read_matrix_market(tmp_path / "K.mtx")
 
 
-def test_vtk_files_that_crash_or_block_vtk_end_its_process_only(tmp_path, monkeypatch):
-    """The process that reads is replaced by one that crashes, and by one that blocks."""
-    program = tmp_path / "vtk_process.py"
-    monkeypatch.setattr("fem.files.vtk_files.__file__", str(tmp_path / "vtk_files.py"))
-    (tmp_path / "part.vtk").write_bytes(b"# vtk DataFile Version 3.0\n")
+CUBE = block("tetra", (1.0, 1.0, 1.0), (1, 1, 1))
+
+
+def part_for(reader, tmp_path):
+    """A sound file of a part, and how it is read in a process of its own."""
+    if reader == "VTK":
+        fem.write_mesh(CUBE, tmp_path / "part.vtk")
+        return tmp_path / "part.vtk", fem.read_mesh
+    gmsh = pytest.importorskip("gmsh")
+    path = tmp_path / "part.step"
+    gmsh.initialize(readConfigFiles=False, interruptible=False)
+    try:
+        gmsh.option.setNumber("General.Terminal", 0)
+        gmsh.model.occ.addBox(0, 0, 0, 1, 1, 1)
+        gmsh.model.occ.synchronize()
+        gmsh.write(str(path))
+    finally:
+        gmsh.finalize()
+    return path, lambda file: fem.mesh_cad(file, order=1)
+
+
+PROGRAMS = {"VTK": ("fem.files.vtk_files", vtk_process), "Gmsh": ("fem.files.cad", cad_process)}
+
+
+@pytest.mark.parametrize("reader", PROGRAMS)
+def test_files_that_crash_or_block_their_reader_end_its_process_only(reader, tmp_path, monkeypatch):
+    """The program that reads is replaced by one that crashes, by one that computes without end, and by one that waits:
+    limits of processor time, and of the clock."""
+    path, read = part_for(reader, tmp_path)
+    caller, module = PROGRAMS[reader]
+    program = tmp_path / "program.py"
+    monkeypatch.setattr(module, "__file__", str(program))
     program.write_text("import os; os.kill(os.getpid(), 11)")
-    with pytest.raises(MeshError, match=r"part.vtk.*ended with code -11"):
-        fem.read_mesh(tmp_path / "part.vtk")
-    monkeypatch.setattr("fem.files.vtk_files.SECONDS", 0.5)
-    monkeypatch.setattr("fem.files.vtk_files.PATIENCE", 3.0)
+    with pytest.raises(MeshError, match=rf"{path.name}.*ended with code -11"):
+        read(path)
+    monkeypatch.setattr(f"{caller}.SECONDS", 0.5)
+    monkeypatch.setattr("fem.user_files.alone.PATIENCE", 6.0)
     for blocks in ("while True: pass", "import time; time.sleep(1000)"):
         program.write_text(blocks)
-        with pytest.raises(MeshError, match=r"part.vtk.*after .* s of processor time in .* s"):
-            fem.read_mesh(tmp_path / "part.vtk")
+        with pytest.raises(
+            MeshError, match=rf"{reader} has not read .*{path.name}.*after .* s of processor time in .* s"
+        ):
+            read(path)
 
 
-def test_a_busy_machine_does_not_end_the_process_that_reads_vtk_files(tmp_path, monkeypatch):
+@pytest.mark.parametrize("reader", PROGRAMS)
+def test_a_busy_machine_does_not_end_the_process_that_reads(reader, tmp_path, monkeypatch):
     """The limit counts the time of the process: it may wait twice as long, and then reads a sound file."""
-    shutil.copy(vtk_process.__file__, tmp_path / "reads.py")
-    (tmp_path / "vtk_process.py").write_text(
-        "import runpy, time; time.sleep(4.0); runpy.run_path(__file__.replace('vtk_process', 'reads'), run_name='__main__')"
+    path, read = part_for(reader, tmp_path)
+    caller, module = PROGRAMS[reader]
+    (tmp_path / "reads.py").write_text(Path(module.__file__).read_text())
+    (tmp_path / "program.py").write_text(
+        "import time\n\n\ndef main(*words):\n    time.sleep(8.0)\n    import reads\n    reads.main(*words)\n"
     )
-    mesh = block("tetra", (1.0, 1.0, 1.0), (1, 1, 1))
-    fem.write_mesh(mesh, tmp_path / "part.vtk")
-    monkeypatch.setattr("fem.files.vtk_files.__file__", str(tmp_path / "vtk_files.py"))
-    monkeypatch.setattr("fem.files.vtk_files.SECONDS", 2.0)
-    assert fem.read_mesh(tmp_path / "part.vtk").kinds == mesh.kinds
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "program.py"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(f"{caller}.SECONDS", 4.0)
+    assert len(read(path).points) >= 8
+
+
+def test_a_part_that_has_been_read_may_take_any_time_to_mesh(tmp_path, monkeypatch):
+    """The limit is that of reading: many small cells are what the user asked for."""
+    path, _ = part_for("Gmsh", tmp_path)
+    (tmp_path / "reads.py").write_text(Path(cad_process.__file__).read_text())
+    (tmp_path / "program.py").write_text(
+        "import time\nfrom pathlib import Path\n\n\ndef main(output, path, made, read, *options):\n"
+        "    Path(read).touch()\n    while time.process_time() < 4.0:\n        pass\n"
+        "    import reads\n    reads.main(output, path, made, read, *options)\n"
+    )
+    monkeypatch.setattr(cad_process, "__file__", str(tmp_path / "program.py"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("fem.files.cad.SECONDS", 2.0)
+    assert fem.mesh_cad(path, order=1).kinds["tetra"] > 8
 
 
 def test_a_cell_that_names_points_that_are_not_there(tmp_path):

@@ -60,10 +60,9 @@ FACTS = """async () => {
 """How wide the page is, elements that cut their text off without an ellipsis, and pictures that are not there."""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1440, 900)])
+@pytest.mark.parametrize(("width", "height", "scheme"), [(390, 844, "light"), (1440, 900, "dark")])
 def test_pages_fit_the_screen(site, browser, width, height, scheme):
-    """On a phone and on a desk: layout, not pixels."""
+    """On a phone and on a desk, by day and by night: layout, not pixels."""
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     fetched, errors, wide, cut, missing = [], [], {}, {}, {}
     page.on("request", lambda request: fetched.append(request.url) if request.url.startswith("http") else None)

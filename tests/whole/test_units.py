@@ -19,6 +19,7 @@ from flexmb.equations.projection import as_sparse
 from flexmb.errors import MotionError
 from flexmb.kernels.calls import row_rates
 from flexmb.linear import linearise
+from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.time_functions import (
     check_derivatives,
     constant,
@@ -227,3 +228,29 @@ def test_lumps_and_springs_are_judged_in_every_unit_system():
         k[3, 4] = k[4, 3] = 2e-14 * size
         with pytest.raises(MatrixError, match="symmetric stiffness"):
             fem.Spring("a", "b", k).matrix()
+
+
+@pytest.mark.parametrize("load", ["force", "moment"])
+def test_the_characteristic_rate_of_a_load_is_the_same_in_every_unit_of_length(load):
+    """In units of a thousandth of the length, forces are a thousand times as large and moments a million times."""
+    rates = []
+    for unit in (1.0, 1e3):
+        system = flexmb.System()
+        rod = system.add(flexmb.uniform_rod("rod", mass=2.0, length=3.0 * unit, radius=0.1 * unit))
+        system.load("push", rod["end"], **{load: np.array([0, 0, 5.0]) * unit ** (1 if load == "force" else 2)})
+        rates.append(compiled(system.build()).scales[1])
+    assert rates[1] == pytest.approx(rates[0], rel=1e-12)
+
+
+def test_elastic_coordinates_have_the_weight_of_their_displacements_in_every_unit_system():
+    """Coordinates of unit modal mass have the unit of length times the root of mass, also those of torsion, which
+    displace no node of a beam. Their weights are relative to the length."""
+    weights = []
+    for unit, length in (("m", 1.0), ("mm", 1e3)):
+        beam = fem.Beam(fem.Material.steel(unit), fem.Section.circle(0.02 * length))
+        part = fem.Model(fem.structured_meshes.line((0, 0, 0), (length, 0, 0), 4), beam)
+        part = part.with_interfaces(root="start", tip="end")
+        system = flexmb.System()
+        system.add(flexmb.flexible_body(part, reduction.craig_bampton(part, 2), name="beam"))
+        weights.append(compiled(system.build()).weight[6:])
+    np.testing.assert_allclose(weights[1], weights[0] / (1e3 * np.sqrt(1e-3)), rtol=1e-6)

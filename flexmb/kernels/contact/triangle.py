@@ -5,6 +5,12 @@ from numba import njit
 
 from flexmb.kernels.base.algebra import add, cross, dot, scale, sub
 
+CORNERS = 9
+"""Most corners of a triangle that is cut by three lines: 6 in exact arithmetic, in which a line crosses the border of a
+convex polygon twice. Corners that are on the line to round-off may be on either side of it, one after the other: each
+of those that are cut off leaves two crossings in its place, and every second corner is cut off at most. Three corners
+become 4, these become 6, and these become 9."""
+
 
 @njit(cache=True)
 def weights_on_triangle(a, b, c):
@@ -51,9 +57,9 @@ def on_triangle(a, b, c):
 
 @njit(cache=True)
 def cut_triangle(polygon, work):
-    """Cut a triangle, the first three rows of `polygon` (6, 4), to its part in the unit triangle x >= 0, y >= 0,
+    """Cut a triangle, the first three rows of `polygon` (9, 4), to its part in the unit triangle x >= 0, y >= 0,
     x + y <= 1; returns the number of corners. The first two columns are x and y, the others linear functions of them;
-    `work` (6, 4) is overwritten.
+    `work` (9, 4) is overwritten. Both have room for `CORNERS`.
 
     Source: Sutherland and Hodgman, Commun. ACM 17 (1974) 32-42.
     """

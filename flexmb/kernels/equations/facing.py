@@ -50,7 +50,7 @@ from flexmb.kernels.base.algebra import (
 )
 from flexmb.kernels.base.dense import eliminate, solve_small
 from flexmb.kernels.contact.local import on_quadrilateral, shape_functions
-from flexmb.kernels.contact.triangle import cut_triangle, nearest_in_polygon
+from flexmb.kernels.contact.triangle import CORNERS, cut_triangle, nearest_in_polygon
 
 A, B = 0.445948490915965, 0.091576213509771
 U, V = 0.223381589678011, 0.109951743655322
@@ -187,7 +187,7 @@ def _height(flat, f, phi):
 @njit(cache=True)
 def _pieces(flat, workspace, s, f, half, grown, room, pieces, about, first):
     """List the pieces of facet `f` that face the other surface of contact `s`, from number `first` on: their corners in
-    `pieces` (., 6, 4), each with its coordinates in the face of which `f` is the given `half` and both barycentric
+    `pieces` (., 9, 4), each with its coordinates in the face of which `f` is the given `half` and both barycentric
     coordinates on the other facet, and in `about` (., 3) their number of corners, this facet, and `half`. `room`: work
     arrays.
 
@@ -501,9 +501,9 @@ def face(flat, workspace, s, R, origin):
         workspace.skin_share[k] = 0.0
         workspace.skin_rise[k] = 0.0
     others, f = flat.skin_facet[s, 2] - flat.skin_facet[s, 1], flat.skin_facet[s, 0]
-    room = np.empty(STACK, np.int64), np.empty((others, 15)), np.empty((6, 4))
+    room = np.empty(STACK, np.int64), np.empty((others, 15)), np.empty((CORNERS, 4))
     curved = flat.facet_excess[flat.skin_facet[s, 0] : flat.skin_facet[s, 2]].any()
-    pieces, about = np.empty((2 * others, 6, 4)), np.empty((2 * others, 3), np.int64)
+    pieces, about = np.empty((2 * others, CORNERS, 4)), np.empty((2 * others, 3), np.int64)
     while f < flat.skin_facet[s, 1]:
         _face(flat, workspace, s, f, grown, curved, room, pieces, about)
         f += 2 if flat.facet_nodes[f, 3] >= 0 else 1

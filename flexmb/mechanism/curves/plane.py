@@ -68,6 +68,12 @@ class Curve:
         x, y = np.asarray(point, dtype=float)
         return float(distance_from_curve(self.address, float(x), float(y))[0])
 
+    def tangent(self, point: ArrayLike) -> Float[np.ndarray, "2"]:
+        """The unit tangent (2,) of the curve at its place nearest to a point (2,); NaN beyond an end of it."""
+        x, y = np.asarray(point, dtype=float)
+        _, left_x, left_y, _ = distance_from_curve(self.address, float(x), float(y))
+        return np.array([left_y, -left_x])
+
 
 def spline(parameters: np.ndarray, points: np.ndarray, closed: bool) -> Curve:
     """The spline through `points` (n, 2) at increasing `parameters` (n,).

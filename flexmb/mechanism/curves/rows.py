@@ -32,16 +32,13 @@ def tangent_at(name: str, curve: Curve, d: np.ndarray) -> np.ndarray:
 
     Raises `CurveError` when the place is drawn beyond an end of an open curve.
     """
-    s = np.linspace(curve.parameters[0], curve.parameters[-1], 8 * len(curve.parameters))
-    points = curve.at(s)
-    nearest = s[np.linalg.norm(points - d[:2], axis=1).argmin()]
-    if not np.isfinite(curve.distance(d[:2])):
+    along = curve.tangent(d[:2])
+    if not np.isfinite(along).all():
         raise CurveError(
             f"Joint {name!r}: its place is drawn at {d[:2]} in the frame of the curve, beyond the end of an open curve "
-            f"from {points[0]} to {points[-1]}. Draw it on the curve, or extend the curve."
+            f"from {curve.points[0]} to {curve.points[-1]}. Draw it on the curve, or extend the curve."
         )
-    along = curve.polynomial(nearest, 1)
-    return np.array([along[0], along[1], 0.0]) / np.linalg.norm(along)
+    return np.append(along, 0.0)
 
 
 def curve_rows(markers: tuple[int, int], number: int, offset: float, slides: bool, in_plane: bool) -> list[Row]:

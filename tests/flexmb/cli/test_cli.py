@@ -156,6 +156,12 @@ def test_a_run_starts_from_an_equilibrium_under_functions_of_time(flexmb_command
     assert load_result("moved.h5").position("head")[0, 2] == pytest.approx(-0.05)
 
 
+def test_an_equilibrium_is_that_of_the_time_that_is_asked_for(flexmb_command):
+    Path("press.toml").write_text(PRESSED)
+    flexmb_command("equilibrium", "press.toml", "--time", "2.0", "-o", "rest.h5")
+    assert load_result("rest.h5").position("head")[0, 2] == pytest.approx(-0.05 * (1.0 + 2.0 * 2.0 + 3.0 * 4.0))
+
+
 def test_the_module_is_the_command_line():
     """`python -m flexmb`, also where the script is not on the path, under the same name."""
     found = subprocess.run([sys.executable, "-m", "flexmb", "--help"], capture_output=True, text=True, check=True)
@@ -358,6 +364,17 @@ def test_view_draws_plots_and_exports(flexmb_command, rod_file, tmp_path):
     assert Path("a.gif").read_bytes()[:4] == b"GIF8"
     assert Path("g.glb").read_bytes()[:4] == b"glTF"
     assert len(list(Path("vtk").glob("*.vtu"))) == 3
+
+
+@pytest.mark.parametrize(("words", "index"), [((), -1), (("--time", "0.021"), 2), (("--time", "9"), -1)])
+def test_a_picture_is_of_the_nearest_stored_time(words, index, flexmb_command, monkeypatch):
+    """Of the times 0, 0.01, ..., 0.1; by default the last one."""
+    drawn = []
+    Path("pendulum.toml").write_text(PENDULUM)
+    flexmb_command("run", "pendulum.toml")
+    monkeypatch.setattr("flexmb.plots.pictures.picture_result", lambda result, path, k, *_: drawn.append(result.t[k]))
+    flexmb_command("view", "pendulum.result.h5", "--picture", "p.png", *words)
+    assert drawn == [pytest.approx(np.linspace(0.0, 0.1, 11)[index])]
 
 
 def test_compare_prints_and_plots_the_differences(flexmb_command):

@@ -193,6 +193,17 @@ def test_friction_follows_the_curve_of_brown_and_mcphee(ratio):
     assert touch.friction_force[0] / touch.normal_force[0] == pytest.approx(curve, rel=1e-6)
 
 
+def test_slip_is_that_of_the_point_that_touches():
+    """A ball that turns backwards and moves on slides with both speeds, wherever it is on the plane."""
+    system = flexmb.System()
+    ball = flexmb.rigid_body("ball", mass=1.0, inertia=(1, 1, 1))
+    spun = system.add(ball, position=(7.0, -5.0, 10.0 - 1e-6), velocity=(2, 0, 0), angular_velocity=(0.5, -0.3, 4.0))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("floor", floor, Sphere(10.0).on(spun.at((0, 0, 0))), law=power_law(1.0))
+    slip = flexmb.simulate(system, 1e-9, step=1e-9).contact("floor").slip[0]
+    assert slip == pytest.approx(np.hypot(2 + 0.3 * 10, 0.5 * 10), rel=1e-6)
+
+
 def test_a_ball_that_slides_begins_to_roll():
     """After rolling begins, five sevenths of the speed are left; friction has no say in it."""
     system = flexmb.System(gravity=(0, 0, -9.81))

@@ -243,3 +243,18 @@ def test_shapes_beyond_all_distances_are_refused():
     near = system.add(flexmb.rigid_body("near", mass=1.0, inertia=(1, 1, 1)))
     with pytest.raises(MechanismError, match="distances cannot be computed"):
         system.contact_group("all", [Sphere(0.1).on(body.at((0, 0, 0))) for body in (far, near)], law=LAW)
+
+
+def test_forces_of_pairs_are_in_world_axes():
+    """A ball is pressed on a plane that is inclined and turned about its normal, whose axes are none of the world."""
+    up = np.array([0.6, 0.0, 0.8])
+    system = flexmb.System()
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.004,) * 3), position=0.095 * up)
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=up)
+    system.contact_group("all", [floor, Sphere(0.1).on(ball.at((0, 0, 0)))], law=power_law(1e3))
+    ((pair,), *_) = flexmb.simulate(system, 1e-4, step=1e-4).contact_group("all").pairs
+    assert (pair.a, pair.b) == ("plane on the ground", "sphere on 'ball'")
+    assert pair.depth == pytest.approx(0.005)
+    size = np.linalg.norm(pair.force)
+    assert size > 0
+    np.testing.assert_allclose(pair.force, size * up, atol=1e-12 * size)

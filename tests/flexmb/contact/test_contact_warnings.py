@@ -85,6 +85,7 @@ def test_steps_that_resolve_a_contact_or_bodies_far_apart_are_not_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error", TunnellingWarning)
         result = flexmb.simulate(shot(False), 0.004, step=4e-7, output_step=1e-4)
+        flexmb.simulate(shot(False), 0.004, step=4e-7, output_step=2e-3)  # stored seldom
         flexmb.simulate(shot(False, offset=30.0), 0.01, step=1e-3)
     assert result.velocity("bullet")[-1, 2] == pytest.approx(100.0 * (0.01 - 1.0) / 1.01, rel=1e-3)
 

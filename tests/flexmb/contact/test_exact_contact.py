@@ -461,3 +461,26 @@ def test_coincident_centres_are_named_where_a_state_begins_with_them():
         MechanismError, match="Exact contacts of 'mechanism' begin where the centres of two round shapes"
     ):
         flexmb.simulate(mechanism, 0.1, step=1e-2, initial_state=replace(mechanism.initial, q=q))
+
+
+def test_shapes_at_one_place_keep_their_axes():
+    """A ball in a groove of two planes through one line presses on both."""
+    system, normals = flexmb.System(gravity=(0, 0, -G)), {"left": (1, 0, 1), "right": (-1, 0, 1)}
+    ball = system.add(flexmb.rigid_body("ball", mass=0.5, inertia=(0.002,) * 3), position=(0, 0, 0.1 * np.sqrt(2)))
+    for name, normal in normals.items():
+        system.contact(name, Plane().on(system.ground.at((0, 0, 0)), axis=normal), Sphere(0.1).on(ball.at((0, 0, 0))))
+    result = flexmb.simulate(system, 0.02, step=1e-3)
+    for name, normal in normals.items():
+        np.testing.assert_allclose(result.contact(name).force[-1], 0.25 * G * np.array(normal), rtol=1e-6, atol=1e-8)
+
+
+def test_slip_is_relative_to_a_body_that_turns():
+    """A ball stands still on a turntable without friction, half a metre from its axis."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    table = system.add(flexmb.rigid_body("table", mass=1.0, inertia=(1, 1, 1)))
+    ball = system.add(flexmb.rigid_body("ball", mass=0.5, inertia=(0.002,) * 3), position=(0.3, 0.4, 0.1))
+    system.revolute("axle", system.ground.at((0, 0, 0)), table, axis=(0, 0, 1))
+    system.drive("axle", flexmb.time_functions.constant_speed(3.0))
+    system.contact("rest", Plane().on(table.at((0, 0, 0))), Sphere(0.1).on(ball.at((0, 0, 0))))
+    slip = flexmb.simulate(system, 0.02, step=1e-3).contact("rest").slip
+    np.testing.assert_allclose(slip[1:], 1.5, rtol=1e-6)

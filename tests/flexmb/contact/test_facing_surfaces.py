@@ -10,6 +10,7 @@ import reduction
 from fem.mesh.structured_meshes import block
 from flexmb.errors import MechanismError
 from flexmb.files import export_vtk, load_model, load_result, save_result
+from flexmb.kernels.contact.triangle import CORNERS, cut_triangle
 
 YOUNG = 1e7
 
@@ -82,6 +83,21 @@ def test_area_and_pressure_are_those_of_the_part_that_faces(swap):
     # Forces on nodes of the base over their areas, 1.70 and 1.72 in both orders, which are independent of each other.
     # Fitted pressures that are linear between the nodes would be 2.18 and 1.68 with these forces.
     assert base.pressure.max() == pytest.approx(1.71 * mean, rel=0.01)
+
+
+def test_triangles_with_corners_on_the_sides_have_room_for_all_pieces():
+    """To round-off the corners are on either side: seven remain, where exact numbers have four. In room for six, the
+    last was written beyond its end: blocks whose faces coincide could end the program ("corrupted size")."""
+    polygon, work = np.zeros((CORNERS, 4)), np.zeros((CORNERS, 4))
+    corners = [(0.75, -1.0), (-1.877278821286435e-17, -1.4013250685306797e-17), (0.75, 1.0 / 3.0)]
+    polygon[:3, :2] = polygon[:3, 2:] = corners
+    count = getattr(cut_triangle, "py_func", cut_triangle)(polygon, work)  # which checks the bounds of arrays
+    x, y = polygon[:count, 0], polygon[:count, 1]
+    assert count == 7
+    np.testing.assert_array_equal(polygon[:count, 2:], polygon[:count, :2])
+    area = 0.5 * abs(x @ np.roll(y, -1) - y @ np.roll(x, -1))
+    exact = 0.5 * (0.75 * 0.25 + 0.75 * 4.0 / 13.0 - 0.25 * 9.0 / 13.0)  # of (0, 0), (3/4, 0), (3/4, 1/4), (9/13, 4/13)
+    assert area == pytest.approx(exact, rel=1e-15)
 
 
 def test_bodies_keep_their_momenta_and_do_not_overlap():

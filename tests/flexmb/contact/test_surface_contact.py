@@ -293,6 +293,10 @@ def test_the_command_line_tells_pressure_and_area(tmp_path, monkeypatch):
     assert row["pressure"] == pytest.approx(over.pressure[-1].max())
     assert row["contact area"] == pytest.approx(over.area[-1])
     assert {"gap", "normal force", "friction force", "slip", "wear power"} < {*row}
+    drawn = []
+    monkeypatch.setattr("flexmb.plots.result_plots.plot_contact", lambda contact, *_, **__: drawn.append(contact))
+    CliRunner().invoke(app, ["contact", "floor.h5", "--plot", "floor.png"], catch_exceptions=False)
+    np.testing.assert_array_equal(drawn[0].pressure, over.pressure)
 
 
 def test_tables_plots_and_measures_name_the_units_of_pressure_and_area(tmp_path, monkeypatch):

@@ -162,3 +162,19 @@ def test_derivatives_of_the_gaps(result):
             step[body, k] = h
             slope = (values(step)[0] - values(-step)[0]) / (2 * h)
             np.testing.assert_allclose(found[:, body, k], slope, atol=1e-6)
+
+
+def test_interfaces_are_drawn_turned_by_the_angle_of_their_lines(result):
+    """Points x of a face are drawn at (1 + s theta) x, which turns a line across theta by the angle atan(s theta)."""
+    mechanism, q, factor, turned = result.mechanism, result.q[-1], 600.0, 0
+    _, axes = module._drawn(mechanism, q, factor)
+    for k, marker in enumerate(mechanism.markers):
+        body = mechanism.bodies[marker.body]
+        if marker.interface is None or not body.modes:
+            continue
+        start = compiled(mechanism).q_start[marker.body] + 7
+        theta = factor * body.interfaces[marker.interface].motion(q[start : start + body.modes])[3:]
+        cosine = (np.trace(axes[k] @ marker.axes.T) - 1) / 2
+        assert np.arccos(cosine) == pytest.approx(np.arctan(np.linalg.norm(theta)), rel=1e-6)
+        turned += np.linalg.norm(theta) > 0.1
+    assert turned

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from mechanisms import random_flexible_body
 
 import flexmb
 from flexmb.drawn.links import link_points, links_of
+from flexmb.spatial.lie import rotation_from_quaternion
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +60,19 @@ def test_a_picture_contains_them(system, tmp_path):
     assert {"spring spring", "rod rod", "curve slot"} <= set(plotter.actors)
     assert np.asarray(scene.wires[3].points)[1] == pytest.approx([1, 0, -0.4], abs=1e-6)
     plotter.close()
+
+
+def test_lines_follow_the_enlarged_deformation_of_their_bodies():
+    system = flexmb.System()
+    body = random_flexible_body(np.random.default_rng(4), modes=3)
+    name = next(iter(body.interfaces))
+    beam = system.add(body, position=(0.2, 0.1, 0.0), orientation=(0.3, 0.2, -0.4))
+    system.spring_damper("spring", system.ground.at((-1.0, 0, 0)), beam[name], stiffness=1.0)
+    mechanism = system.build()
+    q, eta = mechanism.initial.q.copy(), np.array([1e-3, -2e-3, 3e-3])
+    q[7:] = eta
+    moved = rotation_from_quaternion(q[3:7]) @ body.interfaces[name].motion(eta)[:3]
+    ends = [link_points(mechanism, links_of(mechanism), q, factor)[0][-1] for factor in (0.0, 1.0, 30.0)]
+    assert np.linalg.norm(moved) > 1e-5
+    np.testing.assert_allclose(ends[1] - ends[0], moved, rtol=1e-9)
+    np.testing.assert_allclose(ends[2] - ends[0], 30.0 * moved, rtol=1e-9)

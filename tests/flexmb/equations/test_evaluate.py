@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from mechanisms import double_pendulum, flexible_pendulum, slider_crank
+from mechanisms import double_pendulum, flexible_pendulum, random_flexible_body, slider_crank
 
 import flexmb
+from flexmb.bodies import dynamics
 from flexmb.equations.evaluate import (
     accelerations,
     constraint_jacobian,
@@ -82,3 +83,17 @@ def test_nothing_is_left_behind():
 def test_a_state_of_another_mechanism_is_refused():
     with pytest.raises(MechanismError, match="Is it a state of another mechanism"):
         evaluate(double_pendulum(), consistent_state(SYSTEMS["slider crank"].build()).state)
+
+
+@pytest.mark.parametrize("second_order", [True, False])
+def test_the_mass_matrix_is_that_of_the_deformed_body(second_order):
+    system = flexmb.System()
+    body = random_flexible_body(np.random.default_rng(6), modes=3, second_order=second_order)
+    system.add(body)
+    mechanism = system.build()
+    q, eta = mechanism.initial.q.copy(), np.array([0.03, -0.02, 0.05])
+    q[7:] = eta
+    found = mass_matrix(mechanism, State(0.0, q, mechanism.initial.w)).toarray()
+    expected = dynamics.mass_matrix(body, eta)
+    assert np.abs(expected - dynamics.mass_matrix(body, 0 * eta)).max() > 1e-3
+    np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())

@@ -7,7 +7,7 @@ import pytest
 from mechanisms import double_pendulum, flexible_pendulum, slider_crank, turning_loop
 
 import flexmb
-from flexmb.equations.time_features import Source, _parts, sampled, unresolved
+from flexmb.equations.time_features import Source, _parts, curve, sampled, unresolved
 from flexmb.errors import IntegratorError, MotionError, RedundantConstraintWarning, UnresolvedWarning
 from flexmb.mechanism.compile import compiled
 from flexmb.simulation.times import output_times
@@ -161,6 +161,15 @@ def test_a_dense_table_over_the_time_counts_by_what_it_describes():
     assert not unresolved(driven(law=flexmb.table(t, np.sin(2 * np.pi * t), over="t")).build(), 10.0, 0.1)
     (rise,) = unresolved(driven(law=flexmb.table([1, 1.001], [0, 9], over="t", outside="hold")).build(), 1e4, 0.1)
     assert rise.feature == pytest.approx(2e-3)
+
+
+def test_a_piece_that_a_cubic_describes_is_one_feature():
+    """Up to a fiftieth of the range; a cubic with another slope at its end does not."""
+    t = np.linspace(0.0, 2.0, 401)
+    for values in (t**3 - 3 * t**2 + t, t**2, 5 * t - t**3):
+        ahead = curve(t, values, None)(0.0)
+        assert (ahead.change, ahead.feature) == (pytest.approx(2.0), pytest.approx(4.0))
+    assert curve(t, np.sin(6 * t), None)(0.0).change < 1.0
 
 
 @pytest.mark.parametrize("coordinates", ["absolute", "joint"])

@@ -86,9 +86,10 @@ def test_a_driven_loop_is_assembled_at_the_angle_of_its_crank(start):
     np.testing.assert_allclose(result.frame("slider")[0][:, 0], x, atol=1e-9)
 
 
-def four_bar(start):
-    """Crank-rocker of lengths 1, 3, 2.5 and 3 in the plane, drawn at a crank angle of 90 degrees, its crank driven."""
-    a, b, c, ground = 1.0, 3.0, 2.5, 3.0
+def four_bar(start, lengths=(1.0, 3.0, 2.5, 3.0)):
+    """Crank, coupler, rocker and ground in the plane, drawn at a crank angle of 90 degrees, its crank driven; by default
+    a crank-rocker."""
+    a, b, c, ground = lengths
     A, D = np.array([0.0, a, 0.0]), np.array([ground, 0.0, 0.0])
     B = elbow(A, D, b, c)
     system = flexmb.System(gravity=(0, 0, -9.81))
@@ -116,7 +117,17 @@ def elbow(A, D, b, c):
 
 @pytest.mark.parametrize("start", [2.0, -2.0, 3.1, 8.0])
 def test_a_driven_four_bar_keeps_its_branch(start):
-    system, place = four_bar(start)
+    assert_on_its_branch(*four_bar(start), start)
+
+
+def test_a_crank_goes_round_the_other_way_where_it_cannot_pass():
+    """The crank of this double rocker turns up to 108 degrees to both sides of the ground: from 90 degrees to -100, which
+    is 170 degrees the shorter way, it goes by zero."""
+    start = -np.radians(190.0)
+    assert_on_its_branch(*four_bar(start, (2.0, 2.0, 3.0, 4.0)), start)
+
+
+def assert_on_its_branch(system, place, start):
     mechanism = system.build()
     begin = consistent_state(mechanism).state
     still = flexmb.results.result.result_of_states(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flexmb
+from flexmb.equations.initial_conditions import consistent_state
 from flexmb.files.results.result_file import load_result, save_result
 
 RADIUS = 0.3
@@ -137,3 +138,15 @@ def test_a_curve_travels_and_a_result_keeps_it(tmp_path):
     assert (loaded.mechanism.curves[0].data == CIRCLE.data).all()
     once, twice = (flexmb.simulate(m, 0.1, step=1e-3, initial_state=result) for m in (loaded.mechanism, bead("curve")))
     assert once.q == pytest.approx(twice.q, abs=1e-14)
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.7, 4.0])
+def test_a_slider_starts_as_it_is_drawn_on_a_curve_in_any_plane(angle):
+    """It turns with the tangent from the direction in which it is drawn there."""
+    R = flexmb.lie.rotation_exp(np.array([0.4, -0.7, 1.1]))
+    system = flexmb.System()
+    place = R @ [RADIUS * np.cos(angle), RADIUS * np.sin(angle), 0.0]
+    body = system.add(flexmb.rigid_body("bead", mass=1.0, inertia=(0.01, 0.02, 0.03)), position=place)
+    own = body.at((0, 0, 0))
+    system.slider_on_curve("track", system.ground.at((0, 0, 0)), own, CIRCLE, normal=R[:, 2], x=R[:, 0])
+    assert consistent_state(system.build()).assembly_displacement < 1e-9

@@ -128,6 +128,23 @@ def test_a_spring_along_a_joint_drawn_apart_warns_of_its_preload():
         sprung(free=(1, 2))
 
 
+def test_a_joint_between_turned_bodies_is_drawn_apart_along_its_axis():
+    """The rail is fixed in a carrier whose axes are none of the world."""
+    axis = np.array([0.36, 0.48, 0.8])
+
+    def sprung(**options):
+        system = flexmb.System(name="slide")
+        carrier = system.add(flexmb.rigid_body("carrier", mass=1.0, inertia=(1, 1, 1)), orientation=(0.4, -0.7, 1.1))
+        mass = system.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)), position=0.3 * axis)
+        system.prismatic("rail", carrier.at((0, 0, 0)), mass.at((0, 0, 0)), axis=axis)
+        system.joint_spring("k", "rail", stiffness=100.0, **options)
+        return energies(system, system.build().initial).springs
+
+    assert sprung(free="drawn") == pytest.approx(0.0, abs=1e-20)
+    with pytest.warns(flexmb.PreloadWarning, match=r"0\.3 apart.*force of 30\."):
+        assert sprung() == pytest.approx(4.5)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -469,3 +469,23 @@ def test_states_that_grow_without_bound_are_named():
     system.force("memory", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), escaping(k=1.0))
     with pytest.raises(flexmb.ConvergenceError, match=r"At t = 0\.1 the states of 'memory' of 'escape' have no value"):
         flexmb.simulate(system, 0.5, step=0.01)
+
+
+def test_elements_find_their_own_states_among_those_of_others():
+    """Three elements with two, one and three states, of which each takes its last one as its force."""
+
+    def law(count):
+        @flexmb.law(states=count, name=f"of {count}")
+        def last(t, relative, states, parameters, wrench, rates):
+            wrench[0] = states[len(states) - 1]
+
+        return last
+
+    begin = {"two": (1.0, 2.0), "one": (3.0,), "three": (4.0, 5.0, 6.0)}
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)))
+    for name, initial in begin.items():
+        system.force(name, system.ground.at((0, 0, 0)), body.at((0, 0, 0)), law(len(initial))(initial=initial))
+    result = flexmb.simulate(system, 1e-3, step=1e-3)
+    for name, initial in begin.items():
+        np.testing.assert_allclose(result.force(name)[:, 0], initial[-1], rtol=1e-12)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
-from mechanisms import double_pendulum
+from mechanisms import double_pendulum, flexible_pendulum
 from test_cli import is_picture
 from typer.testing import CliRunner
 
@@ -421,3 +421,14 @@ def _whole(image):
 def test_studies_without_numbers_are_refused():
     with pytest.raises(StudyError, match="No parameter of the study is a number"):
         study_plots.plot_study(Study((Row({"method": "a"}, {"x": 1.0}),)))
+
+
+def test_the_heat_of_an_energy_plot_is_that_of_bodies_and_dampers():
+    system = flexible_pendulum(np.random.default_rng(2), damping=0.2)
+    system.joint_spring("damper", "hinge", damping=0.05)
+    result = flexmb.simulate(system, 0.2, step=1e-3)
+    ledger = result.ledger
+    assert min(ledger.modal_heat[-1], ledger.damper_heat[-1]) > 1e-6
+    _, (top, _) = result_plots.plot_energy(result)
+    (heat,) = (line for line in top.lines if line.get_label() == "heat")
+    np.testing.assert_allclose(heat.get_ydata(), ledger.modal_heat + ledger.damper_heat, rtol=1e-12)

@@ -187,3 +187,11 @@ def test_labels_stand_beside_the_bodies_and_follow_them(result):
             assert abs(scene.labels.points[k, 0] - (points[:, 0].min() + points[:, 0].max()) / 2) < 1e-6
     assert list(scene.labels["labels"]) == ["bar", "block"]
     plotter.close()
+
+
+@pytest.mark.parametrize(("time", "index"), [(None, 0), (0.0, 0), (0.021, 4), (7.0, -1)])
+def test_a_motion_is_shown_at_the_time_that_is_asked_for_or_its_first_one(result, time, index, monkeypatch):
+    moved = []
+    monkeypatch.setattr(MovingScene, "move", lambda scene, q: moved.append(q))
+    flexmb.show(result, time=time, window=False).close()
+    np.testing.assert_array_equal(moved[0], result.q[index])

@@ -212,6 +212,17 @@ def test_the_command_prints_draws_and_writes_the_energies(moving, tmp_path):
     np.testing.assert_allclose(table["mount_heat_[J]"], mount.heat, rtol=1e-12)
 
 
+def test_units_that_are_asked_for_prevail_over_those_of_the_model(tmp_path):
+    system = flexmb.System(units="m-kg-s")
+    mass = system.add(flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1)), velocity=(1, 0, 0))
+    system.bushing("mount", system.ground.at((0, 0, 0)), mass.at((0, 0, 0)), stiffness=(1,) * 6)
+    path = save_result(flexmb.simulate(system, 0.01, step=1e-3), tmp_path / "run.h5")
+    for words, unit in (((), "J"), (("--units", "mm-t-s"), "mJ")):
+        done = CliRunner().invoke(app, ["energy", str(path), "--table", str(tmp_path / "e.csv"), *words])
+        assert done.exit_code == 0, done.output
+        assert f"[{unit}]" in (tmp_path / "e.csv").read_text().splitlines()[0]
+
+
 def on_a_rail(speed=1.0, **element):
     system = flexmb.System()
     body = flexmb.rigid_body("mass", mass=2.0, inertia=(1, 1, 1), points={"middle": (0, 0, 0)})

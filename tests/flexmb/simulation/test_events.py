@@ -15,6 +15,7 @@ from flexmb.files import load_model, load_result, save_result
 from flexmb.linear import linearise
 from flexmb.results.measure import measure
 from flexmb.simulation.events import Event, Lock, Release, StopImpact, Terminate, stop
+from flexmb.simulation.instants import Sight, peak
 
 G = 9.81
 
@@ -690,3 +691,37 @@ def test_hundreds_of_ordinary_stop_runs_find_their_instants(block, integrator):
 @pytest.mark.parametrize("seed", range(1))
 def test_stop_runs_of_slower_methods_find_their_instants(seed, integrator):
     random_stop_run(seed, integrator)
+
+
+def test_a_stop_limits_the_motion_of_a_joint_that_is_named():
+    """Of a sleeve that slides and turns: along its shaft, where it bounces, and the turning goes on."""
+    system = flexmb.System()
+    sleeve = flexmb.rigid_body("sleeve", mass=1.0, inertia=(1, 1, 1))
+    sleeve = system.add(sleeve, velocity=(0, 0, 1.0), angular_velocity=(0, 0, 5.0))
+    system.cylindrical("shaft", system.ground.at((0, 0, 0)), sleeve, axis=(0, 0, 1))
+    for dof, limit, time, speeds in (("translation", 0.5, 0.5, (-0.5, 5.0)), ("rotation", 2.0, 0.4, (1.0, -2.5))):
+        result = flexmb.simulate(system, 0.6, step=1e-2, events=[stop("end", "shaft", limit, restitution=0.5, dof=dof)])
+        assert [h.event for h in result.happened] == ["end"]
+        assert result.happened[0].t == pytest.approx(time, abs=1e-9)
+        assert result.coordinate_rate("shaft", "translation")[-1] == pytest.approx(speeds[0], abs=1e-9)
+        assert result.coordinate_rate("shaft", "rotation")[-1] == pytest.approx(speeds[1], abs=1e-9)
+
+
+def test_a_peak_between_two_looks_is_where_the_cubic_is_highest():
+    """Of values with their rates; a peak far below the level is none."""
+
+    def seen(f, t):
+        slope = (f(t + 1e-6) - f(t - 1e-6)) / 2e-6
+        return Sight(3.0 + 2.0 * t, np.array([f(t)]), np.array([slope / 2.0]))
+
+    def parabola(s):
+        return 0.01 - (s - 0.5) ** 2
+
+    def cubic(s):
+        return -0.2 + (s - 0.3) ** 2 * (4.0 - 4.0 * s)
+
+    assert peak(seen(parabola, 0.0), seen(parabola, 1.0), 0) == pytest.approx(4.0, abs=1e-6)
+    assert peak(seen(lambda s: parabola(s) - 1.0, 0.0), seen(lambda s: parabola(s) - 1.0, 1.0), 0) is None
+    later = [seen(cubic, t) for t in (0.5, 1.0)]
+    s = np.linspace(0.5, 1.0, 100001)
+    assert peak(*later, 0) == pytest.approx(3.0 + 2.0 * s[cubic(s).argmax()], abs=1e-4)

@@ -113,3 +113,23 @@ def test_the_state_of_another_mechanism_is_refused():
 def test_a_position_out_of_reach_names_the_joint():
     with pytest.raises(KinematicsError, match="cannot be brought to 'guide'"):
         one_step(slider_crank(), initial_state={"guide": 1.0})
+
+
+@pytest.mark.parametrize("length", [1e-4, 1.0, 1e4])
+def test_values_of_drivers_are_compared_in_radians_or_relative_to_the_length(length):
+    """A thousandth of a nanoradian, or of a nanometre of a metre, is round-off; a thousand times as much is not."""
+
+    def driven(kind):
+        system = flexmb.System()
+        rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=length))
+        if kind == "hinge":
+            system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+        else:
+            system.prismatic("rail", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+        system.drive(kind, flexmb.time_functions.constant(0.0))
+        return system
+
+    for kind, unit in (("hinge", 1.0), ("rail", driven("rail").build().length)):
+        one_step(driven(kind), initial_state={kind: 1e-12 * unit})
+        with pytest.raises(KinematicsError, match=f"{kind!r} is driven"):
+            one_step(driven(kind), initial_state={kind: 1e-6 * unit})

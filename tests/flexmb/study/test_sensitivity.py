@@ -140,3 +140,22 @@ def test_the_verb_takes_the_adjoint_for_a_measure_at_the_end(tmp_path, monkeypat
         CliRunner().invoke(
             app, ["sensitivity", "cart.toml", *words[:2], "--of", "coordinate:rails"], catch_exceptions=False
         )
+
+
+@pytest.mark.parametrize("method", [("--of", "force in rail"), ("--direct",)])
+def test_the_verb_differentiates_the_steps_of_the_file(method, tmp_path, monkeypatch):
+    """Its damping of high frequencies, output step and step; no default takes their place."""
+    monkeypatch.chdir(tmp_path)
+    Path("cart.toml").write_text(DAMPED.replace("step = 1e-3", "step = 2e-3\noutput_step = 1e-2\nrho_inf = 0.3"))
+    seen = []
+
+    def stop(*arguments, **options):
+        seen.append(options)
+        raise StudyError("enough")
+
+    for name in ("adjoint_gradient", "direct_gradient"):
+        monkeypatch.setattr(f"flexmb.study.{name}", stop)
+    CliRunner().invoke(app, ["sensitivity", "cart.toml", "--by", "bodies.cart.mass", *method])
+    assert {key: seen[0].get(key) for key in ("step", "output_step", "rho_inf")} == {
+        "step": 2e-3, "output_step": 1e-2, "rho_inf": 0.3
+    }  # fmt: skip

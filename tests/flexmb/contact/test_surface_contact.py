@@ -13,9 +13,9 @@ import fem
 import flexmb
 import reduction
 from fem.errors import FlexmbError
-from fem.mesh.structured_meshes import block
+from fem.mesh.structured_meshes import block, tube
 from flexmb.cli.main import app
-from flexmb.contact import Plane, Socket, Sphere, mesh, power_law
+from flexmb.contact import Bore, Plane, Socket, Sphere, mesh, power_law
 from flexmb.errors import IntegratorError, MechanismError, PictureError
 from flexmb.files import export_vtk, load_model, load_result, save_result
 from flexmb.plots.pictures import picture_result
@@ -412,3 +412,25 @@ def test_the_wear_of_partial_slip_is_the_heat_of_the_ledger(shape):
     assert 0.1 < sticks.mean() < 0.99
     assert over.slip[sticks].max() == 0
     assert np.trapezoid(over.wear_power.sum(axis=1), over.t) == pytest.approx(heat, rel=5e-3)
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.EnergyBalanceWarning")  # it begins at once
+def test_a_ring_that_spins_in_a_bore_presses_on_it():
+    """Free growth of a disc with a hole by its rotation over its compliance at the outer rim (Lamé, plane stress). The
+    error of facets around it is of second order."""
+    E, nu, density, spin, inner, outer = 1e9, 0.3, 1000.0, 20.0, 1.0, 1.5
+    growth = density * spin**2 * outer / (4 * E) * ((1 - nu) * outer**2 + (3 + nu) * inner**2)
+    wanted = growth * E / outer / ((inner**2 + outer**2) / (outer**2 - inner**2) - nu)
+    errors = []
+    for around in (24, 48):
+        mesh = tube("hexahedron", (inner, outer), 0.1, (around // 12, around, 1))
+        part = fem.Model(mesh, fem.Material.isotropic(E, nu, density)).with_surfaces(outer="outer")
+        basis = reduction.contact_basis(part, 4, inputs=["rotation"])
+        system = flexmb.System()
+        ring = system.add(flexmb.flexible_body(part, basis, modal_damping=0.5), angular_velocity=(0, 0, spin))
+        bore = Bore(radius=outer * (1 + 1e-9), length=1.0).on(system.ground.at((0, 0, 0)))
+        system.contact("bore", bore, ring.surface("outer"))
+        pressure = flexmb.simulate(system, 0.08, step=5e-4).surface_contact("bore").pressure[-1]
+        assert np.ptp(pressure) < 1e-6 * wanted
+        errors.append(1.0 - pressure.mean() / wanted)
+    assert errors[1] == pytest.approx(errors[0] / 4, rel=0.1)

@@ -47,7 +47,7 @@ def test_the_example_of_the_manual_equals_the_same_calls_in_python(tmp_path):
         "tolerance": 1e-6,
         "output_step": None,
         "max_step": None,
-        "rho_inf": 0.9,
+        "rho_inf": None,
         "project": False,
         "method": "generalised-alpha",
         "coordinates": "absolute",

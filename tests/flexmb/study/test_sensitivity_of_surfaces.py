@@ -259,7 +259,7 @@ def against(kind, speed=1.0, along=0.3, height=1.3e-4, mu=0.0, young=1e7, thick=
         ("surface", {"speed": 1.0, "along": 0.3, "height": 1.3e-4}, 1e-4),
         ("surface", {"speed": 1.0, "along": 0.3, "mu": 0.3, "young": 1e7}, 1e-4),
         ("mesh", {"speed": 1.0, "along": 0.3, "height": 1.3e-4}, 1e-4),
-        ("mesh", {"along": 3.0, "mu": 0.1, "young": 1e7, "thick": 0.1}, 1e-5),
+        ("mesh", {"along": 3.0, "mu": 0.1, "young": 1e7, "thick": 0.1}, 1e-6),
         ("flexible", {"speed": 1.0, "along": 0.3, "height": 1.3e-4, "mu": 0.3}, 1e-4),
         ("local", {"speed": 1.0, "along": 0.3, "height": 1.3e-4, "mu": 0.3, "radius": 0.1}, 1e-4),
     ],

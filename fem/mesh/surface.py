@@ -135,8 +135,7 @@ def surface_of(mesh: Mesh, name: str, where: Any, owner: str) -> Surface:
     if not len(faces):
         raise MeshError(
             f"{what}: no face of the skin has all of its nodes in the {_told(where)}.{_thin(mesh)} "
-            "Name a set of faces, or "
-            "select all nodes of the faces, mid-side nodes included."
+            "Name a set of faces, or select all nodes of the faces, mid-side nodes included."
         )
     places = list(mesh.by_face(faces))
     nodes = mesh.nodes_of_faces(faces)

@@ -133,10 +133,9 @@ def surface_of(mesh: Mesh, name: str, where: Any, owner: str) -> Surface:
     what = f"Surface {name!r} of {owner!r}"
     faces = _faces(mesh, where, what)
     if not len(faces):
-        hint = " Shells and beams have no faces; contact needs those of solid cells." if not mesh.solids else ""
         raise MeshError(
-            f"{what}: no face of the skin has all of its nodes in the {_told(where)}.{hint} Name a set of faces, or "
-            "select all nodes of the faces, mid-side nodes included."
+            f"{what}: no face of the skin has all of its nodes in the {_told(where)}.{_thin(mesh)} "
+            "Name a set of faces, or select all nodes of the faces, mid-side nodes included."
         )
     places = list(mesh.by_face(faces))
     nodes = mesh.nodes_of_faces(faces)
@@ -193,7 +192,7 @@ def _faces(mesh: Mesh, where: Any, what: str) -> np.ndarray:
             return skin[np.isin(skin[:, 0], mesh.cell_sets[where])]
         if where not in mesh.node_sets:
             known = [*mesh.face_sets, *mesh.node_sets, *mesh.cell_sets]
-            raise MeshError(f"{what}: " + unknown_name("set", where, known))
+            raise MeshError(f"{what}: {unknown_name('set', where, known)}{_thin(mesh)}")
     elif not is_selection(where) and np.ndim(where) == 2:
         return _on_skin(mesh, np.asarray(where), what)
     member = np.zeros(len(mesh.points), dtype=bool)
@@ -220,6 +219,16 @@ def _on_skin(mesh: Mesh, faces: np.ndarray, what: str) -> np.ndarray:
             f"{buried[0][0]}): they are between two cells, or do not exist. Leave them out."
         )
     return faces
+
+
+def _thin(mesh: Mesh) -> str:
+    """What a message adds where the mesh has cells without faces."""
+    if len(mesh.solids) == len(mesh.cells):
+        return ""
+    return (
+        " Shells and beams have no faces; contact needs those of solid cells. With fem.read_mesh(..., expand=True) "
+        "those of a deck become solids, and its surfaces of shells (SPOS, SNEG) sets of faces."
+    )
 
 
 def _told(where: Any) -> str:

@@ -9,7 +9,7 @@ from fem.errors import ConvergenceError
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import Start, consistent_state
 from flexmb.equations.projection import as_sparse, velocity_rows
-from flexmb.equations.skins import no_forces, require_apart
+from flexmb.equations.skins import look_at_points, no_forces, require_apart
 from flexmb.equations.snapshot import Snapshot, Snapshots
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
@@ -128,6 +128,8 @@ class GeneralisedAlphaRun(Run):
         if len(begin.state.element_states):
             self.equations.states[:] = begin.state.element_states
         self.motion = self._motion(begin)
+        if len(self.flat.facet_nodes):  # which nodes share the forces of two surfaces must have settled
+            look_at_points(self.equations, begin.state.q)
         self._evaluate()
         self.motion.state_rates[:] = self.equations.workspace.state_rates
         self.motion.powers[0] = self.equations.powers(self._at_end, begin.state.w, begin.multipliers)

@@ -341,3 +341,16 @@ def test_contact_pairs_name_their_surfaces(tmp_path):
     (pair,) = [u for u in part.unread if u.keyword == "CONTACT PAIR"]
     assert "'skin' with 'other side'" in pair.text
     assert "System.contact" in pair.text
+
+
+def test_sets_and_surfaces_of_the_same_name_are_apart(tmp_path):
+    """A surface of nodes with the name of a set of nodes leaves the set as it is, also for supports (as CalculiX
+    does), and may name this set itself."""
+    text = DECK.split("*SURFACE")[0] + "*SURFACE, NAME=ROOT, TYPE=NODE\n{},\n*BOUNDARY\nROOT, 1, 3\n"
+    for members, called in (("tip", "root (surface)"), ("root", "root")):
+        mesh = quietly(deck(tmp_path, text.format(members)), supports="keep")
+        root, tip = np.array([0, 3, 6, 9]), np.array([2, 5, 8, 11])
+        np.testing.assert_array_equal(mesh.nodes("root"), root)
+        np.testing.assert_array_equal(np.unique([c.nodes[0] for c in mesh.constraints]), root)
+        np.testing.assert_array_equal(mesh.nodes(called), tip if members == "tip" else root)
+        assert any("'root (surface)'" in note for note in mesh.warnings) == (members == "tip")

@@ -129,3 +129,19 @@ def test_what_is_no_surface_is_refused():
     imported = fem.Model.from_matrices(part.M, part.K, part.points)
     with pytest.raises(fem.MeshError, match="made from matrices"):
         imported.with_surfaces(top=[0, 1])
+
+
+def test_both_sides_of_the_shells_of_a_deck(tmp_path):
+    """Shells have no faces, which messages say with the remedy; as solids they have two sides, a thickness apart."""
+    text = (
+        "*NODE\n1, 0., 0., 0.\n2, 1., 0., 0.\n3, 1., 1., 0.\n4, 0., 1., 0.\n*ELEMENT, TYPE=S4, ELSET=E\n1, 1, 2, 3, 4\n"
+        "*SHELL SECTION, ELSET=E, MATERIAL=M\n0.02\n*MATERIAL, NAME=M\n*ELASTIC\n1e7, 0.3\n*DENSITY\n1000.\n"
+        "*SURFACE, NAME=TOP\nE, SPOS\n*SURFACE, NAME=BOTTOM\nE, SNEG\n"
+    )
+    (tmp_path / "shell.inp").write_text(text)
+    with pytest.raises(fem.MeshError, match=r"no set named 'TOP'.*expand=True"):
+        fem.Model(fem.read_mesh(tmp_path / "shell.inp")).with_surfaces(top="TOP")
+    solid = fem.Model(fem.read_mesh(tmp_path / "shell.inp", expand=True)).with_surfaces(top="TOP", bottom="BOTTOM")
+    for name, side in (("top", 1.0), ("bottom", -1.0)):
+        np.testing.assert_allclose(solid.surfaces[name].points[:, 2], 0.01 * side, rtol=1e-12)
+        np.testing.assert_allclose(solid.surfaces[name].normals, [[0.0, 0.0, side]] * 4, atol=1e-12)

@@ -183,10 +183,15 @@ class Constraints:
         return None
 
     def _surface_nodes(self, text: str) -> list[int]:
+        """Rows of the nodes of a surface of faces or of nodes, or of a set of nodes that takes its place."""
         faces = self.faces(text)
-        if faces is None:
-            return self.nodes(text)
-        return sorted({n for b, r, f in faces.tolist() for n in self.numbers.face_nodes(b, r, f)})
+        if faces is not None:
+            return sorted({n for b, r, f in faces.tolist() for n in self.numbers.face_nodes(b, r, f)})
+        who, rows = str(member(text)), self.numbers.node_of
+        for level in ("assembly", "part"):
+            if who in getattr(self.numbers.deck, level).node_surfaces:
+                return sorted(rows[n] for n in self.numbers.of_node_surface(who, level) if n in rows)
+        return self.nodes(text)
 
     # components in the axes of nodes
 

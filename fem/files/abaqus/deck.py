@@ -57,11 +57,16 @@ ASSEMBLY_NODES = 10**9
 
 @dataclass
 class Sets:
-    """Sets of one level (part or assembly): upper-case name -> members, numbers or names of other sets."""
+    """Sets of one level (part or assembly): upper-case name -> members, numbers or names of other sets.
+
+    Surfaces have names of their own: a set and a surface of the same name, `surfaces` of faces or `node_surfaces` of
+    nodes, have nothing to do with each other.
+    """
 
     nodes: dict[str, list[str | int]] = field(default_factory=dict)
     elements: dict[str, list[str | int]] = field(default_factory=dict)
     surfaces: dict[str, list[list[str]]] = field(default_factory=dict)
+    node_surfaces: dict[str, list[str | int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -379,7 +384,7 @@ def _take_surface(deck: Deck, place: Place, line: str, options: dict[str, str], 
         deck.unread.append(deck.not_obeyed(place, f"{line} (not obeyed: its type {kind} is not read)", "SURFACE"))
     elif kind == "NODE":
         entries = [fields(row) for _, row in rows]
-        deck.sets.nodes[name] = [member(row[0]) for row in entries]
+        deck.sets.node_surfaces[name] = [member(row[0]) for row in entries]
         if any(row[1:] for row in entries):
             deck.weights[name] = [(row[0], number(row[1]) if row[1:] and row[1] else 1.0) for row in entries]
     else:

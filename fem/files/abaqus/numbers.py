@@ -46,6 +46,15 @@ class Numbers:
         self._flat[name, level, kind] = frozenset(found)
         return self._flat[name, level, kind]
 
+    def of_node_surface(self, name: str, level: str) -> frozenset[int]:
+        """Numbers (of the file) of the nodes of a surface of nodes of a level; its lines name nodes and sets of
+        nodes."""
+        found: set[int] = set()
+        owner = f"{name} (surface)"
+        for m in getattr(self.deck, level).node_surfaces[name]:
+            found |= {m} if isinstance(m, int) else self.flat(m, self._level(m, owner, level, "nodes"), "nodes")
+        return frozenset(found)
+
     def ordered(self, name: str, level: str) -> list[int]:
         """Numbers of the nodes in a set: increasing, or in the order of the deck where the set is unsorted."""
         flat = self.flat(name, level, "nodes")

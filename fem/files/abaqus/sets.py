@@ -74,6 +74,13 @@ def raw_mesh(deck: Deck) -> RawMesh:
     groups: dict[str, list[np.ndarray]] = {}
     nodes: dict[str, np.ndarray] = {}
     faces: dict[str, np.ndarray] = {}
+    of_surfaces: dict[str, np.ndarray] = {}
+
+    def rows_of(found: frozenset[int]) -> np.ndarray:
+        rows = [node_of[n] for n in found if n in node_of]
+        copies = () if deck.as_named else [copy for row in rows for copy in constraints.solids.copies.get(row, ())]
+        return np.array(sorted([*rows, *copies]), dtype=np.int64)
+
     for level in ("assembly", "part"):
         sets = getattr(deck, level)
         for name in sets.elements:
@@ -82,13 +89,18 @@ def raw_mesh(deck: Deck) -> RawMesh:
                 groups[_free(deck, name, groups)] = [cells[cells[:, 0] == k, 1] for k in range(len(blocks))]
         for name in sets.nodes:
             if name not in deck.internal:
-                found = [node_of[n] for n in numbers.flat(name, level, "nodes") if n in node_of]
-                if not deck.as_named:
-                    found += [copy for row in found for copy in constraints.solids.copies.get(row, ())]
-                nodes[_free(deck, name, nodes)] = np.array(sorted(found), dtype=np.int64)
+                nodes[_free(deck, name, nodes)] = rows_of(numbers.flat(name, level, "nodes"))
+        for name in sets.node_surfaces:
+            of_surfaces[_free(deck, name, of_surfaces)] = rows_of(numbers.of_node_surface(name, level))
         for name in sets.surfaces:
             faces[_free(deck, name, faces)] = numbers.surface(name, level)
+    renamed = [name for name, rows in of_surfaces.items() if not np.array_equal(nodes.get(name, rows), rows)]
+    nodes |= {f"{name} (surface)" if name in renamed else name: rows for name, rows in of_surfaces.items()}
     warnings = [f"{deck.passed_over} elements of the assembly were left out"] if deck.passed_over else []
+    warnings += [
+        f"a set of nodes and a surface of other nodes are named {name!r}; the surface is the set '{name} (surface)'"
+        for name in renamed
+    ]
     warnings += [f"elements of type {kind} are {how}" for kind, how in deck.otherwise.items()]
     if deck.materials.round is not None:
         warnings.append(

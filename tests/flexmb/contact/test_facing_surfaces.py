@@ -170,6 +170,22 @@ def test_results_are_saved_and_simulations_go_on(tmp_path):
     np.testing.assert_allclose(named.stored, over.stored)
 
 
+def test_simulations_go_on_from_every_state_of_a_contact():
+    """Where the residual compliance of the plate is large, the places of its nodes follow the forces: a simulation that
+    goes on begins with both settled, neither inside the plate nor with other forces."""
+    plate = flexible(part((0.8, 0.4, 0.05), (6, 4, 2), 0.3, "y0", above="z1"), "plate", damping=0.02)
+    block = flexible(part((0.3, 0.2, 0.1), (3, 2, 2), 0.3, below="z0"), "block", damping=0.02)
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    upper, lower = system.add(block, position=(0.1, 0.1, 0.0501), velocity=(1.0, 0, -0.1)), system.add(plate)
+    system.fixed("wall", system.ground.at(lower["held"].point), lower["held"])
+    system.contact("rest", upper.surface("below"), lower.surface("above"), friction=0.3)
+    whole = flexmb.simulate(system, 6e-3, step=1e-4, output_step=1e-3)
+    total = whole.surface_contact("rest").total
+    for at in range(2, 5):
+        on = flexmb.simulate(system, 1e-3, step=1e-4, output_step=1e-3, initial_state=whole.state(at))
+        assert np.abs(on.surface_contact("rest").total[-1] - total[at + 1]).max() < 1e-4 * total[:, 2].max()
+
+
 def test_model_files(tmp_path):
     fem.write_mesh(block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 2)), tmp_path / "block.msh")
     body = (

@@ -16,7 +16,7 @@ KERNELS = Path("flexmb") / "kernels"
 PROBE = '#define Py_LIMITED_API 0x030B0000\n#include "Python.h"\nint main(void) { return 0; }\n'
 WITHOUT = (
     "flexmb is installed WITHOUT its library of compiled functions: {}. numba will compile them at the first "
-    "simulation, which takes about a minute, once on a machine."
+    "simulation, which takes several minutes, once on a machine."
 )
 
 

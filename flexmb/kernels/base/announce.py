@@ -13,7 +13,7 @@ from flexmb.kernels.base.library import choice
 LOGGER = logging.getLogger("flexmb")
 PATIENCE = 3.0
 """Time in seconds after which compilation is announced; loading of compiled code takes less."""
-STEP = "{}. This takes about a minute, once on this machine."
+STEP = "{}. This takes several minutes, once on this machine."
 LAWS = "Functions of the model are being compiled."
 
 

@@ -194,8 +194,9 @@ def test_a_band_has_all_modes_up_to_its_frequency():
         np.testing.assert_allclose(found, many[many <= high], rtol=1e-9)
 
 
-def test_supports_and_constraints_of_a_deck_hold():
+def test_supports_and_constraints_of_a_deck_hold(tmp_path, monkeypatch):
     """The third frequency of a cantilever by CalculiX 2.20, whose deck clamps it by *BOUNDARY."""
+    monkeypatch.chdir(tmp_path)
     Path("bar.inp").write_text(decks.cantilever("C3D20R"))
     mesh, steps = fem.read_steps("bar.inp")
     by_step = fem.solve_step(fem.Model(mesh), steps[1]).frequencies

@@ -27,7 +27,8 @@ CLEAN = 1e-6  # a part of this relative size has been removed to round-off
 class KrylovSpace:
     """Rows V with V M V^T = I and T = V M K^-1 M V^T, grown a block at a time.
 
-    `coupling` (pending, k): of the rows `last` of the latest `expand` to the pending ones. `asymmetry`: of T, relative
+    `coupling` (pending, k): of the rows `last`, those of the latest `expand` or `restart`, to the pending ones, whose
+    products will contain them. `asymmetry`: of T, relative
     to its norm; a measure of the round-off of the operator. Rows below `done` have been multiplied by the operator K^-1
     M; those from `done` to `size` are pending. Memory: one array (capacity, n) and M times the pending rows.
     """
@@ -38,7 +39,6 @@ class KrylovSpace:
         self._V, self._MP = np.empty((capacity, n)), np.empty((0, n))
         self._T = np.zeros((capacity, capacity))
         self.coupling, self.last = np.zeros((0, 0)), slice(0, 0)
-        self._reaches, self._reached = self.coupling, self.last  # what the product of the pending rows will contain
         self.n, self.capacity, self.done, self.size = n, capacity, 0, 0
         self.solves, self._scale = 0, 0.0
         self.asymmetry, self._complete = 0.0, True
@@ -78,9 +78,9 @@ class KrylovSpace:
         rows = slice(self.done, self.size)
         U = self.apply(self._MP)
         expected = np.zeros((len(U), self.size))
-        expected[: len(self._reaches), self._reached] = self._reaches
+        expected[: len(self.coupling), self.last] = self.coupling
         expected[:, rows] = U @ self._MP.T
-        near = slice(min(self._reached.start, rows.start), rows.stop)
+        near = slice(min(self.last.start, rows.start), rows.stop)
         _subtract(U, expected[:, near], self._V[near])
         H = expected + self._project_out(U, float(np.abs(expected).max()))
         diagonal = H[:, rows]
@@ -99,7 +99,6 @@ class KrylovSpace:
         self.done, self._MP = self.size, self._MP[:0]
         self._append(U, NEGLIGIBLE * self._scale)
         self.coupling, self.last = self._MP @ U.T, rows
-        self._reaches, self._reached = self.coupling, rows
         self._complete &= len(self._MP) == len(U)
 
     def ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -133,7 +132,7 @@ class KrylovSpace:
     def restart(self, theta: np.ndarray, S: np.ndarray) -> None:
         """Shrink the processed rows to Ritz vectors (values theta, coordinates S); the pending block stays."""
         keep, pending = S.shape[1], self.size - self.done
-        self._reaches, self._reached = self._reaches @ S[self._reached], slice(0, keep)
+        self.coupling, self.last = self.coupling @ S[self.last], slice(0, keep)
         for start in range(0, self.n, COLUMNS):  # in place
             part = slice(start, start + COLUMNS)
             self._V[:keep, part] = S.T @ self._V[: self.done, part]
@@ -145,7 +144,7 @@ class KrylovSpace:
     def drop_pending(self) -> None:
         """Forget the pending block: the processed rows are taken as closed."""
         self.size, self._MP, self._complete = self.done, self._MP[:0], False
-        self._reaches = self._reaches[:0]
+        self.coupling = self.coupling[:0]
 
     def _project_out(self, U: np.ndarray, removed: float = 0.0) -> np.ndarray:
         """Remove the space's part from the rows U, in place; returns its coordinates (rows).

@@ -104,14 +104,15 @@ def _matrix(A: Any, letter: str, name: str, empty: bool = False) -> sp.csr_matri
         raise MatrixError(f"Model {name!r}: {letter} has shape {A.shape}; expected a square matrix.")
     if not np.isfinite(A.data).all():
         raise MatrixError(f"Model {name!r}: {letter} contains NaN or infinite entries.")
+    A.sum_duplicates()
+    A.eliminate_zeros()
     if not empty and not _largest(A):
         raise MatrixError(f"Model {name!r}: {letter} is empty; all its entries are zero.")
     return A
 
 
 def _symmetric(A: sp.csr_matrix, unit: np.ndarray, letter: str, name: str) -> sp.csr_matrix:
-    A.sum_duplicates()
-    A.eliminate_zeros()
+    A.sort_indices()
     turned = sp.csr_matrix(A.T)
     if turned.nnz == A.nnz and (turned.indices == A.indices).all() and (turned.indptr == A.indptr).all():
         apart = sp.csr_matrix((A.data - turned.data, A.indices, A.indptr), shape=A.shape)
@@ -141,11 +142,7 @@ def _largest(A: sp.csr_matrix) -> float:
 
 def _used(M: sp.csr_matrix, K: sp.csr_matrix) -> np.ndarray:
     """Whether a row of M or K has an entry that is not zero."""
-    used = np.zeros(M.shape[0], bool)
-    for A in (M, K):
-        there = np.concatenate([[0], np.cumsum(A.data != 0.0)])[A.indptr]
-        used |= np.diff(there) > 0
-    return used
+    return (np.diff(M.indptr) > 0) | (np.diff(K.indptr) > 0)
 
 
 def _without_idle_rotations(free: DofMap, M: sp.csr_matrix, K: sp.csr_matrix) -> DofMap:

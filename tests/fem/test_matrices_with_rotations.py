@@ -158,6 +158,28 @@ def test_damping_of_the_model(own):
     assert own.D is None
 
 
+def with_parts(A, large):
+    """The same matrix in rows that hold a diagonal entry in three parts, two of which cancel."""
+    A = sp.coo_matrix(A)
+    at, parts = np.arange(A.shape[0]), np.full(A.shape[0], large)
+    rows, columns = np.concatenate([A.row, at, at]), np.concatenate([A.col, at, at])
+    order, values = np.argsort(rows, kind="stable"), np.concatenate([A.data, parts, -parts])
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=A.shape[0]))])
+    return sp.csr_matrix((values[order], columns[order], ends), shape=A.shape)
+
+
+def test_entries_in_parts_are_summed_before_they_are_judged():
+    """Parts that cancel are no scale: with them, a damper to the ground seemed to be round-off."""
+    model = fem.Model(block("hexahedron", (0.3, 0.2, 0.1), (2, 1, 1)), STEEL)
+    given = fem.Model.from_matrices(with_parts(model.M, 1.0), with_parts(model.K, 2.0**40), model.points)
+    assert abs(given.M - model.M).max() < 1e-12
+    kept = given.M.nnz
+    assert kept == fem.Model.from_matrices(model.M, model.K, model.points).M.nnz
+    grounded = with_parts(sp.eye(model.ndof), 2.0**40)
+    with pytest.raises(MatrixError, match="damps rigid motion"):
+        fem.Model.from_matrices(model.M, model.K, model.points, damping=grounded)
+
+
 def test_matrices_without_the_places_of_their_nodes_are_refused():
     model = plate()
     with pytest.raises(MatrixError, match="need the coordinates of their nodes"):

@@ -1,7 +1,8 @@
 """The second-order displacement field itself, for pictures and displacement files.
 
-Dynamics needs only its integrals (`reduction.second_order`), which cost 12 solves. The field is a shape for each pair
-of elastic coordinates; those of the softest pairs are computed when a picture or a file asks for them.
+Dynamics needs only its integrals (`reduction.second_order`), which cost 12 solves, and the field at the surfaces that
+touch others, where forces do work. It is a shape for each pair of elastic coordinates: surfaces take all pairs; at the
+other nodes those of the softest pairs are computed when a picture or a file asks for them.
 """
 
 from collections.abc import Callable
@@ -20,6 +21,8 @@ SMALLEST = 1e-2
 PER_MODE = 2
 """... and so are those beyond this many pairs for each elastic coordinate: the field takes at most so many times the
 memory of Psi."""
+BLOCK = 128
+"""Pairs whose displacements of all nodes are in memory at a time, where only those of some nodes are asked for."""
 
 
 class SecondOrderModes:
@@ -80,6 +83,25 @@ def second_order_modes(model: Model, basis: Basis) -> SecondOrderModes:
         return found
 
     return SecondOrderModes(pairs, shapes)
+
+
+@one_openblas_thread()
+def second_order_at(
+    model: Model, basis: Basis, nodes: Int[np.ndarray, " k"]
+) -> tuple[Int[np.ndarray, "p 2"], Float32[np.ndarray, "k 3 p"]]:
+    """All pairs of coordinates of `basis`, and their displacements of second order at `nodes`.
+
+    Forces at `nodes` bend the body by their work on this field, to which pairs of stiff coordinates contribute as much
+    as soft ones: static shapes of a load are combinations of all. Cost: a static solution for each pair, in blocks.
+    """
+    pairs = np.column_stack(np.triu_indices(basis.n_modes))
+    found = np.zeros((len(nodes), 3, len(pairs)), dtype=np.float32)
+    body = statics(model)
+    for first in range(0, len(pairs), BLOCK):
+        block = slice(first, first + BLOCK)
+        found[..., block] = _shapes(body, basis, pairs[block])[nodes]
+    body.keep(long=True)
+    return pairs, found
 
 
 def _shapes(body: Statics, basis: Basis, pairs: Int[np.ndarray, "p 2"]) -> Float32[np.ndarray, "n 3 p"]:

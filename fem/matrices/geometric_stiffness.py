@@ -13,7 +13,10 @@ derivative of the condensed tangent as well. Source: Bathe, Finite Element Proce
 
 import numpy as np
 
-from fem.matrices.cell_matrices import Cells
+from fem.matrices.cell_matrices import VOIGT, Cells
+
+PRODUCTS = 2**14
+"""Products of gradients, points times pairs of shapes, that are formed at a time."""
 
 POINTS = 128
 """Quadrature points whose products with the shapes are formed at a time, so that they stay in the cache."""
@@ -52,24 +55,45 @@ def with_stress(K: np.ndarray, scalar: np.ndarray) -> np.ndarray:
     return total
 
 
-def strain_loads(cells: Cells, strains: np.ndarray) -> np.ndarray:
-    """Node loads (e, nn, 3, p) whose work on u is `int sigma(u) : q`, for `strains` q (e, q, 3, 3, p), incompatible
-    modes condensed."""
-    e, points, _, m = cells.gradients.shape
-    p = strains.shape[-1]
-    weighted = strains * cells.dV[..., None, None, None]
-    if cells.c.ndim == 6:
-        sigma = cells.stress(weighted).swapaxes(2, 3)
-    else:
-        sigma = np.tensordot(cells.c.reshape(9, 9), weighted.reshape(e, points, 9, p), axes=(1, 2))
-        sigma = sigma.reshape(3, 3, e, points, p).transpose(2, 3, 1, 0, 4)  # e, q, derivative, component, p
-    loads = cells.gradients.reshape(e, 3 * points, m).transpose(0, 2, 1) @ sigma.reshape(e, 3 * points, 3 * p)
-    loads = loads.reshape(e, m, 3, p)
-    if cells.inner is None:
-        return loads
-    inner = loads[:, cells.nodes :].transpose(0, 2, 1, 3).reshape(e, -1, p)
-    followed = (cells.inner.transpose(0, 2, 1) @ inner).reshape(e, 3, cells.nodes, p)
-    return loads[:, : cells.nodes] + followed.transpose(0, 2, 1, 3)
+def quadratic_loads(cells: Cells, H: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Node loads (e, 3 nn, p) whose work on u is `int sigma(u) : (grad v_i^T grad v_j)` for the `pairs` (p, 2) of the
+    shapes with the gradients `H` (e, q, 3, 3, m), incompatible modes condensed.
+
+    Cost: 45 p + 300 p nn / 8 flops a point; the products of few pairs at a time stay in the cache.
+    """
+    operator = _strain_operator(cells)
+    e, q = cells.dV.shape
+    shapes = np.ascontiguousarray(H.transpose(2, 3, 0, 1, 4))
+    loads = np.empty((e, operator.shape[1], len(pairs)))
+    few = max(1, PRODUCTS // (e * q))
+    for first in range(0, len(pairs), few):
+        i, j = pairs[first : first + few].T
+        left, right = shapes.take(i, axis=-1), shapes.take(j, axis=-1)
+        strain, product = np.empty((e, q, 6, len(i))), np.empty((e, q, len(i)))
+        for k, (a, b) in enumerate(VOIGT):
+            sides = ((a, b),) if a == b else ((a, b), (b, a))
+            total = strain[:, :, k]
+            total[...] = 0.0
+            for component in range(3):
+                for c, d in sides:
+                    total += np.multiply(left[component, c], right[component, d], out=product)
+        np.matmul(operator, strain.reshape(e, 6 * q, -1), out=loads[..., first : first + few])
+    return loads
+
+
+def _strain_operator(cells: Cells) -> np.ndarray:
+    """Node loads (e, 3 nn, 6 q) of strains in the order of `VOIGT` at each point, those of shear twice."""
+    e, q = cells.dV.shape
+    i, j = np.array(VOIGT).T
+    stress = cells.c[..., i, j]  # (3, 3, 6), or (e, q, 3, 3, 6)
+    weighted = cells.gradients * cells.dV[..., None, None]
+    stresses = "jis" if stress.ndim == 3 else "eqjis"
+    operator = np.einsum(f"eqja,{stresses}->eaiqs", weighted, stress, optimize=True)
+    if cells.inner is not None:
+        inner = operator[:, cells.nodes :].swapaxes(1, 2).reshape(e, -1, 6 * q)
+        followed = (cells.inner.transpose(0, 2, 1) @ inner).reshape(e, 3, cells.nodes, q, 6)
+        operator = operator[:, : cells.nodes] + followed.swapaxes(1, 2)
+    return operator.reshape(e, 3 * cells.nodes, 6 * q)
 
 
 def projected_stress_part(cells: Cells, fields: np.ndarray, shapes: np.ndarray) -> np.ndarray:

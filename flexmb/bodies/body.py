@@ -399,7 +399,7 @@ def flexible_body(
     slider-crank of the demo, with m = 16, costs a quarter more.
 
     Surfaces of the model become those of the body, with their residual compliance (`reduction.residual_compliance`):
-    three more solves for each of their nodes.
+    three more solves for each of their nodes, and one for each pair of elastic coordinates with the second-order field.
 
     Reference: Wallrapp, "Standardization of flexible body modeling in MBS codes" (1994), for the data set.
 
@@ -448,6 +448,6 @@ def flexible_body(
         beams=beam_shapes(model, basis) if model.has_elements else None,
         surfaces={}
         if compliance is None
-        else body_surfaces(model, basis, None if second is None else second.shapes, compliance.nodes),
+        else body_surfaces(model, basis, compliance.nodes, second_order=second is not None),
         compliance=compliance,
     )

@@ -11,7 +11,7 @@ from fem.model import Model
 from flexmb.bodies.invariants import InertiaInvariants, rigid_mass
 from reduction.basis import Basis
 from reduction.residual import ResidualCompliance, lifted
-from reduction.second_order_modes import SecondOrderModes
+from reduction.second_order_modes import second_order_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +71,18 @@ class BodySurface:
 
 
 def body_surfaces(
-    model: Model, basis: Basis, quadratic: SecondOrderModes | None, nodes: np.ndarray
+    model: Model, basis: Basis, nodes: Int[np.ndarray, " k"], second_order: bool
 ) -> dict[str, BodySurface]:
-    """The surfaces of a reduced `model`; `nodes`: those of its residual compliance."""
+    """The surfaces of a reduced `model`, whose nodes all together are `nodes`, with or without the second order."""
     shapes = model.displacements(np.asarray(basis.Psi))
+    pairs, second = np.zeros((0, 2), dtype=np.int64), np.zeros((len(nodes), 3, 0))
+    if second_order and len(nodes):
+        pairs, second = second_order_at(model, basis, nodes)
     found = {}
     for name, s in model.surfaces.items():
-        pairs = np.zeros((0, 2), dtype=np.int64) if quadratic is None else quadratic.pairs
-        second = np.zeros((len(s.nodes), 3, 0)) if quadratic is None else quadratic.shapes[s.nodes]
         places = np.searchsorted(nodes, s.nodes)
         shape = (s.nodes, s.points, s.triangles, s.areas, s.normals, s.curvatures, s.spacing)
-        found[name] = BodySurface(*shape, shapes[s.nodes], pairs, second, places, s.halves)
+        found[name] = BodySurface(*shape, shapes[s.nodes], pairs, second[places], places, s.halves)
     return found
 
 

@@ -725,19 +725,18 @@ def _softest(
     if not N.shape[1]:
         return np.inf, 0.0, feeds
     K = t.K + t.D @ carried
-    added, added_error = stationary.stiffness, stationary.stiffness_error
-    if touching is not None:
-        closed = touching.closed(q)
-        added, added_error = added + closed.stiffness, added_error + closed.stiffness_error
-    whole = K.toarray() + added
+    closed = None if touching is None else touching.closed(q)
+    whole = K.toarray() + stationary.stiffness + (0.0 if closed is None else closed.stiffness)
     x, stiffness = _motions_by_stiffness(e, whole, N)
     size = np.abs(x)
     wrong = errors.K + errors.D @ abs(carried) + ROUNDING * abs(K)
-    across = np.abs(x.T @ whole @ x - np.diag(stiffness)) - size.T @ (wrong @ size + added_error @ size)
+    bounds = size.T @ (wrong @ size + stationary.stiffness_error @ size)
+    bounds = bounds if closed is None else bounds + closed.errors(x)
+    across = np.abs(x.T @ whole @ x - np.diag(stiffness)) - bounds
     if not moving and touching is None:
         round_ = bool((across > CIRCULATES * np.sqrt(np.abs(np.outer(stiffness, stiffness)))).any())
         feeds = feeds or round_ or _pushes_on(x, t.D, errors.D)
-    error = np.einsum("ik,ik->k", size, wrong @ size + added_error @ size)
+    error = np.diag(bounds)
     free = np.flatnonzero(np.abs(stiffness) <= error)
     if len(free) and not moving:
         raise EquilibriumError(

@@ -21,6 +21,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from flexmb.contact.cones import TOLERANCE, WITHIN, Block, Bounded, Coulomb, solve_contacts
 from flexmb.differences import MEASURED, ROUNDING
@@ -89,11 +90,36 @@ class Held(NamedTuple):
 class Closed(NamedTuple):
     """What closed points do in small motions: they add the `stiffness` (nv, nv), of their constant forces and of their
     rows, which remain zero, with bounds of its errors; `presses` (3 n, nv): the changes of their forces by
-    displacements."""
+    displacements; `parts`: the motions (nv,), 0 or 1, whose columns of the stiffness have each of the errors."""
 
     stiffness: np.ndarray
     stiffness_error: np.ndarray
     presses: np.ndarray
+    parts: tuple[tuple[np.ndarray, "Errors"], ...] = ()
+
+    def errors(self, x: Float[np.ndarray, "nv nf"]) -> Float[np.ndarray, "nf nf"]:
+        """Bounds of the errors of `x^T stiffness x`. They are far below those by `stiffness_error` for motions in which
+        elastic coordinates and rigid motion leave the points where they are."""
+        return np.asarray(sum(errors.bound(x, motions[:, None] * x) for motions, errors in self.parts))
+
+
+class Errors(NamedTuple):
+    """What may be wrong with a stiffness `table + left apart`, where `left = G^T P F^-1` (nv, m), `right = F^-1 apart`
+    (m, nv): bounds `table` (nv, nv) and `apart` (m, nv) of the errors of these, `forces` (nv, m) of those of `G^T P`,
+    and the size `flexing` (m, m) of F."""
+
+    table: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    apart: np.ndarray
+    forces: np.ndarray
+    flexing: np.ndarray
+
+    def bound(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Bounds of the errors of `x^T stiffness y`."""
+        size, other, pushed, moved = np.abs(x).T, np.abs(y), np.abs(x.T @ self.left), np.abs(self.right @ y)
+        across = pushed @ (self.apart @ other) + (size @ self.forces) @ moved
+        return np.asarray(size @ self.table @ other + across + ROUNDING * pushed @ self.flexing @ moved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,7 +340,8 @@ class Touching:
             last = self._closed(q, held, np.where(faint[:, None], 0.0, last.presses))
         per_unit = 1.0 / self.equations.flat.weight
         counts = per_unit @ last.stiffness_error <= CLEAR * (per_unit @ np.abs(last.stiffness))
-        return Closed(*(np.where(counts, new, old) for new, old in zip(last, found, strict=True)))
+        stiffness, error, presses = (np.where(counts, new, old) for new, old in zip(last[:3], found[:3], strict=True))
+        return Closed(stiffness, error, presses, ((counts, last.parts[0][1]), (~counts, found.parts[0][1])))
 
     def _closed(self, q: np.ndarray, held: Held, followed: np.ndarray) -> Closed:
         """What `held` points do while their forces change by `followed` (3 n, nv) in differences.
@@ -324,16 +351,20 @@ class Touching:
         """
         nv = len(self.equations.flat.weight)
         table, error = self._differences(q, held.loaded, followed, accurate=True)
+        every = np.ones(nv)
         if not len(held.turning):
-            return Closed(table[:nv], error[:nv], followed)
+            none = np.zeros((0, nv))
+            alone = Errors(error[:nv], none.T, none, none, none.T, np.zeros((0, 0)))
+            return Closed(table[:nv], error[:nv], followed, ((every, alone),))
         flexing = np.linalg.inv(held.flexing)
         apart, wrong = held.rows @ table[nv:], np.abs(held.rows) @ error[nv:]
         left, right = held.G.T @ held.pushes @ flexing, flexing @ apart
-        bound = np.abs(left) @ wrong + (error[nv:].T @ np.abs(held.pushes)) @ np.abs(flexing @ held.rows @ held.G)
-        bound += ROUNDING * np.abs(left) @ np.abs(held.flexing) @ np.abs(right)
+        errors = Errors(error[:nv], left, right, wrong, error[nv:].T @ np.abs(held.pushes), np.abs(held.flexing))
+        bound = np.abs(left) @ wrong + errors.forces @ np.abs(flexing @ held.rows @ held.G)
+        bound += ROUNDING * np.abs(left) @ errors.flexing @ np.abs(right)
         presses = followed.copy()
         presses[held.loaded] -= held.pushes @ right
-        return Closed(table[:nv] + left @ apart, error[:nv] + bound, presses)
+        return Closed(table[:nv] + left @ apart, error[:nv] + bound, presses, ((every, errors),))
 
     def _differences(
         self, q: np.ndarray, chosen: np.ndarray, followed: np.ndarray, accurate: bool

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float
-from scipy.linalg import eigh, solve_triangular
+from jaxtyping import Bool, Float
+from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.linalg.lapack import dpotrf
 
 from fem.errors import ConvergenceError, MatrixError
@@ -19,6 +19,9 @@ from reduction.solutions.vibration import Vibration, free_vibration, select_mode
 INDEPENDENT = 1e-6
 """Length of the part of a unit shape outside the span of those before it, below which it counts as dependent
 on them."""
+
+NEW = 1e-4
+"""The same of a shape in whose place the next one may be taken."""
 
 ALIKE = 1e-3
 """Relative difference of two natural frequencies that counts as one double mode, which a mesh may divide a little."""
@@ -93,6 +96,26 @@ def free_modes(
         return ShapeSequence(first, elastic(body, shapes), complete, "free mode", values, after)
 
     return generate
+
+
+def outside(
+    model: Model, first: Float[np.ndarray, "ndof s"], shapes: Float[np.ndarray, "ndof n"]
+) -> Bool[np.ndarray, " n"]:
+    """Which of `shapes` do not depend on `first`, which are independent, and on the shapes before them."""
+    s = first.shape[1]
+    M = projection(model.M, np.hstack([first, shapes]))
+    scale = 1 / np.sqrt(np.diag(M))
+    M *= np.outer(scale, scale)
+    kept, L = list(range(s)), np.zeros_like(M)
+    L[:s, :s] = cholesky(M[:s, :s], lower=True)
+    for k in range(s, len(M)):
+        n = len(kept)
+        row = solve_triangular(L[:n, :n], M[kept, k], lower=True)
+        rest = np.sqrt(max(M[k, k] - row @ row, 0.0))
+        if rest > NEW:
+            L[n, :n], L[n, n] = row, rest
+            kept.append(k)
+    return np.isin(np.arange(s, len(M)), kept)
 
 
 def independent(model: Model, sequence: ShapeSequence, count: int) -> int:

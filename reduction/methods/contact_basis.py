@@ -29,7 +29,7 @@ from reduction.basis import Basis
 from reduction.build import Band, Load, ReductionContext, build, reduction_context, size_spec, static_responses
 from reduction.error.reference_frame import diagonalise
 from reduction.method import register_reduction
-from reduction.shape_sequence import ShapeGenerator, ShapeSequence, static_shapes
+from reduction.shape_sequence import ShapeGenerator, ShapeSequence, outside, static_shapes
 from reduction.solutions.held_surfaces import held_displacement, hold_surfaces
 from reduction.solutions.statics import inertia_relief_solution
 
@@ -90,7 +90,8 @@ def contact_shape_generator(
     context: ReductionContext, frictionless: bool = False, required: bool = False
 ) -> ShapeGenerator:
     """Static responses to the inputs; then released modes of the part with its surfaces at rest, in the order of their
-    frequencies as modes of the free part. Raises MatrixError where there are none and they are `required`."""
+    frequencies as modes of the free part, without those that a part of symmetric shape or of few nodes has among the
+    static responses. Raises MatrixError where there are none and they are `required`."""
     body, model = context.body, context.model
     first = static_responses(context)
     held = hold_surfaces(body, frictionless)
@@ -107,11 +108,15 @@ def contact_shape_generator(
             )
         if wanted <= r:
             return ShapeSequence(first, np.zeros((model.ndof, 0)), True, "released mode")
-        Phi = lowest_modes(partial(held_displacement, held), model.M, wanted).vectors
-        loads = model.M @ Phi
-        balanced = null_space(held.R1.T @ loads, rcond=BALANCED)
-        shapes, values = diagonalise(model, static_shapes(body, inertia_relief_solution(body, loads @ balanced)))
-        complete = wanted == held.modes_available
-        return ShapeSequence(first, shapes, complete, "released mode", values)
+        while True:
+            Phi = lowest_modes(partial(held_displacement, held), model.M, wanted).vectors
+            loads = model.M @ Phi
+            balanced = null_space(held.R1.T @ loads, rcond=BALANCED)
+            shapes, values = diagonalise(model, static_shapes(body, inertia_relief_solution(body, loads @ balanced)))
+            new, complete = outside(model, first, shapes), wanted == held.modes_available
+            missing = 0 if count is None else count - int(new.sum())
+            if complete or missing <= 0:
+                return ShapeSequence(first, shapes[:, new], complete, "released mode", values[new])
+            wanted = min(wanted + missing, held.modes_available)
 
     return generate

@@ -2,9 +2,21 @@
 
 import os
 
+import pytest
+
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import scipy.linalg  # noqa: F401 - loads its OpenBLAS, and numpy's
     from threadpoolctl import ThreadpoolController
 
     ThreadpoolController().select(internal_api="openblas").limit(limits=1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that none of them runs alone in the end: `@pytest.mark.long(minutes=10)`."""
+
+    def minutes(item: pytest.Item) -> float:
+        marker = item.get_closest_marker("long")
+        return 0.0 if marker is None else marker.kwargs.get("minutes", 0.0)
+
+    items.sort(key=minutes, reverse=True)

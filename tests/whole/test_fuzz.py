@@ -36,7 +36,7 @@ def test_a_few_hundred_cases():
     assert sum(o.kind == "refused" for o in found) > 0.4 * len(found)
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=8)
 def test_ten_thousand_cases():
     """`python -m tests.fuzz --seed` tries others."""
     few, number = 150, len(targets.TARGETS) - len(SLOW)

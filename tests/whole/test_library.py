@@ -284,7 +284,7 @@ np.savez(sys.argv[1], *found)
 
 
 @PRESENT
-@pytest.mark.long
+@pytest.mark.long(minutes=10)
 def test_results_are_those_of_numba_whose_compilation_is_announced(tmp_path):
     """With an empty cache, the first run says that it compiles, on the error output; later ones are silent.
 

@@ -104,14 +104,14 @@ def test_all_edits_of_kernels_are_switched():
             assert resolved(made, number) == ast.dump(ast.parse(text)), EDITS[number - 1].what
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=3)
 def test_a_sample_of_edits_is_caught():
     """`python -m tests.mutants --sample` takes others."""
     runs = [edit for edit in EDITS if not edit.equivalent and not edit.file.startswith("flexmb/kernels/")]
     assert not campaign(random.Random(1).sample(runs, 4))
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=5)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="the library of edits needs a compiler of C")
 def test_one_library_holds_edits_of_kernels(tmp_path):
     """Tests pass in a copy with the library of edits, and each edit is caught."""

@@ -14,7 +14,7 @@ BROWSER = next(
 )
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.long(minutes=3),
     pytest.mark.skipif(BROWSER is None, reason="no Chromium"),
     pytest.mark.filterwarnings("ignore"),
 ]

@@ -205,7 +205,8 @@ class Body:
         self, eta: Float[np.ndarray, "m"], nodes: Int[np.ndarray, "k"] | None = None
     ) -> Float[np.ndarray, "k 3"]:
         """Elastic displacements (k, 3) of `nodes` (k,) of the mesh (default: all), in body axes, for elastic
-        coordinates `eta` (m,). They include the second-order field if the body has one.
+        coordinates `eta` (m,). They include the second-order field if the body has one: of all pairs of coordinates on
+        surfaces, of the softest pairs elsewhere.
 
         Raises `MatrixError` for a body without a mesh.
         """
@@ -213,7 +214,28 @@ class Body:
             raise MatrixError(f"Body {self.name!r} has no mesh and therefore no nodal displacements.")
         nodes = np.arange(len(self.mesh.points)) if nodes is None else nodes
         u = self.Psi.reshape(-1, 3, self.modes)[nodes] @ eta
-        return u if self.quadratic is None else u + self.quadratic.displacements(eta, nodes)
+        u = u if self.quadratic is None else u + self.quadratic.displacements(eta, nodes)
+        for surface in self.surfaces.values():
+            places = np.full(len(self.mesh.points), -1)
+            places[surface.nodes] = np.arange(len(surface.nodes))
+            there = places[nodes]
+            u[there >= 0] = surface.displacements(eta)[there[there >= 0]]
+        return u
+
+    def node_shapes(
+        self, node: int
+    ) -> tuple[Float[np.ndarray, "3 m"], Int[np.ndarray, "p 2"], Float[np.ndarray, "3 p"]]:
+        """Displacements of a node of the mesh per unit of each elastic coordinate, and those of second order with their
+        pairs, as in `SecondOrderModes`: all pairs on a surface, and those of `quadratic` elsewhere."""
+        for surface in self.surfaces.values():
+            for place in np.flatnonzero(surface.nodes == node):
+                return surface.rows[place], surface.pairs, surface.second[place]
+        if self.Psi is None:
+            raise MatrixError(f"Body {self.name!r} has no mesh and therefore no nodal displacements.")
+        linear = np.asarray(self.Psi, dtype=float).reshape(-1, 3, self.modes)[node]
+        if self.quadratic is None:
+            return linear, np.zeros((0, 2), dtype=np.int64), np.zeros((3, 0))
+        return linear, self.quadratic.pairs, np.asarray(self.quadratic.shapes[node], dtype=float)
 
     def interface(self, name: str) -> BodyInterface:
         """The interface called `name`. Raises `InterfaceError`, which lists the existing names, when there is none."""

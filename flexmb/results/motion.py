@@ -164,15 +164,12 @@ def _node(motion: Motion, body: int, node: int) -> _Local:
     if m == 0:
         return _fixed(motion, X)
     eta, rate, acceleration = elastic(motion, body)
-    shapes = np.asarray(record.Psi, dtype=float).reshape(-1, 3, m)[node]
-    c, cdot, cddot = X + eta @ shapes.T, rate @ shapes.T, acceleration @ shapes.T
-    if record.quadratic is not None:
-        i, j = record.quadratic.pairs.T
-        g = np.asarray(record.quadratic.shapes[node], dtype=float) * np.where(i == j, 0.5, 1.0)
-        c = c + (eta[:, i] * eta[:, j]) @ g.T
-        cdot = cdot + (rate[:, i] * eta[:, j] + eta[:, i] * rate[:, j]) @ g.T
-        twice = acceleration[:, i] * eta[:, j] + eta[:, i] * acceleration[:, j] + 2 * rate[:, i] * rate[:, j]
-        cddot = cddot + twice @ g.T
+    shapes, pairs, second = record.node_shapes(node)
+    (i, j), g = pairs.T, second * np.where(pairs[:, 0] == pairs[:, 1], 0.5, 1.0)
+    c = X + eta @ shapes.T + (eta[:, i] * eta[:, j]) @ g.T
+    cdot = rate @ shapes.T + (rate[:, i] * eta[:, j] + eta[:, i] * rate[:, j]) @ g.T
+    twice = acceleration[:, i] * eta[:, j] + eta[:, i] * acceleration[:, j] + 2 * rate[:, i] * rate[:, j]
+    cddot = acceleration @ shapes.T + twice @ g.T
     none = np.zeros_like(c)
     return _Local(c, cdot, cddot, none, none, none, np.eye(3))
 

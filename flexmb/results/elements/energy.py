@@ -34,10 +34,11 @@ LINES = {FLOW: "pipe flow", WIND: "wind"}
 GIVEN_OUT = 1e-2
 """Heat that a law has given out, relative to the energy exchanged, above which it is reported."""
 COARSE = 1e-2
-"""Difference between the sum of the elements and the ledger, relative to this heat or work of the ledger, that is
-reported."""
+"""Difference between the sum of the elements and the ledger, relative to the energy exchanged, that is reported. Where
+flexible surfaces have heat, whose rates are differences between the stored times, it is relative to the heat of dampers
+and friction."""
 SEEN = 1e-4
-"""Difference, relative to the energy exchanged, below which none is reported: heat that is nothing beside it is the
+"""Difference of this heat, relative to the energy exchanged, below which none is reported, because the ledger has an
 error of the steps."""
 
 
@@ -121,9 +122,9 @@ class EnergyByElement:
 def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], ledger: Ledger) -> EnergyByElement:
     """The energies of the force elements, loads, driven joints and flexible bodies of a motion with its `ledger`.
 
-    Warns with `CoarseOutputWarning` when one of the heats or works of the ledger differs from that of its elements by
-    more than `COARSE` of itself (and `SEEN` of the energy exchanged), because the stored times do not resolve the
-    powers. Raises `LawError` when a law fails.
+    Warns with `CoarseOutputWarning` when heat or work of the elements differ from the ledger by more than `COARSE` of
+    the energy exchanged, or where flexible surfaces have heat, of the heat of dampers and friction, because the stored
+    times do not resolve the powers. Raises `LawError` when a law fails.
     """
     mechanism = motion.mechanism
     found = [_of_element(motion, name) for name in mechanism.force_elements]
@@ -171,23 +172,21 @@ def _of_ledger(found: list[ElementEnergy], ledger: Ledger) -> list[ElementEnergy
 
 
 def _apart(energies: EnergyByElement, name: str) -> list[str]:
-    """A sentence for each heat and work of the ledger of the mechanism `name` that its elements do not add up to."""
+    """A sentence for heat and work of the elements of the mechanism `name` that do not add up to the ledger."""
     ledger, told = energies.ledger, []
-    for sort, kind, own, others in (
-        ("heat", "body", ledger.modal_heat, ledger.damper_heat),
-        ("work", "driver", ledger.driver_work, ledger.load_work),
-    ):
-        for total, of_kind in ((own, True), (others, False)):
-            whose = {"body": "bodies", "driver": "drivers"}[kind] if of_kind else "elements"
-            parts = [getattr(e, sort) for e in energies.elements if (e.kind == kind) == of_kind]
-            since = total - total[0]
-            apart, most = (float(np.abs(x).max()) for x in (since - sum(parts), since))
-            if apart > max(COARSE * most, SEEN * ledger.exchange):
-                told.append(
-                    f"The {sort} of the {whose} of {name!r}, integrated over {len(total)} stored times, differs from "
-                    f"the energy ledger by {apart:.3g}, where the largest there is {most:.3g} (at most {COARSE:.0%} "
-                    "expected). Store the motion more often: simulate(..., output_step=...)."
-                )
+    checks = {"heat": (energies.heat_apart, COARSE * ledger.exchange)}
+    if any(e.kind == "surface contact" and e.heat_power.any() for e in energies.elements):
+        total = ledger.damper_heat - ledger.damper_heat[0]
+        apart = total - sum(e.heat for e in energies.elements if e.kind != "body")
+        checks["heat of dampers and friction"] = (apart, max(COARSE * np.abs(total).max(), SEEN * ledger.exchange))
+    checks["work"] = (energies.work_apart, COARSE * ledger.exchange)
+    for sort, (apart, limit) in checks.items():
+        if (worst := float(np.abs(apart).max())) > limit:
+            told.append(
+                f"The {sort} of the elements of {name!r}, integrated over {len(apart)} stored times, differs from the "
+                f"energy ledger by {worst:.3g} of {ledger.exchange:.3g} exchanged (at most {limit:.3g} expected). "
+                "Store the motion more often: simulate(..., output_step=...)."
+            )
     return told
 
 

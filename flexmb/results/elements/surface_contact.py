@@ -250,20 +250,19 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
     )
 
 
-def pressure_films(motion: Motion) -> dict[int, Float[np.ndarray, "nt n"]]:
-    """The pressures (nt, n) at the nodes of the meshes of bodies whose flexible surfaces touch, by the number of the
-    body; NaN at nodes of no such surface."""
-    films: dict[int, np.ndarray] = {}
-    bodies = motion.mechanism.bodies
+def pressure_films(motion: Motion) -> dict[int, dict[str, Float[np.ndarray, "nt n"]]]:
+    """The pressures (nt, n) at the nodes of flexible surfaces that touch, from all of their contacts, by the number of
+    the body, if it has a mesh, and the name of the surface."""
+    films: dict[int, dict[str, np.ndarray]] = {}
     for contact in motion.mechanism.surface_contacts:
         over = surface_contact_motion(motion, contact.name)
-        pressed = [(contact.body, over.nodes, over.pressure)]
+        pressed = [(contact.body, contact.surface, over.pressure)]
         if over.other is not None:
-            pressed.append((over.other.body, over.other.nodes, over.other.pressure))
-        for body, nodes, pressure in pressed:
-            if (mesh := bodies[body].mesh) is not None:
-                film = films.setdefault(body, np.full((len(motion.t), len(mesh.points)), np.nan))
-                film[:, nodes] = np.nan_to_num(film[:, nodes]) + pressure
+            pressed.append((contact.other, contact.other_surface, over.other.pressure))
+        for body, surface, pressure in pressed:
+            if motion.mechanism.bodies[body].mesh is not None:
+                own = films.setdefault(body, {})
+                own[surface] = own.get(surface, 0.0) + pressure
     return films
 
 

@@ -281,6 +281,63 @@ def test_pictures_paint_the_pressure_on_the_surface(tmp_path, monkeypatch):
         picture_result(flexmb.simulate(free, 1e-3, step=1e-3), "none.png", pressure=True)
 
 
+def test_films_are_in_front_of_the_ground_that_they_touch():
+    """A film and the plate of a plane lie in one plane: parts of each were seen, by the round-off of depths."""
+    result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
+    seen = []
+    for ground in (False, True):
+        plotter = pyvista.Plotter(off_screen=True, window_size=(400, 300))
+        scene = MovingScene(plotter, result.mechanism, result.q)
+        scene.show_films(pressure_films(result), "pressure")
+        scene.move(result.q[10], 10)
+        if not ground:
+            plotter.remove_actor("ground")
+        plotter.remove_scalar_bar("pressure")
+        seen.append(np.asarray(plotter.screenshot(return_img=True), dtype=int).max(axis=2) < 60)
+    assert seen[0].sum() > 2000
+    assert (seen[0] & seen[1]).sum() > 0.98 * seen[0].sum()
+
+
+def between_tables():
+    """A block of rubber that stands on a table and is pushed against a wall: two surfaces with an edge in common."""
+    material = fem.Material.isotropic(1e7, 0.3, 1000.0)
+    part = fem.Model(block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 2)), material).with_surfaces(below="z0", side="x1")
+    body = flexmb.flexible_body(part, reduction.contact_basis(part, 6), name="block", modal_damping=0.05)
+    system = flexmb.System(gravity=(5 * G, 0, -G))
+    own = system.add(body)
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1))
+    wall = Plane().on(system.ground.at((0.3, 0, 0)), axis=(-1, 0, 0))
+    system.contact("floor", floor, own.surface("below"))
+    system.contact("wall", wall, own.surface("side"))
+    return system
+
+
+def test_a_node_of_two_surfaces_has_the_pressure_of_each(tmp_path):
+    """Files and pictures had the sum of both."""
+    result = flexmb.simulate(between_tables(), 0.02, step=1e-3)
+    floor, wall = (result.surface_contact(name) for name in ("floor", "wall"))
+    both = np.intersect1d(floor.nodes, wall.nodes)
+    assert len(both) == 3
+    export_vtk(result, tmp_path / "film", every=10)
+    film = pyvista.read(tmp_path / "film" / "body0_000020.vtu")
+    for name, over in (("below", floor), ("side", wall)):
+        np.testing.assert_allclose(film[f"pressure of {name}"][over.nodes], over.pressure[20], rtol=1e-6)
+        assert not np.delete(film[f"pressure of {name}"], over.nodes).any()
+    np.testing.assert_array_equal(film["pressure"], np.maximum(film["pressure of below"], film["pressure of side"]))
+    scene = MovingScene(pyvista.Plotter(off_screen=True), result.mechanism, result.q)
+    scene.show_films(pressure_films(result), "pressure")
+    scene.move(result.q[-1], -1)
+    node = scene.surfaces[0].node
+    for (_, painted, _), over, flat in zip(scene.films, (floor, wall), ((2, 0.0), (0, 0.3)), strict=True):
+        used = np.unique(painted.faces.reshape(-1, 4)[:, 1:])
+        assert {*node[used]} == {*over.nodes}
+        assert np.abs(scene.surfaces[0].points[used, flat[0]] - flat[1]).max() < 1e-12
+        by_node = dict(zip(over.nodes, over.pressure[-1], strict=True))
+        np.testing.assert_allclose(painted.point_data[PRESSURE][used], [by_node[k] for k in node[used]], rtol=1e-6)
+    loaded = [dict(zip(over.nodes, over.pressure[-1], strict=True)) for over in (floor, wall)]
+    assert max(abs(loaded[0][k] - loaded[1][k]) for k in both) > 0
+
+
 def test_the_command_line_tells_pressure_and_area(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = flexmb.simulate(on_a_plane(), 0.02, step=1e-3)
@@ -423,7 +480,9 @@ def test_the_heat_of_friction_at_coarse_output():
     exact = alone.ledger.damper_heat
     np.testing.assert_allclose(alone.energy_by_element()["top"].heat, exact, rtol=1e-12)
     damped = flexmb.simulate(shaken_plate(20.0, 0.3, damping=1e-3), 0.5, step=1e-3, output_step=5e-3)
-    with pytest.warns(CoarseOutputWarning, match=r"The heat of the elements .* over 101 stored times, differs"):
+    with pytest.warns(
+        CoarseOutputWarning, match=r"The heat of dampers and friction of the elements .* over 101 stored times, differs"
+    ):
         found = damped.energy_by_element()
     assert found["top"].heat[-1] == pytest.approx(exact[-1], rel=0.03)
     assert 0 < found["air"].heat[-1] < 1e-3 * exact[-1]

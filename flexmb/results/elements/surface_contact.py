@@ -377,11 +377,22 @@ def narrow_contacts(motion: Motion, over: Callable[[str], SurfaceContactMotion])
             found.append(
                 f"Contact {contact.name!r}: at t = {motion.t[k]:.6g}, where it presses most, the {shape.title} touches "
                 f"{np.count_nonzero(loaded)} node(s) of the surface {contact.surface!r} of "
-                f"{motion.mechanism.bodies[contact.body].name!r}, {surface.spacing[loaded].max():.4g} apart from "
-                "others, and no face with all of its corners: the contact is narrower than the mesh, and its pressure "
+                f"{motion.mechanism.bodies[contact.body].name!r}, {_to_next(surface, loaded):.4g} apart from the next "
+                "ones, and no face with all of its corners: the contact is narrower than the mesh, and its pressure "
                 "and area are those of the node spacing. Refine the surface there, or give a sphere local=."
             )
     return found
+
+
+def _to_next(surface: BodySurface, loaded: Bool[np.ndarray, " n"]) -> float:
+    """The largest distance of a `loaded` node of a surface from the nearest of its neighbours without a force: along
+    faces that are long and thin, the spacing in which a contact is narrow."""
+    t = surface.triangles
+    a, b = np.concatenate([t[:, [i, j]] for i in range(3) for j in range(3) if i != j]).T
+    a, b = a[loaded[a] & ~loaded[b]], b[loaded[a] & ~loaded[b]]
+    nearest = np.full(len(surface.nodes), np.inf)
+    np.minimum.at(nearest, a, np.linalg.norm(surface.points[a] - surface.points[b], axis=1))
+    return float(nearest[np.isfinite(nearest)].max())
 
 
 def surface_forces(motion: Motion, body: int) -> tuple[Int[np.ndarray, " k"], Float[np.ndarray, "nt k 3"]]:

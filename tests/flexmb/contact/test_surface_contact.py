@@ -16,8 +16,8 @@ from fem.errors import FlexmbError
 from fem.mesh.structured_meshes import block, tube
 from flexmb.cli.main import app
 from flexmb.contact import Bore, Plane, Socket, Sphere, mesh, power_law
-from flexmb.errors import CoarseOutputWarning, IntegratorError, MechanismError, PictureError
-from flexmb.files import export_vtk, load_model, load_result, save_result
+from flexmb.errors import CoarseOutputWarning, IntegratorError, MechanismError, PictureError, TruncatedShapeWarning
+from flexmb.files import export_vtk, load_body, load_model, load_result, save_body, save_result
 from flexmb.plots.pictures import picture_result
 from flexmb.plots.result_plots import plot_contact
 from flexmb.plots.scene import PRESSURE, MovingScene
@@ -508,3 +508,23 @@ def test_a_ring_that_spins_in_a_bore_presses_on_it():
         assert np.ptp(pressure) < 1e-6 * wanted
         errors.append(1.0 - pressure.mean() / wanted)
     assert errors[1] == pytest.approx(errors[0] / 4, rel=0.1)
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.EnergyBalanceWarning")
+def test_a_ring_whose_shapes_do_not_widen_it_is_named(tmp_path):
+    """It presses on nothing with four shapes or many, and with "rotation" by what the test before this one derives."""
+    E, nu, density, spin, inner, outer = 1e9, 0.3, 1000.0, 20.0, 1.0, 1.5
+    growth = density * spin**2 * outer / (4 * E) * ((1 - nu) * outer**2 + (3 + nu) * inner**2)
+    mesh = tube("hexahedron", (inner, outer), 0.1, (2, 24, 1))
+    part = fem.Model(mesh, fem.Material.isotropic(E, nu, density)).with_surfaces(outer="outer")
+    system = flexmb.System()
+    ring = flexmb.flexible_body(part, reduction.contact_basis(part, 4), name="ring", modal_damping=0.5)
+    ring = load_body(save_body(ring, tmp_path / "ring.h5"))
+    ring = system.add(ring, angular_velocity=(0, 0, spin))
+    bore = Bore(radius=outer * (1 + 1e-9), length=1.0).on(system.ground.at((0, 0, 0)))
+    system.contact("bore", bore, ring.surface("outer"))
+    with pytest.warns(TruncatedShapeWarning, match="'bore': the shapes of 'ring' do not hold what centrifugal") as told:
+        flexmb.simulate(system, 0.01, step=5e-4)
+    (text,) = [str(one.message) for one in told if one.category is TruncatedShapeWarning]
+    assert float(text.split("of about ")[1].split()[0]) == pytest.approx(growth, rel=0.05)
+    assert 'inputs=[..., "rotation"]' in text

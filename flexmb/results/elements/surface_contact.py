@@ -431,21 +431,25 @@ def _nodes(motion: Motion, states: np.ndarray) -> _Nodes:
     found = _Nodes(*(np.zeros((nt, *shape)) for shape in shapes))
     kinematics, workspace, stencils = make_marker_kinematics(flat), make_workspace(flat), []
     q, w = np.asarray(motion.q), np.asarray(motion.w)
-    facing = [(s, c) for s, c in enumerate(motion.mechanism.surface_contacts) if c.mate != NO_MATE]
-    for at in range(nt):  # one by one, for the stencils, and the areas that face each other
-        now = slice(at, at + 1)
+    contacts = motion.mechanism.surface_contacts
+    facing = [(s, c) for s, c in enumerate(contacts) if c.mate != NO_MATE]
+    # one by one where points move over faces, for their stencils, and the areas that face each other
+    moving = bool(facing) or any(contact.local for contact in contacts)
+    looks = [slice(at, at + 1) for at in range(nt)] if moving else [slice(0, nt)]
+    for now in looks:
         skins_along(flat, q[now], w[now], states[now], kinematics, workspace, *(x[now] for x in found[:-2]))
         stencils.append(_stencils(flat, workspace))
         for s, contact in facing:
-            own = slice(flat.skin_node[s], flat.skin_node[s + 1])
+            at, own = now.start, slice(flat.skin_node[s], flat.skin_node[s + 1])
             surface = contact.surface_of(motion.mechanism.bodies)
             found.share[at, own] = _facing(surface, found.point[at, own], workspace.skin_share[own])
-        push = states[at, flat.skin_state + 3 * np.arange(nn)]
-        np.divide(push, found.share[at], out=found.pressure[at], where=found.share[at] > 0.0)
+    push = states[:, flat.skin_state + 3 * np.arange(nn)]
+    np.divide(push, found.share, out=found.pressure, where=found.share > 0.0)
     velocities = _residual_velocities(motion, flat, found.force)
-    for at, (points, nodes, weights) in enumerate(stencils):
-        own = weights[:, None] * velocities[at, nodes]
-        np.add.at(found.rates[at], points, np.einsum("kci,ki->kc", found.axes[at, points], own))
+    for now, (points, nodes, weights) in zip(looks, stencils, strict=True):
+        own = weights[:, None] * velocities[now][:, nodes]
+        rates = np.einsum("tkci,tki->ktc", found.axes[now][:, points], own)
+        np.add.at(found.rates[now].swapaxes(0, 1), points, rates)
     return found
 
 

@@ -337,6 +337,14 @@ class TruncatedStressWarning(FlexmbWarning):
     """
 
 
+class TruncatedShapeWarning(FlexmbWarning):
+    """The shapes of a body lack displacements of a flexible surface in contact by centrifugal forces or weight.
+
+    Raised at the end of a run, from the stored times; the message names the contact, the body, the displacement that is
+    missing, and the `inputs` of a reduction that hold it.
+    """
+
+
 class RingingStatesWarning(FlexmbWarning):
     """A state of a force element or controller that is far faster than the steps alternates from step to step.
 

@@ -444,9 +444,10 @@ def flexible_body(
     _warn_of_rotary_lumps(model)
     compliance = residual_compliance(model, basis) if model.surfaces else None
     second = second_order(model, basis) if chosen == SECOND_ORDER else None
-    stress = None
+    stress, truncated = None, None
     if model.has_elements:
-        stress = stress_shapes(model, basis, truncated_statics(model, basis) if second is None else second.truncated)
+        truncated = truncated_statics(model, basis) if second is None else second.truncated
+        stress = stress_shapes(model, basis, truncated)
     damping = 2 * ratios * omega + rayleigh[0] + rayleigh[1] * basis.eigenvalues
     diagonal, coupled = (0.0, None) if model.D is None else reduced_damping(model, basis)
     nodal = model.displacements(basis.Psi)
@@ -470,6 +471,6 @@ def flexible_body(
         beams=beam_shapes(model, basis) if model.has_elements else None,
         surfaces={}
         if compliance is None
-        else body_surfaces(model, basis, compliance.nodes, second_order=second is not None),
+        else body_surfaces(model, basis, compliance.nodes, truncated, second_order=second is not None),
         compliance=compliance,
     )

@@ -26,6 +26,8 @@ class BodySurface:
       coordinates: `sum_p weight_p second_p eta_i eta_j`, weight 1/2 for i = j and 1 otherwise.
     - `places` (n,): the places of the nodes among those of the body's `compliance`.
     - `halves` (nq, 2): as in `fem.Surface`.
+    - `lacking` (n, 3, 12): the static displacements, in body axes, that the elastic coordinates lack under forces of
+      unit accelerations `e_b` and `X_a e_b` (`reduction.error.truncated_statics`); None where they are not known.
 
     Raises `MatrixError` when an array is not finite or does not fit the number of nodes.
     """
@@ -42,11 +44,14 @@ class BodySurface:
     second: Float[np.ndarray, "n 3 p"]
     places: Int[np.ndarray, " n"]
     halves: Int[np.ndarray, "nq 2"] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    lacking: Float[np.ndarray, "n 3 12"] | None = None
 
     def __post_init__(self) -> None:
         n, m, p = len(self.nodes), np.shape(self.rows)[-1], len(self.pairs)
         shapes = {"points": (n, 3), "areas": (n,), "normals": (n, 3), "curvatures": (n, 2), "spacing": (n,)}
         shapes |= {"rows": (n, 3, m), "second": (n, 3, p)}
+        if self.lacking is not None:
+            shapes["lacking"] = (n, 3, 12)
         for name, shape in shapes.items():
             value = np.ascontiguousarray(getattr(self, name), dtype=float)
             if value.shape != shape or not np.isfinite(value).all():
@@ -71,10 +76,16 @@ class BodySurface:
 
 
 def body_surfaces(
-    model: Model, basis: Basis, nodes: Int[np.ndarray, " k"], second_order: bool
+    model: Model,
+    basis: Basis,
+    nodes: Int[np.ndarray, " k"],
+    truncated: Float[np.ndarray, "ndof 12"] | None,
+    second_order: bool,
 ) -> dict[str, BodySurface]:
-    """The surfaces of a reduced `model`, whose nodes all together are `nodes`, with or without the second order."""
+    """The surfaces of a reduced `model`, whose nodes all together are `nodes`, with or without the second order;
+    `truncated`: the displacements that `basis` lacks under forces of unit accelerations, if they are known."""
     shapes = model.displacements(np.asarray(basis.Psi))
+    lacking = None if truncated is None else model.displacements(truncated)
     pairs, second = np.zeros((0, 2), dtype=np.int64), np.zeros((len(nodes), 3, 0))
     if second_order and len(nodes):
         pairs, second = second_order_at(model, basis, nodes)
@@ -82,7 +93,8 @@ def body_surfaces(
     for name, s in model.surfaces.items():
         places = np.searchsorted(nodes, s.nodes)
         shape = (s.nodes, s.points, s.triangles, s.areas, s.normals, s.curvatures, s.spacing)
-        found[name] = BodySurface(*shape, shapes[s.nodes], pairs, second[places], places, s.halves)
+        lost = None if lacking is None else lacking[s.nodes]
+        found[name] = BodySurface(*shape, shapes[s.nodes], pairs, second[places], places, s.halves, lost)
     return found
 
 

@@ -286,7 +286,7 @@ def _stage(
     return plotter, scene
 
 
-def _films(result: Result, stress: bool) -> dict[int, np.ndarray]:
+def _films(result: Result, stress: bool) -> dict[int, dict[str, np.ndarray]]:
     if stress:
         raise PictureError("A picture shows stress or pressure; ask for one of them.")
     films = pressure_films(result)

@@ -34,6 +34,9 @@ ROOM = 1 - BESIDE_BAR[0]
 """Size of the model beside a colour bar, relative to its size in the whole picture."""
 SEEN_THROUGH, FAINT = 0.3, 0.1
 """Opacities of bodies with pressures on their surfaces, which are seen through them, and of the others."""
+NEARER = (-2.0, -200.0)
+"""By how much films are drawn nearer to the camera than they are, in slopes and steps of its depth: a surface lies in
+the plane that it touches."""
 FILLED = 0.9
 """Part of the picture that the motion fills."""
 WIRES = {
@@ -206,25 +209,31 @@ class MovingScene:
         if not stressed and self.bar in self.plotter.scalar_bars:
             self.plotter.remove_scalar_bar(self.bar)
 
-    def show_films(self, films: Mapping[int, np.ndarray], title: str) -> None:
-        """Paint the pressures `films` (nt, n) at the nodes of bodies, NaN elsewhere, on the surfaces that have them,
-        which are seen through the bodies. `title`: of the colour bar."""
-        top = max((float(np.nanmax(film)) for film in films.values()), default=0.0)
+    def show_films(self, films: Mapping[int, Mapping[str, np.ndarray]], title: str) -> None:
+        """Paint the pressures `films` (nt, n) at the nodes of the flexible surfaces of bodies (`pressure_films`) on
+        these, which are seen through the bodies. `title`: of the colour bar."""
+        top = max((float(film.max()) for own in films.values() for film in own.values()), default=0.0)
         self.plotter.camera.SetWindowCenter(*BESIDE_BAR)
         self.plotter.camera.zoom(ROOM)
         for k, actor in enumerate(self.actors):
             actor.prop.opacity = SEEN_THROUGH if k in films else FAINT
-        for k, film in films.items():
-            surface, mesh = self.surfaces[k], self.meshes[k]
-            values = np.where(surface.node >= 0, film[:, surface.node], np.nan)
-            own = np.isfinite(values[0])[surface.triangles].all(axis=1)
-            painted = drawn(np.asarray(mesh.points), surface.triangles[own])
+        if "ground" in self.plotter.actors:
+            self.plotter.actors["ground"].prop.opacity = SEEN_THROUGH
+        for k, name in [(k, name) for k, own in films.items() for name in own]:
+            surface, touching = self.surfaces[k], self.mechanism.bodies[k].surfaces[name]
+            place = {node: j for j, node in enumerate(touching.nodes.tolist())}
+            at = np.array([place.get(node, -1) for node in surface.node.tolist()])
+            faces = {*map(tuple, np.sort(touching.triangles, axis=1).tolist())}
+            own = np.array([(*sorted(face),) in faces for face in at[surface.triangles].tolist()], dtype=bool)
+            painted = drawn(np.asarray(self.meshes[k].points), surface.triangles[own])
             painted.point_data[PRESSURE] = np.zeros(len(surface.points), dtype=np.float32)
-            self.films.append((k, painted, np.nan_to_num(values)))
-            self.plotter.add_mesh(
-                painted, name=f"film {k}", scalars=PRESSURE, clim=(0.0, top or 1.0), cmap="magma_r", ambient=0.5,
+            self.films.append((k, painted, np.where(at >= 0, films[k][name][:, at], 0.0)))
+            actor = self.plotter.add_mesh(
+                painted, name=f"film {k} {name}", scalars=PRESSURE, clim=(0.0, top or 1.0), cmap="magma_r", ambient=0.5,
                 reset_camera=False, scalar_bar_args=self._bar(title),
             )  # fmt: skip
+            actor.mapper.SetResolveCoincidentTopologyToPolygonOffset()
+            actor.mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(*NEARER)
 
     def show_part(self, body: int, visible: bool) -> None:
         """Hide or show a body."""

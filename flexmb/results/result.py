@@ -13,7 +13,14 @@ from jaxtyping import Float
 from fem.errors import unknown_name
 from fem.renamed import refuse_old_names, renamed
 from fem.shown import shown
-from flexmb.errors import FileError, LawRangeWarning, MechanismError, NegativeHeatWarning, TableRangeWarning
+from flexmb.errors import (
+    FileError,
+    LawRangeWarning,
+    MechanismError,
+    NegativeHeatWarning,
+    TableRangeWarning,
+    TruncatedShapeWarning,
+)
 from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
 from flexmb.kernels.calls import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.attachments import vector
@@ -28,7 +35,7 @@ from flexmb.results.elements.control import ControllerHistory, controller_histor
 from flexmb.results.elements.energy import EnergyByElement, energy_by_element, negative_heats
 from flexmb.results.elements.forces import element_force, power_of, row_effort
 from flexmb.results.elements.motion import element_dofs, element_row, row_motion
-from flexmb.results.elements.ranges import beyond_tables, outside_limits
+from flexmb.results.elements.ranges import beyond_tables, lacking_shapes, outside_limits
 from flexmb.results.elements.surface_contact import SurfaceContactMotion, surface_contact_motion
 from flexmb.results.elements.tunnels import doubtful_contacts
 from flexmb.results.joint_motion import chosen_dof, coordinate_motion, joint_dofs
@@ -548,7 +555,8 @@ class Result:
         left = [(TableRangeWarning, text) for text in beyond_tables(self)]
         low = [(LawRangeWarning, text) for text in (*outside_limits(self), *doubtful_contacts(self))]
         gave = [(NegativeHeatWarning, text) for text in negative_heats(self, self.ledger)]
-        return replace(found, findings=(*found.findings, *left, *low, *gave))
+        lost = [(TruncatedShapeWarning, text) for text in lacking_shapes(self)]
+        return replace(found, findings=(*found.findings, *left, *low, *gave, *lost))
 
     def __str__(self) -> str:
         events = "".join(f"{event}\n" for event in self.happened[:MOST_TOLD])

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import fem
 from fem.mesh.structured_meshes import block
-from flexmb.files import load_model
+from flexmb.cli.main import app
+from flexmb.files import load_body, load_model
 
 PAIR = """*ELSET, ELSET=UPPER FACE
 9, 10, 11, 12
@@ -103,3 +105,21 @@ def test_a_model_file_makes_a_body_of_each_part(tmp_path):
     (tmp_path / "stack.toml").write_text(text)
     low, high = load_model(tmp_path / "stack.toml").system.build().bodies
     assert low.invariants.mass / high.invariants.mass == pytest.approx(7.85 / 8.5)
+
+
+@pytest.mark.filterwarnings("ignore::fem.MeshWarning")  # inspect accepts no keywords
+def test_the_command_line_takes_a_part(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bricks(tmp_path / "stack.inp")
+    reduce = ["reduce", "stack.inp", "--cells", "HIGH", "--ignore", "CONTACT PAIR", "--surface", "face=BOTTOM"]
+    done = CliRunner().invoke(app, [*reduce, "--method", "contact", "--modes", "2", "-o", "high.h5"])
+    assert done.exit_code == 0, done.output
+    high = load_body("high.h5")
+    assert high.name == "stack HIGH"
+    assert high.invariants.mass == pytest.approx(8.5e-9 * 20 * 20 * 6)
+    done = CliRunner().invoke(app, ["inspect", "stack.inp", "--cells", "LOW", "--surface", "TOP"])
+    assert "stack LOW" in done.output
+    assert "area 400" in done.output
+    assert "fall" not in done.output
+    done = CliRunner().invoke(app, ["inspect", "stack.inp", "--cells", "LWO"])
+    assert "no cell set named 'LWO'" in " ".join(str(done.exception or done.output).split())

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexmb.cli.parts.options import MATERIALS, Thickness
+from flexmb.cli.parts.options import MATERIALS, Cells, Thickness
 
 if TYPE_CHECKING:
     from fem import Model
@@ -17,6 +17,7 @@ def command(
         str, typer.Option(help=f"{MATERIALS[:-1]} where it has some. Mass properties are shown with it.")
     ] = "",
     thickness: Thickness = None,
+    cells: Cells = None,
     surface: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,6 +38,7 @@ def command(
     with yellow_warnings():
         section = section_from(material, thickness)
         loaded = fem.read_mesh(mesh, shells=shells_of(thickness))
+        loaded = fem.extract_cells(loaded, cells) if cells else loaded
         say_text(loaded)
         say_text(check_mesh(loaded))
         for text in surface or []:

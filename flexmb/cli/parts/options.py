@@ -10,6 +10,10 @@ MATERIALS = (
 )
 
 MaterialName = Annotated[str, typer.Option(help=MATERIALS)]
+Cells = Annotated[
+    list[str] | None,
+    typer.Option(help="Cell set of which the part consists, of a file with several parts. Repeat for several."),
+]
 Thickness = Annotated[
     float | None,
     typer.Option(

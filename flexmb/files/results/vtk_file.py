@@ -1,6 +1,7 @@
 """Motion for ParaView: a VTU file for each drawn body, and one for the contacts, at each stored time, and a PVD
 collection of these files."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -27,8 +28,9 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
 
     The points are the displaced nodes in the world frame; shapes of rigid bodies, and beams with their sections, are
     written as triangles. Point data: `displacement` (elastic, world axes), `body` (its number in the mechanism) and
-    `von_mises` (at the nodes of the skin and on beams; NaN inside), and `pressure` on bodies whose flexible surfaces
-    touch. The collection contains the names of the bodies.
+    `von_mises` (at the nodes of the skin and on beams; NaN inside), and on bodies whose flexible surfaces touch
+    `pressure`, the largest of the surfaces of a node; if several surfaces of a body touch, also `pressure of NAME` of
+    each. The collection contains the names of the bodies.
 
     A body without mesh and shape, and the ground, have the shapes of their contacts. The part `contacts` has the point
     of each contact (`ContactMotion.point`), where there is one, with its `contact` (number, in the order of
@@ -70,7 +72,7 @@ def export_vtk(result: Result, directory: str | Path, every: int = 1) -> Path:
 
             for body, surface in drawn.items():
                 name = f"body{body}_{index:06d}.vtu"
-                _write(directory / name, result, body, surface, int(starts[body]), index, films.get(body))
+                _write(directory / name, result, body, surface, int(starts[body]), index, films.get(body, {}))
                 enter(body, mechanism.bodies[body].name, name)
             if fixed:
                 enter(len(mechanism.bodies), "ground", "ground.vtu")
@@ -124,12 +126,12 @@ def _write(
     surface: Surface | None,
     start: int,
     index: int,
-    film: np.ndarray | None,
+    films: Mapping[str, np.ndarray],
 ) -> None:
     """Write the VTU file of one body at one stored time; the coordinates of the body in `q` begin at `start`.
 
-    `surface`: what is written as triangles beside the mesh, or in its place; `film` (nt, n): pressures at the nodes of
-    the mesh.
+    `surface`: what is written as triangles beside the mesh, or in its place; `films` (nt, n): pressures at the nodes of
+    flexible surfaces, by their names.
     """
     record = result.mechanism.bodies[body]
     q = result.q[index]
@@ -149,8 +151,12 @@ def _write(
     data = {"displacement": u @ R.T, "body": np.full(len(X), body)}
     if record.stress is not None:
         data["von_mises"] = np.concatenate(stress)
-    if film is not None:
-        data["pressure"] = np.concatenate([np.nan_to_num(film[index]), np.zeros(len(X) - film.shape[1])])
+    for name, film in films.items():
+        own = np.zeros(len(X))
+        own[record.surfaces[name].nodes] = film[index]
+        data["pressure"] = np.maximum(own, data.get("pressure", 0.0))
+        if len(films) > 1:
+            data[f"pressure of {name}"] = own
     _write_fields(path, VtkFields(q[start : start + 3] + (X + u) @ R.T, tuple(cells), data, {}))
 
 

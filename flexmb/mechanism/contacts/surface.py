@@ -225,7 +225,13 @@ def _single(surface: BodySurface) -> BodySurface:
     """A surface of one node, in the place of the point of a local contact."""
     none = np.zeros((0, 3), dtype=np.int64)
     fields_of = ("nodes", "points", "areas", "normals", "curvatures", "spacing", "rows", "second", "places")
-    return replace(surface, triangles=none, halves=none[:, :2], **{key: getattr(surface, key)[:1] for key in fields_of})
+    return replace(
+        surface,
+        triangles=none,
+        halves=none[:, :2],
+        lacking=None,
+        **{key: getattr(surface, key)[:1] for key in fields_of},
+    )
 
 
 def _surface_of_mesh(mesh: TriangleMesh) -> BodySurface:

@@ -34,7 +34,12 @@ LINES = {FLOW: "pipe flow", WIND: "wind"}
 GIVEN_OUT = 1e-2
 """Heat that a law has given out, relative to the energy exchanged, above which it is reported."""
 COARSE = 1e-2
-"""Difference between the sum of the elements and the ledger, relative to the energy exchanged, that is reported."""
+"""Difference between the sum of the elements and the ledger, relative to the energy exchanged, that is reported. Where
+flexible surfaces have heat, whose rates are differences between the stored times, it is relative to the heat of dampers
+and friction."""
+SEEN = 1e-4
+"""Difference of this heat, relative to the energy exchanged, below which none is reported, because the ledger has an
+error of the steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +72,8 @@ class EnergyByElement:
     """The energies of all `elements` at the stored times `t` (nt,), and the `ledger` that they add up to.
 
     Stored energies and powers add up to those of the ledger to round-off. Heat and work are integrals over the stored
-    times; what is missing to the ledger, which integrates over the steps, is `heat_apart` and `work_apart`.
+    times; what is missing to the ledger, which integrates over the steps, is `heat_apart` and `work_apart`. The heat of
+    a flexible surface in contact is that of the ledger if nothing but this contact has heat there.
     """
 
     t: Float[np.ndarray, "nt"]
@@ -117,7 +123,8 @@ def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], l
     """The energies of the force elements, loads, driven joints and flexible bodies of a motion with its `ledger`.
 
     Warns with `CoarseOutputWarning` when heat or work of the elements differ from the ledger by more than `COARSE` of
-    the energy exchanged, because the stored times do not resolve the powers. Raises `LawError` when a law fails.
+    the energy exchanged, or where flexible surfaces have heat, of the heat of dampers and friction, because the stored
+    times do not resolve the powers. Raises `LawError` when a law fails.
     """
     mechanism = motion.mechanism
     found = [_of_element(motion, name) for name in mechanism.force_elements]
@@ -149,19 +156,38 @@ def energy_by_element(motion: Motion, multipliers: Float[np.ndarray, "nt nj"], l
         heat = _integral(over.t, -over.power) - (over.stored - over.stored[0])
         rate = -over.power - _rate(over.t, over.stored)
         found.append(ElementEnergy(group.name, "contacts", over.stored, rate, none, heat, none))
-    found += _bodies(motion)
-    result = EnergyByElement(np.asarray(motion.t), tuple(found), ledger)
-    for apart, sort in ((result.heat_apart, "heat"), (result.work_apart, "work")):
-        worst = float(np.abs(apart).max())
-        if worst > COARSE * ledger.exchange:
-            warnings.warn(
-                f"The {sort} of the elements of {mechanism.name!r}, integrated over {len(motion.t)} stored times, "
-                f"differs from the energy ledger by {worst:.3g} of {ledger.exchange:.3g} exchanged (at most "
-                f"{COARSE:.0%} expected). Store the motion more often: simulate(..., output_step=...).",
-                CoarseOutputWarning,
-                stacklevel=3,
-            )
+    result = EnergyByElement(np.asarray(motion.t), tuple(_of_ledger(found, ledger) + _bodies(motion)), ledger)
+    for told in _apart(result, mechanism.name):
+        warnings.warn(told, CoarseOutputWarning, stacklevel=3)
     return result
+
+
+def _of_ledger(found: list[ElementEnergy], ledger: Ledger) -> list[ElementEnergy]:
+    """The elements, with the heat of the ledger for the friction of a flexible surface that alone has heat there."""
+    hot = [e for e in found if e.heat_power.any() or e.heat.any()]
+    if not ledger.balances or [e.kind for e in hot] != ["surface contact"]:
+        return found
+    exact = replace(hot[0], heat=ledger.damper_heat - ledger.damper_heat[0])
+    return [exact if e is hot[0] else e for e in found]
+
+
+def _apart(energies: EnergyByElement, name: str) -> list[str]:
+    """A sentence for heat and work of the elements of the mechanism `name` that do not add up to the ledger."""
+    ledger, told = energies.ledger, []
+    checks = {"heat": (energies.heat_apart, COARSE * ledger.exchange)}
+    if any(e.kind == "surface contact" and e.heat_power.any() for e in energies.elements):
+        total = ledger.damper_heat - ledger.damper_heat[0]
+        apart = total - sum(e.heat for e in energies.elements if e.kind != "body")
+        checks["heat of dampers and friction"] = (apart, max(COARSE * np.abs(total).max(), SEEN * ledger.exchange))
+    checks["work"] = (energies.work_apart, COARSE * ledger.exchange)
+    for sort, (apart, limit) in checks.items():
+        if (worst := float(np.abs(apart).max())) > limit:
+            told.append(
+                f"The {sort} of the elements of {name!r}, integrated over {len(apart)} stored times, differs from the "
+                f"energy ledger by {worst:.3g} of {ledger.exchange:.3g} exchanged (at most {limit:.3g} expected). "
+                "Store the motion more often: simulate(..., output_step=...)."
+            )
+    return told
 
 
 def negative_heats(motion: Motion, ledger: Ledger) -> list[str]:

@@ -1,9 +1,20 @@
 """Whether a motion stayed within the points of the tables and within the states for which its force elements hold."""
 
-import numpy as np
+from collections.abc import Iterator
 
+import numpy as np
+from jaxtyping import Float
+
+from flexmb.mechanism.contacts.surface import SurfaceContact
 from flexmb.results.elements.motion import row_motion
-from flexmb.results.motion import Motion
+from flexmb.results.elements.surface_contact import surface_contact_motion
+from flexmb.results.motion import Motion, attitudes, frame_motion
+
+LACKING = 0.05
+"""Displacement of a flexible surface that the shapes lack, relative to the largest of its displacements with this one,
+that is reported."""
+NONE = 1e-9
+"""Displacement, relative to the length of the mechanism, that is not looked at."""
 
 
 def beyond_tables(motion: Motion) -> list[str]:
@@ -49,3 +60,55 @@ def outside_limits(motion: Motion) -> list[str]:
                 )
         first += len(law.states)
     return found
+
+
+def lacking_shapes(motion: Motion) -> list[str]:
+    """A sentence for each flexible surface in contact that would move, where it touches or comes near, by centrifugal
+    forces and weight, which the shapes of its body do not hold: by more than `LACKING` of what it moves with them."""
+    if not np.asarray(getattr(motion, "element_states", ())).size:
+        return []
+    return [text for contact in motion.mechanism.surface_contacts for text in _lacking(motion, contact)]
+
+
+def _lacking(motion: Motion, contact: SurfaceContact) -> Iterator[str]:
+    mechanism = motion.mechanism
+    for number, name in ((contact.body, contact.surface), (contact.other, contact.other_surface)):
+        surface = mechanism.bodies[number].surfaces[name] if number >= 0 else None
+        if surface is None or surface.lacking is None:
+            continue
+        body, R = mechanism.bodies[number], attitudes(motion, number)
+        straight, curved = _weight_and_spin(motion, body.name, body.centre, R)
+        rows = np.einsum("ni,nik->nk", surface.normals, surface.lacking)
+        missing = np.abs((straight + curved) @ rows.T)
+        if missing.max(initial=0.0) <= NONE * mechanism.length:
+            continue
+        over = surface_contact_motion(motion, contact.name)
+        first = number == contact.body
+        side = over if first or over.other is None else over.other
+        gap = over.gap if first else np.broadcast_to(over.gap.min(axis=1, keepdims=True), missing.shape)
+        missing[(gap > missing) & (side.pressure <= 0.0)] = 0.0
+        k = np.unravel_index(int(missing.argmax()), missing.shape)[0]
+        place = frame_motion(motion, body.name).position
+        moved = np.einsum("tji,tnj->tni", R, side.point - place[:, None]) - surface.points
+        largest, worst = np.abs(np.einsum("ni,tni->tn", surface.normals, moved)).max(), missing.max()
+        if worst > max(LACKING * (largest + worst), NONE * mechanism.length):
+            turned = np.abs(curved @ rows.T).max() > np.abs(straight @ rows.T).max()
+            yield (
+                f"Contact {contact.name!r}: the shapes of {body.name!r} do not hold what "
+                f"{'centrifugal forces do' if turned else 'its weight does'} to the surface {name!r}: near "
+                f"t = {motion.t[k]:.6g} it lacks a displacement of about {worst:.3g} along its normal, and the largest "
+                f"of the motion is {largest:.3g}. Pressures and gaps are wrong by this. Make the basis with "
+                f'inputs=[..., "{"rotation" if turned else "gravity"}"].'
+            )
+
+
+def _weight_and_spin(
+    motion: Motion, name: str, centre: Float[np.ndarray, "3"], R: Float[np.ndarray, "nt 3 3"]
+) -> tuple[Float[np.ndarray, "nt 12"], Float[np.ndarray, "nt 12"]]:
+    """Factors of the patterns of `BodySurface.lacking`: of the weight, and of centrifugal forces about the centre."""
+    weight = np.einsum("tji,j->ti", R, motion.mechanism.gravity)
+    omega = np.einsum("tji,tj->ti", R, frame_motion(motion, name).angular_velocity)
+    spin = np.cross(omega[:, None], np.eye(3)).swapaxes(1, 2)
+    about = spin @ spin
+    moments = about.swapaxes(1, 2).reshape(-1, 9)
+    return np.hstack([weight, np.zeros_like(moments)]), np.hstack([about @ centre, -moments])

@@ -250,20 +250,19 @@ def surface_contact_motion(motion: Motion, name: str) -> SurfaceContactMotion:
     )
 
 
-def pressure_films(motion: Motion) -> dict[int, Float[np.ndarray, "nt n"]]:
-    """The pressures (nt, n) at the nodes of the meshes of bodies whose flexible surfaces touch, by the number of the
-    body; NaN at nodes of no such surface."""
-    films: dict[int, np.ndarray] = {}
-    bodies = motion.mechanism.bodies
+def pressure_films(motion: Motion) -> dict[int, dict[str, Float[np.ndarray, "nt n"]]]:
+    """The pressures (nt, n) at the nodes of flexible surfaces that touch, from all of their contacts, by the number of
+    the body, if it has a mesh, and the name of the surface."""
+    films: dict[int, dict[str, np.ndarray]] = {}
     for contact in motion.mechanism.surface_contacts:
         over = surface_contact_motion(motion, contact.name)
-        pressed = [(contact.body, over.nodes, over.pressure)]
+        pressed = [(contact.body, contact.surface, over.pressure)]
         if over.other is not None:
-            pressed.append((over.other.body, over.other.nodes, over.other.pressure))
-        for body, nodes, pressure in pressed:
-            if (mesh := bodies[body].mesh) is not None:
-                film = films.setdefault(body, np.full((len(motion.t), len(mesh.points)), np.nan))
-                film[:, nodes] = np.nan_to_num(film[:, nodes]) + pressure
+            pressed.append((contact.other, contact.other_surface, over.other.pressure))
+        for body, surface, pressure in pressed:
+            if motion.mechanism.bodies[body].mesh is not None:
+                own = films.setdefault(body, {})
+                own[surface] = own.get(surface, 0.0) + pressure
     return films
 
 
@@ -378,11 +377,22 @@ def narrow_contacts(motion: Motion, over: Callable[[str], SurfaceContactMotion])
             found.append(
                 f"Contact {contact.name!r}: at t = {motion.t[k]:.6g}, where it presses most, the {shape.title} touches "
                 f"{np.count_nonzero(loaded)} node(s) of the surface {contact.surface!r} of "
-                f"{motion.mechanism.bodies[contact.body].name!r}, {surface.spacing[loaded].max():.4g} apart from "
-                "others, and no face with all of its corners: the contact is narrower than the mesh, and its pressure "
+                f"{motion.mechanism.bodies[contact.body].name!r}, {_to_next(surface, loaded):.4g} apart from the next "
+                "ones, and no face with all of its corners: the contact is narrower than the mesh, and its pressure "
                 "and area are those of the node spacing. Refine the surface there, or give a sphere local=."
             )
     return found
+
+
+def _to_next(surface: BodySurface, loaded: Bool[np.ndarray, " n"]) -> float:
+    """The largest distance of a `loaded` node of a surface from the nearest of its neighbours without a force: along
+    faces that are long and thin, the spacing in which a contact is narrow."""
+    t = surface.triangles
+    a, b = np.concatenate([t[:, [i, j]] for i in range(3) for j in range(3) if i != j]).T
+    a, b = a[loaded[a] & ~loaded[b]], b[loaded[a] & ~loaded[b]]
+    nearest = np.full(len(surface.nodes), np.inf)
+    np.minimum.at(nearest, a, np.linalg.norm(surface.points[a] - surface.points[b], axis=1))
+    return float(nearest[np.isfinite(nearest)].max())
 
 
 def surface_forces(motion: Motion, body: int) -> tuple[Int[np.ndarray, " k"], Float[np.ndarray, "nt k 3"]]:
@@ -421,21 +431,25 @@ def _nodes(motion: Motion, states: np.ndarray) -> _Nodes:
     found = _Nodes(*(np.zeros((nt, *shape)) for shape in shapes))
     kinematics, workspace, stencils = make_marker_kinematics(flat), make_workspace(flat), []
     q, w = np.asarray(motion.q), np.asarray(motion.w)
-    facing = [(s, c) for s, c in enumerate(motion.mechanism.surface_contacts) if c.mate != NO_MATE]
-    for at in range(nt):  # one by one, for the stencils, and the areas that face each other
-        now = slice(at, at + 1)
+    contacts = motion.mechanism.surface_contacts
+    facing = [(s, c) for s, c in enumerate(contacts) if c.mate != NO_MATE]
+    # one by one where points move over faces, for their stencils, and the areas that face each other
+    moving = bool(facing) or any(contact.local for contact in contacts)
+    looks = [slice(at, at + 1) for at in range(nt)] if moving else [slice(0, nt)]
+    for now in looks:
         skins_along(flat, q[now], w[now], states[now], kinematics, workspace, *(x[now] for x in found[:-2]))
         stencils.append(_stencils(flat, workspace))
         for s, contact in facing:
-            own = slice(flat.skin_node[s], flat.skin_node[s + 1])
+            at, own = now.start, slice(flat.skin_node[s], flat.skin_node[s + 1])
             surface = contact.surface_of(motion.mechanism.bodies)
             found.share[at, own] = _facing(surface, found.point[at, own], workspace.skin_share[own])
-        push = states[at, flat.skin_state + 3 * np.arange(nn)]
-        np.divide(push, found.share[at], out=found.pressure[at], where=found.share[at] > 0.0)
+    push = states[:, flat.skin_state + 3 * np.arange(nn)]
+    np.divide(push, found.share, out=found.pressure, where=found.share > 0.0)
     velocities = _residual_velocities(motion, flat, found.force)
-    for at, (points, nodes, weights) in enumerate(stencils):
-        own = weights[:, None] * velocities[at, nodes]
-        np.add.at(found.rates[at], points, np.einsum("kci,ki->kc", found.axes[at, points], own))
+    for now, (points, nodes, weights) in zip(looks, stencils, strict=True):
+        own = weights[:, None] * velocities[now][:, nodes]
+        rates = np.einsum("tkci,tki->ktc", found.axes[now][:, points], own)
+        np.add.at(found.rates[now].swapaxes(0, 1), points, rates)
     return found
 
 

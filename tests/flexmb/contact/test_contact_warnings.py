@@ -11,7 +11,7 @@ import reduction
 from fem.errors import ConvergenceError
 from fem.mesh.structured_meshes import block
 from flexmb import solids
-from flexmb.contact import Box, Plane, Sphere, power_law
+from flexmb.contact import Box, Cylinder, Plane, Sphere, power_law
 from flexmb.equations.initial_conditions import start
 from flexmb.errors import ContactPlaceWarning, LawRangeWarning, OpenGapWarning, TunnellingWarning
 from flexmb.integrators import contact_run
@@ -157,3 +157,22 @@ def test_a_shape_between_the_nodes_of_a_surface_is_named(shape, named):
     assert all(
         f"the {shape.title} was " in text and "deep in a face of the surface 'top' of 'slab'" in text for text in texts
     )
+
+
+def test_the_spacing_in_which_a_contact_is_narrow_is_named():
+    """On a strip of faces of 0.05 by 0.2, a roller that lies across it touches one row of nodes, whose mean distance
+    from their neighbours, 0.14, is mostly the width of the strip."""
+    mesh = block("hexahedron", (0.5, 0.2, 0.1), (10, 1, 2))
+    model = fem.Model(mesh, fem.Material.isotropic(1e6, 0.3, 1000.0)).with_interfaces(base="z0")
+    model = model.with_surfaces(top="z1")
+    strip = flexmb.flexible_body(model, reduction.contact_basis(model, 2), name="strip", modal_damping=0.1)
+    system = flexmb.System()
+    low = system.add(strip)
+    system.fixed("base", system.ground.at(low["base"].point), low["base"])
+    roller = flexmb.rigid_body("roller", mass=0.1, inertia=(1e-3,) * 3)
+    roller = system.add(roller, position=(0.25, 0.1, 0.1505), velocity=(0, 0, -0.1))
+    system.prismatic("guide", system.ground, roller, axis=(0, 0, 1), at=(0.25, 0.1, 0.1505))
+    round_ = Cylinder(0.05, 0.3).on(roller.at((0, 0, 0)), axis=(0, 1, 0))
+    system.contact("roller", round_, low.surface("top"))
+    with pytest.warns(LawRangeWarning, match=r"the cylinder touches 2 node.* 0\.05 apart from the next ones"):
+        flexmb.simulate(system, 0.01, step=5e-5)

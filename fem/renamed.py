@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Collection
 from functools import cache
 from importlib import import_module
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -176,7 +177,8 @@ sys.meta_path.append(_OldNames)
 def refuse_old_names(module: str, at_first_use: Collection[str] = ()) -> None:
     """Make old attribute names of a package raise AttributeError with the new name; those of a module that is no
     package raise ImportError, because `from module import old` hides an AttributeError. The packages `at_first_use` in
-    it are imported when they are named, and named where somebody looks for their functions in the module."""
+    it are imported when they are named, and named where somebody looks for their functions in the module. A module in
+    the package is no such function: `from package import module` asks for an attribute before it imports the module."""
     here = sys.modules[module]
 
     def missing(name: str) -> Any:
@@ -185,13 +187,18 @@ def refuse_old_names(module: str, at_first_use: Collection[str] = ()) -> None:
         text = sentence(f"{module}.{name}")
         if text is not None and not hasattr(here, "__path__"):
             raise ImportError(text)
-        if text is None and "__path__" in vars(here):
+        if text is None and "__path__" in vars(here) and not _is_module(f"{module}.{name}", here):
             for package in () if name.startswith("_") else at_first_use:
                 import_module(f"{module}.{package}")
             text = hint(module, name)
         raise AttributeError(text or f"module {module!r} has no attribute {name!r}", name=name)
 
     here.__dict__["__getattr__"] = missing
+
+
+def _is_module(name: str, package: ModuleType) -> bool:
+    """Whether `name` is that of a module in a package, imported or not."""
+    return PathFinder.find_spec(name, package.__path__) is not None
 
 
 NOW = "{call}(): the argument {name}= is now {now}=."

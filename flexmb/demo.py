@@ -1,7 +1,9 @@
 """The demo: a slider-crank with a flexible connecting rod, from the mesh supplied with flexmb to pictures."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from flexmb.bodies import solids
 from flexmb.bodies.body import Body
 from flexmb.bodies.shape import Shape
 from flexmb.mechanism.system import System
+from flexmb.results.result import Result
 
 CRANK, ROD, SPEED = 0.075, 0.30, 2 * 3.141592653589793 * 50  # m, m, rad/s: 3000 revolutions per minute
 RUN_UP, DURATION, STEP = 0.04, 0.08, 2e-6
@@ -93,30 +96,47 @@ def run(
 ) -> Comparison:
     """Import and reduce the rod, simulate the mechanism rigid and flexible, and return the comparison.
 
-    The result, plots and an animation are written into `directory`.
+    The result, plots and an animation are written into `directory`. A second thread imports what draws during the
+    simulation, and writes the result and the plots beside the pictures.
     """
-    from flexmb.files.results.result_file import save_result
-    from flexmb.plots import pictures, result_plots
-
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     say = progress or (lambda what, done: None)
-    report(f"Mesh conrod.msh -> flexible body\n{connecting_rod()}\n")
-    report("Running the mechanism rigid, then flexible")
-    comparison = compare(build(), DURATION, step=STEP, progress=lambda done: say("simulating", done))
-    report(f"\n{comparison}\n\n{comparison.flexible.ledger}\n")
-    save_result(comparison.flexible, directory / "result.h5")
+    with ThreadPoolExecutor(1) as second:
+        for name in ("flexmb.plots.result_plots", "flexmb.plots.pictures", "pyvista.plotting"):
+            second.submit(import_module, name)
+        report(f"Mesh conrod.msh -> flexible body\n{connecting_rod()}\n")
+        report("Running the mechanism rigid, then flexible")
+        comparison = compare(build(), DURATION, step=STEP, progress=lambda done: say("simulating", done))
+        report(f"\n{comparison}\n\n{comparison.flexible.ledger}\n")
+        written = second.submit(_write, comparison, directory)
+        _draw(comparison.flexible, directory, progress=lambda done: say("drawing", done))
+        written.result()
+    return comparison
+
+
+def _write(comparison: Comparison, directory: Path) -> None:
+    """The result, and plots of its energies and of the comparison."""
+    from flexmb.files.results.result_file import save_result
+    from flexmb.plots import result_plots
+
     result_plots.plot_energy(comparison.flexible, directory / "energy.png")
     result_plots.plot_comparison(comparison, directory / "comparison.png")
+    save_result(comparison.flexible, directory / "result.h5")
+
+
+def _draw(result: Result, directory: Path, progress: Callable[[float], None]) -> None:
+    """Pictures of the mesh and of the modes, and an animation."""
+    from flexmb.plots import pictures
+
     pictures.picture_mesh(fem.read_mesh(MESH), directory / "mesh.png")
     pictures.picture_modes(connecting_rod(), directory / "modes.png")
     pictures.animate(
-        comparison.flexible,
+        result,
         directory / "animation.gif",
         frames=32,
         frames_per_second=16,
         magnification=200.0,
         labels=True,
-        progress=lambda done: say("drawing", done),
+        progress=progress,
     )
-    return comparison

@@ -229,6 +229,14 @@ def test_rooms_are_imported_when_they_are_named():
     assert "module 'flexmb' has no attribute 'nothing'" in done.stderr
 
 
+def test_a_module_of_the_package_is_imported_without_the_rooms_that_it_does_not_need():
+    """`from flexmb import demo` first asks the package for an attribute "demo"; the answer needs no search of its rooms."""
+    code = "import sys; from flexmb import demo; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    libraries = {"pydantic", "h5py", "scipy.optimize", "scipy.interpolate", "scipy.spatial"}
+    assert not {"flexmb.files", "flexmb.linear", *libraries} & set(done.stdout.split())
+
+
 def test_what_is_in_a_room_of_the_package_is_named_with_its_room():
     with pytest.raises(AttributeError, match=r"it is flexmb\.files\.save_result"):
         flexmb.save_result  # noqa: B018

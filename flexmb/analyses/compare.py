@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -92,12 +93,17 @@ class Comparison:
 
     def stresses(self, body: str) -> dict[str, LargestStress]:
         """Largest von Mises stress of a body, at every fidelity at which it has stresses."""
-        found = {}
-        for name, result in self.results.items():
-            record = result.mechanism.bodies[result.mechanism.body_index(body)]
-            if record.stress is not None:
-                found[name] = largest_stress(result, body)
-        return found
+        if body not in self._stresses:
+            records = {name: r.mechanism.bodies[r.mechanism.body_index(body)] for name, r in self.results.items()}
+            self._stresses[body] = {
+                name: largest_stress(r, body) for name, r in self.results.items() if records[name].stress is not None
+            }
+        return dict(self._stresses[body])
+
+    @cached_property
+    def _stresses(self) -> dict[str, dict[str, LargestStress]]:
+        """The stresses of the bodies that were asked for."""
+        return {}
 
     def stressed_bodies(self) -> list[str]:
         """The bodies that have stresses in the reference."""

@@ -55,22 +55,24 @@ def validity(model: Model, basis: Basis) -> Validity:
     return _record(*_extremes(*(np.concatenate(parts) for parts in zip(*best, strict=True))))
 
 
-def _parts(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation vectors (p, 3, m) and strains (p, 6, m) of displacement gradients `H` (p, 3, 3, m)."""
-    rotation = 0.5 * np.stack([H[:, 2, 1] - H[:, 1, 2], H[:, 0, 2] - H[:, 2, 0], H[:, 1, 0] - H[:, 0, 1]], axis=1)
-    E = 0.5 * (H + H.swapaxes(1, 2))
-    return rotation, np.stack([E[:, 0, 0], E[:, 1, 1], E[:, 2, 2], E[:, 0, 1], E[:, 1, 2], E[:, 2, 0]], axis=1)
+def _parts(H: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The three rotations and the six strains, each (p, m), of displacement gradients `H` (p, 3, 3, m)."""
+    places = ((0, 1), (1, 2), (2, 0))
+    turns = [0.5 * (H[:, i, k] - H[:, k, i]) for k, i in (places[1], places[2], places[0])]
+    return turns, [*(H[:, k, k] for k in range(3)), *(0.5 * (H[:, i, k] + H[:, k, i]) for i, k in places)]
 
 
 def _extremes(x: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    rotation, strain = _parts(H)
-    chosen = [np.argsort(np.linalg.norm(A, axis=1), axis=0)[-2:].ravel() for A in (rotation, strain)]
+    """The points at which the rotation or the strain of a shape is among the two largest, and the gradients there."""
+    squares = (sum(part * part for part in parts) for parts in _parts(H))
+    two = min(2, len(x))
+    chosen = [np.argpartition(square, -two, axis=0)[-two:].ravel() for square in squares]
     rows = np.unique(np.concatenate(chosen))
     return x[rows], H[rows]
 
 
 def _record(x: np.ndarray, H: np.ndarray) -> Validity:
-    return Validity(x, *_parts(H))
+    return Validity(x, *(np.stack(parts, axis=1) for parts in _parts(H)))
 
 
 def out_of_range(

@@ -4,7 +4,7 @@ from dataclasses import astuple, dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import ellipe, ellipk
 
 from flexmb.contact.laws import effective_modulus
@@ -63,7 +63,7 @@ def elliptic_factor(ratio: float) -> float:
         K, E = ellipk(m), ellipe(m)
         return float(k * k * (K - E) / (E - k * k * K))
 
-    k = float(brentq(lambda x: curvature_ratio(x) - ratio, 1e-6, 1.0 - 1e-9, xtol=1e-14))
+    k = float(scipy.optimize.brentq(lambda x: curvature_ratio(x) - ratio, 1e-6, 1.0 - 1e-9, xtol=1e-14))
     m = 1.0 - k * k
     K, E = ellipk(m), ellipe(m)
     # d = p0 b K / E*, with p0 = 3 F / (2 pi a b) and the smaller relative curvature B = 2 p0 b (K - E) / (m E* a^2)

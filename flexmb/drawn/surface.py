@@ -84,6 +84,11 @@ class Surface:
         area = self._area_normals[2] @ np.cross(a, b)
         return np.asarray(area / np.maximum(np.linalg.norm(area, axis=1, keepdims=True), np.finfo(np.float32).tiny))
 
+    @cached_property
+    def closed(self) -> bool:
+        """Whether the triangles enclose volumes that they face from outside: nobody outside sees the back of one."""
+        return faces_outwards(self.points, self.triangles)
+
     @property
     def normals(self) -> Float[np.ndarray, "v 3"]:
         """Unit normals (v, 3) of the undeformed surface: the mean of the triangles of a vertex, by area."""
@@ -112,6 +117,24 @@ class Surface:
         flat = size[:, 0] <= 1e-12 * size.max(initial=0.0)
         area[flat], size[flat] = [0.0, 0.0, 1.0], 1.0
         return area / size, size, gather
+
+
+def faces_outwards(points: Float[np.ndarray, "v 3"], triangles: Int[np.ndarray, "nt 3"]) -> bool:
+    """Whether triangles form closed surfaces, each edge between two of them that run along it in opposite directions,
+    and each surface encloses a positive volume. Vertices at the same place are one; a surface that closes a cavity
+    encloses a negative volume."""
+    if not len(triangles):
+        return False
+    place = np.unique(points, axis=0, return_inverse=True)[1].ravel()
+    corners = place[triangles]
+    start, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
+    ahead, back = np.sort(start * len(points) + end), np.sort(end * len(points) + start)
+    if not np.array_equal(ahead, back) or (ahead[1:] == ahead[:-1]).any():
+        return False
+    joined = sp.csr_array((np.ones(len(start)), (start, end)), shape=(len(points), len(points)))
+    piece = sp.csgraph.connected_components(joined, directed=False)[1][corners[:, 0]]
+    a, b, c = np.moveaxis(points[triangles] - points[triangles[0, 0]], 1, 0)
+    return bool((np.bincount(piece, np.einsum("tk,tk->t", a, np.cross(b, c)))[np.unique(piece)] > 0).all())
 
 
 def body_surface(body: Body, markers: Sequence[Float[np.ndarray, "3"]] = ()) -> Surface:

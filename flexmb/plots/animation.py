@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from flexmb.errors import PictureError
 ENDINGS = (".gif", ".webp", ".mp4", ".html")
 COLOURS = 256
 """Number of colours of a GIF."""
+THREADS = 2
+"""Number of threads that reduce the pictures of a GIF to its colours."""
 SEEN = 12
 """Number of pictures from which the colours of a GIF are taken."""
 
@@ -51,7 +54,8 @@ def write_animation(images: Sequence[np.ndarray], path: Path, frames_per_second:
 
 def _gif(images: list[np.ndarray], path: Path, frames_per_second: int) -> None:
     palette = _palette(images)
-    frames = [Image.fromarray(image).quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG) for image in images]
+    with ThreadPoolExecutor(THREADS) as threads:  # Pillow releases the lock of the interpreter while it computes
+        frames = list(threads.map(lambda image: Image.fromarray(image).quantize(palette=palette), images))
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=round(1000 / frames_per_second), loop=0)
 
 

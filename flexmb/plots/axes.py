@@ -1,8 +1,9 @@
 """What the plots share: colours, names of curves beside them, and the file of a figure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,8 +29,18 @@ def colours(count: int) -> list[str]:
     return list(islice(cycle(COLOURS), count))
 
 
+def subplots(
+    path: str | Path | None, rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], **options: Any
+) -> tuple[Figure, Any]:
+    """A figure with axes, which arrange themselves, as of `matplotlib.pyplot.subplots`. One that is written to a `path`
+    is unknown to pyplot: it opens no window, and threads other than the first may draw it."""
+    make: Callable[..., Figure] = plt.figure if path is None else Figure
+    figure = make(figsize=figsize, layout="constrained")
+    return figure, figure.subplots(rows, columns, **options)
+
+
 def finished(figure: Figure, axes: Sequence[Axes], path: str | Path | None, *, grid: bool = True) -> Plot:
-    """The figure and its axes, with a faint `grid`; written to `path` and closed for pyplot if there is one."""
+    """The figure and its axes, with a faint `grid`; written to `path` if there is one."""
     for axis in axes if grid else ():
         axis.grid(alpha=0.25)
     if path is not None:

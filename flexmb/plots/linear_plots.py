@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import SymLogNorm
+from matplotlib.lines import Line2D
 from matplotlib.ticker import SymmetricalLogLocator
 
 from fem.errors import unknown_name
@@ -19,7 +19,7 @@ from flexmb.linear.eigenvalue_loci import EigenvalueLoci, StabilityMap
 from flexmb.linear.periodic import Periodic
 from flexmb.linear.response import Response
 from flexmb.linear.vibration import Vibration
-from flexmb.plots.axes import BLUE, FONT, INK, ORANGE, Plot, colours, finished, inches, name_curves, settle
+from flexmb.plots.axes import BLUE, FONT, INK, ORANGE, Plot, colours, finished, inches, name_curves, settle, subplots
 from flexmb.results.joint_motion import joint_dofs
 from flexmb.units import CHOICES, shown_units
 
@@ -43,7 +43,7 @@ def plot_eigenvalues(
     Axes whose values differ widely are logarithmic, and linear about zero, so that one fast motion does not hide the
     others.
 
-    - `path`: a file to write the figure to, which is then closed for pyplot.
+    - `path`: a file to write the figure to, which is then unknown to pyplot.
     - `unit`: the unit of the frequency, such as "Hz" or "rad/s"; `units`: the system of units of the model, by default
       that of its `System`.
 
@@ -54,7 +54,7 @@ def plot_eigenvalues(
         raise PictureError("There is no motion to plot: joints and drivers prescribe all coordinates.")
     show = shown_units(units or vibration.units, unit, "frequency", "growth rate")
     f, growth = show["frequency"].factor * vibration.frequencies, vibration.eigenvalues.real
-    figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
+    figure, axis = subplots(path, figsize=(8, 5))
     growing = vibration.growing
     axis.plot(f[~growing], growth[~growing], "o", color=BLUE, ms=5, label="decaying or neutral")
     if growing.any():
@@ -149,9 +149,9 @@ def plot_response(
     f = show.factor * response.frequencies
     one = len(rows) * len(columns) <= TOGETHER
     shape = (1, 1) if one else (len(rows), len(columns))
-    figure, grid = plt.subplots(
-        2 * shape[0], shape[1], sharex=True, sharey="row", squeeze=False, height_ratios=(2, 1) * shape[0],
-        figsize=(8, 7) if one else (1.2 + 2.9 * shape[1], 1.0 + 2.6 * shape[0]), layout="constrained",
+    figure, grid = subplots(
+        path, 2 * shape[0], shape[1], sharex=True, sharey="row", squeeze=False, height_ratios=(2, 1) * shape[0],
+        figsize=(8, 7) if one else (1.2 + 2.9 * shape[1], 1.0 + 2.6 * shape[0])
     )  # fmt: skip
     names = [(output, given) for output in rows for given in columns]
     for (output, given), colour in zip(names, colours(len(names)), strict=True):
@@ -218,9 +218,7 @@ def plot_eigenvalue_loci(
     show = shown_units(units or loci.units, unit, *known, "frequency", "growth rate")
     along = show[loci.dimension] if loci.dimension else None
     x, scale = loci.values * (along.factor if along else 1.0), show["frequency"].factor
-    figure, (upper, lower) = plt.subplots(
-        2, 1, figsize=(9, 7.5), sharex=True, height_ratios=(2, 1), layout="constrained"
-    )
+    figure, (upper, lower) = subplots(path, 2, 1, figsize=(9, 7.5), sharex=True, height_ratios=(2, 1))
     seen = not np.allclose(loci.seen, loci.frequencies, equal_nan=True)
     for k, colour in enumerate(colours(count)):
         upper.plot(x, scale * loci.frequencies[:, k], "-", color=colour, lw=1.6, label=labels[k])
@@ -242,7 +240,7 @@ def plot_eigenvalue_loci(
     styles = [("-", "in the axes of the bodies"), ("--", "seen from the ground")] if seen else []
     styles += [(":", "excitations per revolution")] if orders else []
     if styles:
-        lines = [plt.Line2D([], [], ls=ls, color=INK, lw=1.2, label=text) for ls, text in styles]
+        lines = [Line2D([], [], ls=ls, color=INK, lw=1.2, label=text) for ls, text in styles]
         figure.legend(handles=lines, loc="outside upper left", ncols=3, frameon=False, fontsize=FONT)
     return finished(figure, [upper, lower], path)
 
@@ -253,7 +251,7 @@ def plot_stability(chart: StabilityMap, path: str | Path | None = None, *, units
     `path`, `units` as of `plot_eigenvalues`. Returns the figure and its axes, without those of the colour bar.
     """
     show = shown_units(units or chart.units, None, "growth rate")["growth rate"]
-    figure, axis = plt.subplots(figsize=(8.5, 6), layout="constrained")
+    figure, axis = subplots(path, figsize=(8.5, 6))
     largest = float(np.nanmax(np.abs(chart.growth))) or 1.0
     scale = SymLogNorm(1e-3 * largest, vmin=-largest, vmax=largest)
     drawn = axis.pcolormesh(chart.x, chart.y, chart.growth, cmap="PuOr_r", norm=scale, shading="nearest")
@@ -270,7 +268,7 @@ def plot_multipliers(periodic: Periodic, path: str | Path | None = None) -> Plot
 
     `path` as of `plot_eigenvalues`. Returns the figure and its axes.
     """
-    figure, axis = plt.subplots(figsize=(6, 6), layout="constrained")
+    figure, axis = subplots(path, figsize=(6, 6))
     turn = np.linspace(0, 2 * np.pi, 200)
     axis.plot(np.cos(turn), np.sin(turn), color=INK, lw=0.9)
     values = periodic.multipliers
@@ -301,7 +299,7 @@ def plot_joint_sweep(
     turns = (dof or next((s for s in sorts if s.startswith("rotation")), "translation")).startswith("rotation")
     quantity = "angle" if turns else "length"
     show = shown_units(units or mechanism.units, unit, quantity, "length")
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
+    figure, (left, right) = subplots(path, 1, 2, figsize=(12, 5))
     origins = {body.name: sweep.result.frame(body.name)[0] for body in mechanism.bodies}
     across = int(np.ptp(np.concatenate(list(origins.values())), axis=0).argmin())
     i, j = (k for k in range(3) if k != across)
@@ -355,9 +353,7 @@ def plot_inverse(
     if bending:
         panels["length"] = bending
     show = shown_units(units or mechanism.units, unit, "time", *panels)
-    figure, grid = plt.subplots(
-        len(panels), 1, figsize=(9, 1 + 3 * len(panels)), sharex=True, squeeze=False, layout="constrained"
-    )
+    figure, grid = subplots(path, len(panels), 1, figsize=(9, 1 + 3 * len(panels)), sharex=True, squeeze=False)
     axes = list(grid[:, 0])
     for axis, (dimension, curves) in zip(axes, panels.items(), strict=True):
         for (name, values), colour in zip(curves, colours(len(curves)), strict=True):

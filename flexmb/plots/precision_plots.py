@@ -5,24 +5,22 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
-
 from flexmb.analyses.work_precision import Precision
 from flexmb.errors import PictureError
-from flexmb.plots.axes import Plot, colours, finished
+from flexmb.plots.axes import Plot, colours, finished, subplots
 
 
 def plot_work_precision(runs: Sequence[Precision], path: str | Path | None = None) -> Plot:
     """Plot CPU time over error, one line for each integration method; small errors are on the left.
 
     The legend names the method of each line, the options that all its runs share, and the range of those that vary
-    along the line. `path`: a file to write the figure to, which is then closed for pyplot.
+    along the line. `path`: a file to write the figure to, which is then unknown to pyplot.
 
     Returns the figure and its axes. Raises `PictureError` when there are no runs, or the plot cannot be written.
     """
     if not runs:
         raise PictureError("There is no run to plot.")
-    figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
+    figure, axis = subplots(path, figsize=(8, 5))
     methods = list(dict.fromkeys(run.method for run in runs))
     for name, colour in zip(methods, colours(len(methods)), strict=True):
         members = sorted((run for run in runs if run.method == name), key=lambda run: run.error)

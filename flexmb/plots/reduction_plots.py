@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from flexmb.errors import PictureError
-from flexmb.plots.axes import BLUE, GREY, INK, ORANGE, Plot, colours, finished
+from flexmb.plots.axes import BLUE, GREY, INK, ORANGE, Plot, colours, finished, subplots
 from flexmb.units import shown_units
 from reduction.basis import Basis
 from reduction.error.response_error import ResponseError
@@ -24,7 +23,7 @@ def plot_response_errors(
 ) -> Plot:
     """Plot the relative errors of bases over the band, below the response of the full model.
 
-    - `path`: a file to write the figure to, which is then closed for pyplot; `tolerance`: drawn as a line.
+    - `path`: a file to write the figure to, which is then unknown to pyplot; `tolerance`: drawn as a line.
     - `unit`: the unit of the frequency, such as "Hz" or "rad/s"; `units`: the system of units of the model, such as
       "mm-t-s".
 
@@ -35,7 +34,7 @@ def plot_response_errors(
         raise PictureError("There is no response error to plot.")
     first, show = errors[0], shown_units(units, unit, "frequency", "compliance")
     scale = show["frequency"].factor
-    figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(2, 3), layout="constrained")
+    figure, (top, bottom) = subplots(path, 2, 1, figsize=(9, 7), sharex=True, height_ratios=(2, 3))
     top.semilogy(scale * first.frequencies, first.magnitude, color=INK, lw=1.4)
     top.set(
         ylabel=show["compliance"].label("displacement per force"),
@@ -80,9 +79,7 @@ def plot_frequency_responses(
         raise PictureError("There is no frequency response to plot.")
     show = shown_units(units, unit, "frequency", "compliance")
     entry = output is not None and input is not None
-    figure, grid = plt.subplots(
-        1 + entry, 1, figsize=(9, 7 if entry else 4.5), sharex=True, squeeze=False, layout="constrained"
-    )
+    figure, grid = subplots(path, 1 + entry, 1, figsize=(9, 7 if entry else 4.5), sharex=True, squeeze=False)
     axes = list(grid[:, 0])
     for k, (response, colour) in enumerate(zip(responses, colours(len(responses)), strict=True)):
         f = show["frequency"].factor * response.frequencies
@@ -114,7 +111,7 @@ def plot_singular_values(basis: Basis, path: str | Path | None = None) -> Plot:
             "them."
         )
     values = values / values[0]
-    figure, axis = plt.subplots(figsize=(8, 4.5), layout="constrained")
+    figure, axis = subplots(path, figsize=(8, 4.5))
     axis.semilogy(np.arange(1, len(values) + 1), np.maximum(values, 1e-18), "o-", color=BLUE, ms=4, lw=1)
     axis.axvline(basis.n_modes + 0.5, color=ORANGE, lw=1.2, label=f"{basis.n_modes} coordinates kept")
     axis.set(

@@ -5,14 +5,13 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from flexmb.analyses.compare import Comparison
 from flexmb.errors import PictureError
-from flexmb.plots.axes import BLUE, COLOURS, GREEN, GREY, INK, ORANGE, Plot, colours, finished, name_curves
+from flexmb.plots.axes import BLUE, COLOURS, GREEN, GREY, INK, ORANGE, Plot, colours, finished, name_curves, subplots
 from flexmb.results.elements.contact import ContactMotion
 from flexmb.results.elements.contact_group import ContactGroupMotion
 from flexmb.results.elements.energy import EnergyByElement
@@ -45,7 +44,7 @@ def plot_measures(
 
     - `measures`: a text or several, as of `flexmb.results.measure.measure`; the default is the coordinates of the
       joints (the first `MOST`).
-    - `path`: a file to write the figure to, which is then closed for pyplot.
+    - `path`: a file to write the figure to, which is then unknown to pyplot.
     - `over`: a measure for the horizontal axis, such as the rate of a damper for its force; the default is time.
     - `unit`: one or several units to convert to, such as "deg" or ("kN", "ms").
     - `units`: the system of units of the model; the default is that of its `System`.
@@ -72,7 +71,7 @@ def plot_measures(
     show = shown_units(units or result.mechanism.units, unit, across.dimension, *groups)
     x = show[across.dimension].factor * np.asarray(across.values)
     below = show[across.dimension].label("value" if across.dimension == "1" else across.dimension)
-    figure, axes = _panels(len(groups))
+    figure, axes = _panels(path, len(groups))
     for axis, (dimension, members) in zip(axes, groups.items(), strict=True):
         for text, colour in zip(members, colours(len(members)), strict=True):
             values = np.asarray(table[text].values)
@@ -95,7 +94,7 @@ def plot_energy(
     """
     ledger, show = result.ledger, shown_units(units or result.mechanism.units, unit, "time", "energy")
     t, scale = show["time"].factor * result.t, show["energy"].factor
-    figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), sharex=True, height_ratios=(3, 2), layout="constrained")
+    figure, (top, bottom) = subplots(path, 2, 1, figsize=(9, 7), sharex=True, height_ratios=(3, 2))
     parts = (
         ("kinetic", ledger.kinetic, BLUE),
         ("elastic", ledger.elastic, ORANGE),
@@ -153,7 +152,7 @@ def plot_comparison(
         units or mechanism.units, unit, "time", "force", "frequency", "length", "stress" if stressed else "energy"
     )
     t, time = show["time"].factor * comparison.t, show["time"].label("time")
-    figure, grid = plt.subplots(2, 2, figsize=(13, 8), layout="constrained")
+    figure, grid = subplots(path, 2, 2, figsize=(13, 8))
     force, spectrum, paths, last = grid.ravel()
 
     def draw(axis: Axes, name: str, x: np.ndarray, y: np.ndarray, label: str = "", ls: str = "-") -> None:
@@ -216,7 +215,7 @@ def plot_stress(
     """
     show = shown_units(units or found.units, unit, "time", "stress")
     t, values = show["time"].factor * found.t, show["stress"].factor * found.values
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), width_ratios=(3, 2), layout="constrained")
+    figure, (left, right) = subplots(path, 1, 2, figsize=(12, 4.5), width_ratios=(3, 2))
     left.plot(t, values, color=BLUE, lw=1.1)
     k = int(values.argmax())
     left.plot(t[k], values[k], "o", color=ORANGE, ms=6)
@@ -259,7 +258,7 @@ def plot_energy_by_element(
     if not groups:
         raise PictureError("No element stores, dissipates or does anything; there is nothing to plot.")
     show = shown_units(units, unit, "time", "energy")
-    figure, axes = _panels(len(groups))
+    figure, axes = _panels(path, len(groups))
     order = list(dict.fromkeys(name.rpartition(" ")[0] for name in table))
     for axis, (sort, names) in zip(axes, groups.items(), strict=True):
         largest = sorted(names, key=lambda name: -float(np.ptp(table[name].values)))[:MOST]
@@ -308,7 +307,7 @@ def plot_controller(
         for dimension, curves in groups.items()
     ]
     panels += [("state", 1.0, states)] if states else []
-    figure, axes = _panels(len(panels))
+    figure, axes = _panels(path, len(panels))
     for axis, (label, factor, curves) in zip(axes, panels, strict=True):
         for (key, values, steps), colour in zip(curves, colours(len(curves)), strict=True):
             style: dict[str, Any] = {
@@ -339,7 +338,7 @@ def plot_contact(
     table, group = contact.columns(), isinstance(contact, ContactGroupMotion)
     parts = GROUP_PARTS if group else SURFACE_PARTS if isinstance(contact, SurfaceContactMotion) else CONTACT_PARTS
     show = shown_units(units, unit, "time", *(table[names[0]].dimension for names in parts))
-    figure, axes = _panels(len(parts))
+    figure, axes = _panels(path, len(parts))
     t = show["time"].factor * contact.t
     for axis, names in zip(axes, parts, strict=True):
         shown = show[table[names[0]].dimension]
@@ -356,10 +355,10 @@ def plot_contact(
     return _named(figure, axes, title, show["time"].label("time"), path)
 
 
-def _panels(count: int) -> tuple[Figure, list[Axes]]:
-    """A figure with `count` axes below each other, for curves over time."""
+def _panels(path: str | Path | None, count: int) -> tuple[Figure, list[Axes]]:
+    """A figure for `path` with `count` axes below each other, for curves over time."""
     size = (9, 1.2 + 2.4 * count)
-    figure, grid = plt.subplots(count, 1, figsize=size, sharex=True, squeeze=False, layout="constrained")
+    figure, grid = subplots(path, count, 1, figsize=size, sharex=True, squeeze=False)
     return figure, list(grid[:, 0])
 
 

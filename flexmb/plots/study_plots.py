@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from flexmb.errors import StudyError
-from flexmb.plots.axes import FONT, INK, Plot, colours, finished, name_curves
+from flexmb.plots.axes import FONT, INK, Plot, colours, finished, name_curves, subplots
 from flexmb.results.measure import CONTACTS, SURFACES, VECTORS
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.table import Study
@@ -33,7 +32,7 @@ def plot_study(
 ) -> Plot:
     """Plot measures over a parameter, one line for each combination of the other parameters.
 
-    - `path`: a file to write the figure to, which is then closed for pyplot.
+    - `path`: a file to write the figure to, which is then unknown to pyplot.
     - `against`: the parameter; by default the one with most values. Failed variants leave gaps.
     - `unit`: one or several units to convert the forces, moments, deflections and energies of `peaks` to, such as "kN";
       `units`: the system of units of the model, such as "mm-t-s".
@@ -52,9 +51,7 @@ def plot_study(
     lines: dict[tuple, list[int]] = {}
     for number, row in enumerate(study.rows):
         lines.setdefault(tuple(str(row.parameters[name]) for name in others), []).append(number)
-    figure, axes = plt.subplots(
-        len(shown), 1, figsize=(9, 1.2 + 2.2 * len(shown)), sharex=True, squeeze=False, layout="constrained"
-    )
+    figure, axes = subplots(path, len(shown), 1, figsize=(9, 1.2 + 2.2 * len(shown)), sharex=True, squeeze=False)
     sorts = {measure: _dimension(measure) for measure in shown}
     show = shown_units(units, unit, *sorts.values())
     for axis, measure in zip(axes[:, 0], shown, strict=True):
@@ -94,7 +91,7 @@ def plot_gradient(found: Gradient, path: str | Path | None = None, measures: Seq
             "No measure has derivatives that are larger than their errors; name the measures to plot them nevertheless."
         )
     names = list(found.at)
-    figure, axis = plt.subplots(figsize=(9, 1.2 + 0.25 * len(names) * len(shown)), layout="constrained")
+    figure, axis = subplots(path, figsize=(9, 1.2 + 0.25 * len(names) * len(shown)))
     height = 0.8 / max(len(shown), 1)
     for k, (measure, colour) in enumerate(zip(shown, colours(len(shown)), strict=True)):
         places = np.arange(len(names)) + (k - (len(shown) - 1) / 2) * height

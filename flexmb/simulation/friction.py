@@ -17,9 +17,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
+import scipy
 import scipy.sparse as sp
-from scipy.optimize import brentq
 
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.projection import as_sparse
@@ -292,7 +291,7 @@ def _begin(W: np.ndarray, acceleration: np.ndarray, bound: float, before: np.nda
         return float(np.linalg.norm(force / (bound + alpha / flexible))) - 1.0
 
     least, most = EXCEEDED * flexible[0] * size, 2 * flexible[-1] * size
-    alpha = brentq(excess, least, most, xtol=1e-3 * least) if excess(least) > 0 else 0.0
+    alpha = scipy.optimize.brentq(excess, least, most, xtol=1e-3 * least) if excess(least) > 0 else 0.0
     direction = V @ (force / (bound + alpha / flexible))
     return np.asarray(direction / np.linalg.norm(direction))
 

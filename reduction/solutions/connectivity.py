@@ -2,7 +2,7 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from fem.errors import MatrixError
 from fem.model import Model
@@ -14,6 +14,8 @@ def require_one_part(model: Model) -> None:
 
     Each rigid interface counts as one piece; average interfaces connect nothing. Cost: one search over the graph of K.
     """
+    if len(breadth_first_order(model.K, 0, return_predecessors=False)) == model.ndof:
+        return  # without the transpose that the search for components makes
     count, label = connected_components(model.K, directed=False)
     if count == 1:
         return

@@ -77,7 +77,7 @@ def require_finite(values: np.ndarray, shape: tuple[int, ...], what: str, places
         raise TableError(f"{what}, {place}: expected a finite value; found {values[tuple(where)]}.")
 
 
-def monotone(x: np.ndarray, y: np.ndarray, what: str, axis: int = 0) -> scipy.interpolate.PchipInterpolator:
+def monotone(x: np.ndarray, y: np.ndarray, what: str, axis: int = 0) -> "scipy.interpolate.PchipInterpolator":
     """The piecewise cubic through points that does not overshoot. Raises `TableError` where it overflows."""
     try:
         with np.errstate(all="ignore"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import scipy.spatial
+import scipy
 from jaxtyping import Float
 
 from flexmb.bodies.body import Body

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,10 +18,12 @@ import flexmb
 import meshes
 import validation
 from fem.material import Material
+from flexmb import demo
 from flexmb.cli.main import _DEBUG, app, main
 from flexmb.cli.screen import say_text
-from flexmb.errors import FileError, MechanismError
+from flexmb.errors import FileError, MechanismError, PictureError
 from flexmb.files import load_body, load_result
+from flexmb.plots.animation import require_writable
 from validation import Row
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "slider-crank.toml"
@@ -403,6 +406,22 @@ def test_demo_writes_everything_it_promises(flexmb_command):
     assert len(promised) == 6
     for name in promised:
         assert (Path("out") / name).stat().st_size > 1000, name
+
+
+def test_what_fails_beside_the_pictures_of_the_demo_is_told(monkeypatch, tmp_path):
+    """The plots and the result are written in a second thread."""
+    drawn = []
+    for name, instead in {
+        "connecting_rod": lambda: "rod",
+        "build": lambda: None,
+        "compare": lambda *args, **options: SimpleNamespace(flexible=SimpleNamespace(ledger="")),
+        "_draw": lambda *args, **options: drawn.append(args),
+        "_write": lambda *args: require_writable(Path("energy.avi")),
+    }.items():
+        monkeypatch.setattr(demo, name, instead)
+    with pytest.raises(PictureError, match=r"energy\.avi"):
+        demo.run(tmp_path, report=lambda text: None)
+    assert len(drawn) == 1
 
 
 # validate -----------------------------------------------------------------------------------------------------------

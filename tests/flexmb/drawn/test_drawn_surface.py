@@ -11,8 +11,8 @@ import flexmb
 import reduction
 from fem.matrices.stress import von_mises
 from flexmb.bodies.subspace import in_subspace
-from flexmb.drawn.simple_shapes import box_of_inertia, shape_of_inertia
-from flexmb.drawn.surface import body_surface, ground_shape, world_points
+from flexmb.drawn.simple_shapes import box, box_of_inertia, shape_of_inertia, together
+from flexmb.drawn.surface import body_surface, faces_outwards, ground_shape, world_points
 from flexmb.files import export_vtk, load_body, save_body
 from flexmb.results.stress import nodal_von_mises
 
@@ -59,6 +59,20 @@ def test_normals_are_units_and_their_shapes_are_derivatives(body):
         there, back = (replace(surface, points=surface.points + s * h * size * u).normals for s in (1, -1))
         slope = (there - back) / (2 * h * size)
         assert np.abs(surface.normal_shape(k) - slope).max() < 1e-5 * np.abs(slope).max() + 1e-9 / size
+
+
+def test_a_closed_surface_faces_outwards(body, beam):
+    """Its faces are then hidden where they are seen from behind; of an open one, a turned one and a cavity they are not."""
+    points, triangles = box((0.0, 0.0, 0.0), np.full(3, 0.1), np.eye(3))
+    assert faces_outwards(points, triangles)
+    assert faces_outwards(points[triangles].reshape(-1, 3), np.arange(3 * len(triangles)).reshape(-1, 3))  # as of STL
+    assert not faces_outwards(points, triangles[:-1])
+    assert not faces_outwards(points, triangles[:, ::-1])
+    assert not faces_outwards(points, np.vstack([triangles[:-1], triangles[-1:, ::-1]]))
+    assert not faces_outwards(points, np.zeros((0, 3), dtype=np.int64))
+    assert not faces_outwards(*together([(points, triangles), (points / 2, triangles[:, ::-1])]))
+    assert faces_outwards(*together([(points, triangles), (points + 1.0, triangles)]))
+    assert body_surface(body).closed
 
 
 def test_a_box_has_the_inertia_of_its_body():

@@ -9,7 +9,8 @@ import flexmb
 import reduction
 from fem.mesh.structured_meshes import block, sheet
 from flexmb.errors import PictureError
-from flexmb.plots.pictures import picture_mesh, picture_modes, picture_natural_modes
+from flexmb.plots import pictures
+from flexmb.plots.pictures import picture_mesh, picture_modes, picture_natural_modes, picture_result
 
 STEEL = fem.Material.steel()
 
@@ -64,3 +65,26 @@ def test_shells_are_drawn_with_their_sets_also_beside_solids(solid, tmp_path):
     mesh = mesh if solid else fem.drop_unused_nodes(mesh)
     pixels = matplotlib.image.imread(picture_mesh(mesh, tmp_path / "mesh.png"))[:, :, :3]
     assert has(pixels, 0xE0, 0x74, 0x1D)
+
+
+def test_what_is_seen_from_behind_is_missed_in_no_picture(tmp_path, monkeypatch):
+    """Backs of closed surfaces are left out; those of a shell, which is open, are not."""
+    rod = fem.Model(block("tetra10", (0.5, 0.05, 0.03), (6, 1, 1)), STEEL).with_interfaces(root="x0", tip="x1")
+    plate = fem.Model(sheet("quad", (0.4, 0.3), (4, 3)), fem.Shell(STEEL, 0.002)).with_interfaces(root="x0")
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    for k, part in enumerate((rod, plate)):
+        body = flexmb.flexible_body(part, reduction.craig_bampton(part, 2), name=f"body {k}")
+        system.revolute(f"hinge {k}", system.ground, system.add(body)["root"], axis=(0, 1, 0))
+    result = flexmb.simulate(system, 0.2, step=1e-3)
+
+    def drawn():
+        modes, moved = picture_modes(body, tmp_path / "modes.png", 2), picture_result(result, tmp_path / "moved.png")
+        return [matplotlib.image.imread(path)[:, :, :3] for path in (modes, moved)]
+
+    found, left_out = drawn(), []
+    monkeypatch.setattr(pictures, "_show_front", lambda actor, closed: left_out.append(closed))
+    expected = drawn()
+    assert True in left_out
+    for without, all_faces in zip(found, expected, strict=True):
+        different = np.abs(without - all_faces).max(axis=2) > 0
+        assert different.mean() < 1e-4, "pixels at silhouettes, where both faces are at the same depth"

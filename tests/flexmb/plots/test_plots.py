@@ -196,6 +196,19 @@ def test_a_plot_that_cannot_be_written_is_told(arguments, tmp_path):
         linear_plots.plot_eigenvalues(vibration(), tmp_path / "missing" / "plot.png")
 
 
+def test_a_plot_for_a_file_is_unknown_to_pyplot(arguments, tmp_path):
+    """No window opens, whatever the backend, and it may be drawn in a thread; the picture is the same."""
+    before = plt.get_fignums()
+    figure, _ = result_plots.plot_energy(*arguments["plot_energy"], tmp_path / "file.png")
+    assert plt.get_fignums() == before
+    shown, _ = result_plots.plot_energy(*arguments["plot_energy"])
+    assert plt.get_fignums() != before
+    plt.close(shown)
+    shown.savefig(tmp_path / "shown.png", dpi=130)
+    assert np.array_equal(*(plt.imread(tmp_path / name) for name in ("file.png", "shown.png")))
+    assert isinstance(figure, Figure)
+
+
 def test_every_plot_is_tried(arguments):
     assert set(arguments) == set(PLOTS)
     for name, function in PLOTS.items():

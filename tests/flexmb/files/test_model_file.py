@@ -446,6 +446,27 @@ def test_several_errors_are_told_at_once_up_to_five(tmp_path):
     assert "and 3 more" in str(caught.value)
 
 
+ROPE = '[[cables]]\nname = "rope"\nplaces = {}\nstiffness = 1e4\n[[loads]]'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "found"),
+    [
+        ("[[loads]]", ROPE.format('["pendulum.top", [0, inf, 0]]'), "cables[1] ('rope').places[2][2]", "inf"),
+        ("[[loads]]", ROPE.format('["pendulum.top", [0, "x", 0]]'), "cables[1] ('rope').places[2][2]", "'x'"),
+        ("[[loads]]", ROPE.format('["pendulum.top", [0, 1]]'), "cables[1] ('rope').places[2]", "[0, 1]"),
+        ("[[joints]]", MESHED.format('material = "steel"\ncells = ["ROD", 3]'), "bodies.rod.cells[2]", "3"),
+    ],
+)
+def test_a_value_of_one_of_several_types_is_judged_as_what_it_is(old, new, key, found, tmp_path):
+    """A list is not told that a text could be in its place, nor that numbers are needed for texts in another one."""
+    with pytest.raises(ModelFileError) as caught:
+        load_model(write(tmp_path, EXAMPLE.replace(old, new, 1)))
+    assert str(caught.value).count("key '") == 1
+    assert f"key '{key}': " in str(caught.value)
+    assert str(caught.value).endswith(f"; found {found}.")
+
+
 def test_a_body_may_be_called_like_a_kind(tmp_path):
     with pytest.raises(ModelFileError, match=r"key 'bodies\.rigid\.mass': input should be greater than 0"):
         load_model(

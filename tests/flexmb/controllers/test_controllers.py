@@ -407,10 +407,16 @@ def test_connections_that_do_not_exist_are_named():
         ({"measured": 0.0}, {"command": "load:wind"}, "no load named 'wind'"),
         ({"measured": 0.0}, {"command": "torque:pivot"}, 'A command acts as "effort:JOINT"'),
         ({"measured": 0.0}, {"comand": "effort:pivot"}, "no command named 'comand'"),
+        ({"measured": 0.0}, {"command": "effort:mount"}, "'mount' has 6 coordinates; a continuous controller needs"),
+        ({"measured": 0.0}, {"command": "effort:rub"}, "'rub' is dry friction, whose effort follows"),
+        ({"measured": 0.0}, {"command": "force:rotor:w"}, 'A command acts as "effort:JOINT"'),
+        ({"measured": 0.0}, {"command": "moment:rotr:x"}, "no place named 'rotr'"),
     ):
         system = flexmb.System()
         body = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(1, 1, 1)))
         system.revolute("pivot", system.ground.at((0, 0, 0)), body, axis=Z)
+        system.bushing("mount", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), stiffness=(1.0,) * 6)
+        system.friction("rub", "pivot", 0.1, radius=0.01)
         with pytest.raises(ControllerError) as caught:
             system.controller("servo", pid, inputs=inputs, outputs=outputs)
         assert message in str(caught.value), caught.value

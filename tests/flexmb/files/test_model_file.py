@@ -341,6 +341,7 @@ WRONG = {
     "missing kind": ('kind = "rigid"\nmass = 1.0', "mass = 1.0", ["'bodies.cart.kind' is missing", '"rigid" or "flexible"']),
     "missing settings": ("[simulation]\nduration = 2.0\nstep = 1e-3", "", ["'simulation' is missing"]),
     "kind of body": ('"rigid"', '"rigd"', ["'bodies.cart'", "no kind named 'rigd'", "Did you mean 'rigid'?", "'flexible'"]),
+    "density below zero": ("mass = 1.0\ninertia = [0.01, 0.01, 0.01]", "mesh = { sphere = 1.0 }\ndensity = -2.0", ["'bodies.cart.density'", "greater than 0", "found -2.0"]),
     "text for a number": ("mass = 1.0", 'mass = "1.0"', ["'bodies.cart.mass'", "valid number", "found '1.0'"]),
     "truth for a number": ("mass = 1.0", "mass = true", ["'bodies.cart.mass'", "valid number", "found True"]),
     "infinite mass": ("mass = 1.0", "mass = inf", ["'bodies.cart.mass'", "finite", "found inf"]),

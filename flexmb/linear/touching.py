@@ -50,7 +50,7 @@ SLIDES = 5
 """Iterations in which all points slip, and their bodies move freely, after which these slide."""
 TIPS = 25
 """Iterations in which points touch that do not hold their bodies, after which these tip or roll. Bodies that settle on
-others take up to 6."""
+others take up to 10."""
 DEEP = 0.05
 """Largest overlap as drawn, relative to the length of the mechanism."""
 CHANGES = 50

@@ -108,6 +108,28 @@ def test_one_part_used_twice_is_the_flat_deck(tmp_path):
     require_same(read(tmp_path, assembly(PART + SECTION, REST)), read(tmp_path, flat(FLAT, BOTH)))
 
 
+def test_coordinates_that_are_left_blank_are_zero_before_the_part_moves(tmp_path):
+    """Blank, or left out at the end of a line; and numbers with an exponent of Fortran."""
+    blank = re.sub(r", 0\.0(?=[,\n])", ",", nodes(POINTS))
+    assert "1,,,\n" in blank
+    short = blank.replace("1,,,\n", "1\n").replace("0.5", "5.D-1")
+    for text in (blank, short):
+        part = PART.replace(nodes(POINTS), text)
+        require_same(read(tmp_path, assembly(part + SECTION, REST)), read(tmp_path, flat(FLAT, BOTH)))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["2., 0., 0., 2., 1., 2., 35.", "1., 0.", "1., 0., 0.\n0., 0., 1.", "0., 0., 0., 0., 0., 1., 35.\n1., 0., 0."],
+)
+def test_places_of_other_lines_are_refused(lines, tmp_path):
+    """A turn alone, two numbers, two translations, and a turn before the translation."""
+    text = assembly(PART + SECTION, "", {"left": None, "right": None})
+    placed = text.replace('NAME="right", PART=beam\n', f'NAME="right", PART=beam\n{lines}\n')
+    assert placed != text
+    refused(tmp_path, placed, "moved by 3 numbers and turned by 7")
+
+
 def test_sets_and_numbers_of_instances_have_their_names(tmp_path):
     mesh = read(tmp_path, assembly(PART + SECTION, REST))
     for name, first in (("left", 1_000_000), ("Right 1", 2_000_000)):

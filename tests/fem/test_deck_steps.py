@@ -290,6 +290,44 @@ def test_constants_follow_the_temperature(kind, tmp_path):
     assert (pulled.displacements - heated.displacements)[tip, 0].mean() == pytest.approx(stretch, rel=1e-3)
 
 
+def test_constants_follow_the_temperature_at_the_start(tmp_path):
+    """A step without temperatures has the initial ones, and at these no thermal strains: E(60) = 1.4e5."""
+    start = "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 60.\n"
+    path = bar(tmp_path, start + static(f"*BOUNDARY\n{AXIAL}*DLOAD\n4, P4, -3.\n"))
+    text = path.read_text()
+    path.write_text(text[: text.index("*MATERIAL")] + WARM + text[text.index("*INITIAL") :])
+    mesh, (pulled,) = solved(path)
+    np.testing.assert_allclose(pulled.displacements[mesh.nodes("TIP"), 0], 3 * L / 1.4e5, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["C3D8", "C3D8I", "C3D20", "C3D20R"])
+@pytest.mark.parametrize("face", ["2, S4", "3, S6"])
+def test_a_cut_through_a_bar_is_tightened_from_either_side(kind, face, tmp_path):
+    """Both ends are held, and the sides of the cut in the middle overlap by 0.01: each half is stretched by half."""
+    before = f"*NODE\n500, 9., 9., 9.\n*SURFACE, NAME=CUT\n{face}\n*PRE-TENSION SECTION, SURFACE=CUT, NODE=500\n"
+    steps = static(f"*BOUNDARY\nTIP, 1\n{AXIAL}500, 1, 1, 0.01\n")
+    mesh, (tight,) = solved(bar(tmp_path, steps, kind, before=before))
+    (block,) = mesh.solids
+    for k, cell in enumerate(block.connectivity):
+        x = mesh.points[cell, 0]
+        np.testing.assert_allclose(tight.displacements[cell, 0], 0.01 * (x if k < 2 else x - L) / L, atol=1e-9)
+
+
+@pytest.mark.parametrize("normal", ["", "2., 0., 0.\n"])
+def test_a_beam_is_taken_out_and_its_ends_are_drawn_together(normal, tmp_path):
+    """Rods of 1 and 3 on both sides of a beam, held at their outer ends: the forces in both are equal."""
+    text = "*NODE\n" + "".join(f"{k}, {x}, 0., 0.\n" for k, x in enumerate((0.0, 1.0, 1.5, 4.5, 9.0), 1))
+    text += "*ELEMENT, TYPE=T3D2, ELSET=ROD\n1, 1, 2\n2, 3, 4\n*ELEMENT, TYPE=B31, ELSET=BOLT\n3, 2, 3\n"
+    text += MATERIAL.format(nu=0.3) + "*SOLID SECTION, ELSET=ROD, MATERIAL=M\n0.5\n"
+    text += "*BEAM SECTION, ELSET=BOLT, MATERIAL=M, SECTION=RECT\n0.2, 0.4\n0., 1., 0.\n"
+    text += f"*PRE-TENSION SECTION, ELEMENT=3, NODE=5\n{normal}*BOUNDARY\n1, 1, 3\n2, 2, 3\n3, 2, 3\n4, 1, 3\n"
+    path = tmp_path / "bolt.inp"
+    path.write_text(text + static("*BOUNDARY\n5, 1, 1, 0.01\n"))
+    mesh, (tight,) = solved(path)
+    assert [block.kind for block in mesh.cells] == ["truss"]
+    np.testing.assert_allclose(tight.displacements[1:3, 0], (0.0025, -0.0075), rtol=1e-9)
+
+
 def test_initial_stresses_relax(tmp_path):
     """A stress that nothing holds leaves the strain that relieves it; a plastic strain stays. Another material of the
     section in a step stretches twice as much."""

@@ -5,6 +5,7 @@ import re
 import dense
 import numpy as np
 import pytest
+import scipy.linalg
 from test_reduction import METHODS, part
 
 import fem
@@ -102,6 +103,16 @@ def test_a_basis_of_nothing_is_refused():
         modal(bare, band=(0, 0.001))
     with pytest.raises(MatrixError, match="at least 1"):
         modal(bare, 0)
+
+
+@pytest.mark.parametrize("divisions", [(2, 1, 1), (3, 2, 1)])
+def test_a_band_above_all_frequencies_gives_all_modes(divisions):
+    """30 and 66 of them: the first 16, and then twice as many each time, are fewer than the body has, and once more."""
+    bare = fem.Model(fem.structured_meshes.block("hexahedron", (1.0, 0.2, 0.1), divisions), fem.Material.steel())
+    exact = scipy.linalg.eigh(bare.K.toarray(), bare.M.toarray(), eigvals_only=True)[6:]
+    basis = modal(bare, band=(0, 1.1 * np.sqrt(exact[-1]) / (2 * np.pi)))
+    assert len(exact) == bare.ndof - 6
+    np.testing.assert_allclose(basis.eigenvalues, exact, rtol=1e-8)
 
 
 @pytest.mark.parametrize("frame", [None, "big"])

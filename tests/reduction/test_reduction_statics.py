@@ -26,6 +26,18 @@ def test_constraint_modes_are_the_least_energy_shapes(setup, element):
     assert np.abs(ours - exact).max() < 1e-9 * np.abs(exact).max()
 
 
+@pytest.mark.parametrize("kinds", [("average", "average", "rigid"), ("average", "rigid", "rigid")])
+def test_constraint_modes_are_in_the_order_of_three_interfaces(kinds):
+    """Rigid ones are solved first. In the columns of an interface its motion is one and that of the others is zero."""
+    mesh = fem.structured_meshes.block("hexahedron", (1.0, 0.3, 0.2), (5, 2, 2))
+    nodes = [np.flatnonzero(np.isclose(mesh.points[:, 0], x)) for x in (0.0, 0.4, 1.0)]
+    ends = {f"end {k}": Interface(own, kind) for k, (own, kind) in enumerate(zip(nodes, kinds, strict=True))}
+    model = fem.Model(mesh, fem.Material.steel()).with_interfaces(**ends)
+    ours = constraint_modes(fix_interfaces(statics(model)))
+    B = sp.hstack([i.interface_matrix(model) for i in model.interfaces.values()])
+    np.testing.assert_allclose(B.T @ ours, np.eye(18), rtol=0, atol=1e-9)
+
+
 @parts
 def test_fixed_interface_displacement_solves_the_constrained_problem(setup, element):
     model = part(setup, element)

@@ -11,7 +11,7 @@ import scipy.linalg as sl
 
 import fem
 import reduction
-from fem.errors import ConvergenceError, MatrixError
+from fem.errors import ConvergenceError, InterfaceError, MatrixError
 from fem.mesh.structured_meshes import block, line
 from reduction.build import reduction_context, size_spec
 from reduction.error.inputs import resolve_inputs
@@ -321,6 +321,22 @@ def test_other_loads_are_inputs_too(method):
     full = dense.without_rigid_motion(model, _inertia_relief(model, F))
     reduced = basis.Psi @ ((basis.Psi.T @ F) / basis.eigenvalues[:, None])
     assert np.abs(dense.without_rigid_motion(model, reduced) - full).max() < 1e-8 * np.abs(full).max()
+
+
+@pytest.mark.parametrize("method", STATIC)
+def test_a_part_without_interfaces_is_reduced_for_its_other_loads(method):
+    """A body in rotation needs no interface; Craig-Bampton alone is made of motions of interfaces."""
+    bare = fem.Model(block("hexahedron", (1.0, 0.2, 0.1), (6, 2, 1)), STEEL, name="bar")
+    options = {"inputs": ["rotation"]} | ({"band": BAND} if method in ("Gramian", "balanced truncation") else {})
+    if method == "Craig-Bampton":
+        with pytest.raises(InterfaceError, match="has no interface"):
+            SIZED[method](bare, 3, **options)
+        return
+    basis = SIZED[method](bare, 3, **options)
+    F = resolve_inputs(bare, ["rotation"]).loads
+    full = dense.without_rigid_motion(bare, _inertia_relief(bare, F))
+    reduced = basis.Psi @ ((basis.Psi.T @ F) / basis.eigenvalues[:, None])
+    assert np.abs(dense.without_rigid_motion(bare, reduced) - full).max() < 1e-8 * np.abs(full).max()
 
 
 def test_gravity_held_at_an_interface_is_exact_where_it_was_asked_for():

@@ -48,7 +48,7 @@ class _State:
     forces: dict[Key, tuple[int, list[NodalForce]]] = field(default_factory=dict)
     spread: dict[tuple[str, str], tuple[int, list[FacePressure | BodyForce]]] = field(default_factory=dict)
     fluid: dict[tuple[str, str], tuple[np.ndarray, int]] = field(default_factory=dict)  # faces, node of a fluid
-    temperature: dict[int, float] = field(default_factory=dict)
+    temperature: dict[int, float] = field(default_factory=dict)  # the initial ones included
     first: dict[int, float] = field(default_factory=dict)  # initial temperatures
     initial: list[InitialState] = field(default_factory=list)
     changed: dict[str, str] = field(default_factory=dict)  # element set -> its material now
@@ -304,7 +304,7 @@ def _of_nodes(c: Constraints, state: _State, values: dict[int, float]) -> np.nda
 
 def _heating(c: Constraints, state: _State) -> Iterator[Heating | Constants]:
     """Strains of temperatures and the constants there, for the cells of each section."""
-    last = _of_nodes(c, state, {**state.first, **state.temperature})
+    last = _of_nodes(c, state, state.temperature)
     first = _of_nodes(c, state, state.first)
     records = c.numbers.deck.materials.records
     for section in c.numbers.deck.materials.sections:
@@ -321,7 +321,7 @@ def _heating(c: Constraints, state: _State) -> Iterator[Heating | Constants]:
             if axes is not None and np.ptp(material.expansion.values[:, :3]) > 0:
                 raise MeshError("an expansion along the axes of an orientation")
             yield Heating(cells, first, last, material.expansion, material.zero)
-        table = material.warm if (state.first or state.temperature) else None
+        table = material.warm if state.temperature else None
         if table is None and name != section.material:
             if material.elasticity is None:
                 raise MeshError(f"the material {name!r} has no elastic constants that are read")

@@ -19,13 +19,14 @@ def sentences(error: ValidationError, data: dict[str, Any]) -> list[str]:
 
 
 def _of_the_type_given(found: list[ErrorDetails], data: dict[str, Any]) -> list[ErrorDetails]:
-    """The errors without those of other types that a value could have, where it, or a part of it, has one of them."""
+    """The errors without those of other types that a value could have, where it has one of them: another error of the
+    value concerns its size, or a part of it."""
     keys = [key_of(item["loc"], data)[:-1] for item in found]
     typed = [item["type"].endswith("_type") for item in found]
-    wrong = [key for key, other in zip(keys, typed, strict=True) if not other]
+    wrong = {key for key, other in zip(keys, typed, strict=True) if not other}
 
     def known(key: str) -> bool:
-        return any(other == key or other.startswith((f"{key}.", f"{key}[")) for other in wrong)
+        return key in wrong or any(other.startswith((f"{key}.", f"{key}[")) for other in keys)
 
     return [item for item, key, other in zip(found, keys, typed, strict=True) if not (other and known(key))]
 

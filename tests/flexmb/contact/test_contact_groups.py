@@ -186,6 +186,39 @@ def test_groups_that_cannot_be_are_refused():
         system.contact_group("c", [there, Plane().on(ground)], law=LAW, friction=0.2)
 
 
+@pytest.mark.parametrize(
+    ("shape", "reach", "size"),
+    [
+        (Plane(), np.inf, np.inf),
+        (Sphere(2.0), 2.0, 2.0),
+        (Socket(2.0), np.inf, 2.0),
+        (Cylinder(3.0, 8.0), 5.0, 3.0),
+        (Cylinder(3.0, 4.0), np.sqrt(13.0), 2.0),
+        (Bore(3.0, 8.0), 5.0, 3.0),
+        (Capsule(1.0, 4.0), 3.0, 1.0),
+        (Box(4.0, 6.0, 12.0), 7.0, 2.0),
+    ],
+)
+def test_balls_about_shapes_hold_them(shape, reach, size):
+    """The corners of boxes, rims and ends; half-spaces and what is around a hollow have no end."""
+    assert (shape.reach, shape.size) == (pytest.approx(reach, rel=1e-15), size)
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_balls_outside_of_their_sockets_are_refused(group):
+    """However far they are drawn from them: all around a socket is its body."""
+    system = flexmb.System()
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(0.1,) * 3), position=(0.5, 0.0, 0.0))
+    surfaces = [Socket(0.1).on(system.ground.at((0, 0, 0))), Sphere(0.02).on(ball.at((0, 0, 0)))]
+    add = (
+        (lambda: system.contact_group("c", surfaces, law=LAW))
+        if group
+        else lambda: system.contact("c", *surfaces, law=LAW)
+    )
+    with pytest.raises(MechanismError, match="drawn inside each other"):
+        add()
+
+
 @pytest.mark.parametrize("method", ["radau", "bdf", "energy-momentum"])
 def test_methods_without_groups_refuse_them_by_name(method):
     options = {"step": 1e-3} if method == "energy-momentum" else {}

@@ -114,6 +114,37 @@ def test_bodies_keep_their_momenta_and_do_not_overlap():
     assert np.abs(spin - spin[0]).max() < 1e-4 * np.abs(spin[0]).max()
 
 
+def side_by_side(chosen):
+    """Contacts that have nothing to do with each other: a ball on a block, and two pairs of blocks in either order."""
+    system = flexmb.System()
+    if "ball" in chosen:
+        low = system.add(LOW, name="below ball", position=(0, -2, 0))
+        ball = system.add(
+            flexmb.rigid_body("ball", mass=5.0, inertia=(0.01,) * 3), position=(0.2, -1.85, 0.15), velocity=(0, 0, -0.5)
+        )
+        local = flexmb.contact.LocalHertz(YOUNG, 0.3)
+        shape = flexmb.contact.Sphere(0.05).on(ball.at((0, 0, 0)))
+        system.contact("ball", shape, low.surface("top"), local=local)
+    for k, name in enumerate(("up", "down")):
+        if name in chosen:
+            low = system.add(LOW, name=f"{name} 1", position=(0, 2 * k, 0))
+            up = system.add(UP, name=f"{name} 2", position=(0.1, 2 * k + 0.08, 0.1), velocity=(0, 0, -1.0))
+            surfaces = (up.surface("below"), low.surface("top"))
+            system.contact(name, *(surfaces[::-1] if k else surfaces), friction=0.2)
+    return flexmb.simulate(system, 1e-3, step=1e-4, output_step=1e-4, newton_tolerance=1e-14)
+
+
+def test_pairs_side_by_side_have_the_forces_that_each_has_alone():
+    """Steps are solved to the round-off of positions, 1e-15 of 4 m, which is 1e-10 of the depths at their beginning."""
+    together = side_by_side(("ball", "up", "down"))
+    assert together.surface_contact("ball").normal_force.max() > 0
+    for name in ("up", "down"):
+        alone, over = (result.surface_contact(name) for result in (side_by_side([name]), together))
+        for one, other in ((alone.force, over.force), (alone.other.force, over.other.force)):
+            assert np.abs(one).max() > 0
+            np.testing.assert_allclose(other, one, rtol=0, atol=3e-9 * np.abs(one).max())
+
+
 def test_the_iterations_of_a_step_see_the_forces_of_the_last_one():
     """Nodes move with the forces of an iteration before faces are cut and normals turned for the next one. With those of
     the iteration before, Newton's method contracts with the square root of its rate and takes 6.4 iterations a step."""

@@ -2,6 +2,7 @@
 
 import pickle
 
+import numba
 import numpy as np
 import pytest
 import scipy.integrate
@@ -406,10 +407,16 @@ def test_connections_that_do_not_exist_are_named():
         ({"measured": 0.0}, {"command": "load:wind"}, "no load named 'wind'"),
         ({"measured": 0.0}, {"command": "torque:pivot"}, 'A command acts as "effort:JOINT"'),
         ({"measured": 0.0}, {"comand": "effort:pivot"}, "no command named 'comand'"),
+        ({"measured": 0.0}, {"command": "effort:mount"}, "'mount' has 6 coordinates; a continuous controller needs"),
+        ({"measured": 0.0}, {"command": "effort:rub"}, "'rub' is dry friction, whose effort follows"),
+        ({"measured": 0.0}, {"command": "force:rotor:w"}, 'A command acts as "effort:JOINT"'),
+        ({"measured": 0.0}, {"command": "moment:rotr:x"}, "no place named 'rotr'"),
     ):
         system = flexmb.System()
         body = system.add(flexmb.rigid_body("rotor", mass=1.0, inertia=(1, 1, 1)))
         system.revolute("pivot", system.ground.at((0, 0, 0)), body, axis=Z)
+        system.bushing("mount", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), stiffness=(1.0,) * 6)
+        system.friction("rub", "pivot", 0.1, radius=0.01)
         with pytest.raises(ControllerError) as caught:
             system.controller("servo", pid, inputs=inputs, outputs=outputs)
         assert message in str(caught.value), caught.value
@@ -541,6 +548,49 @@ def test_values_that_cannot_be_are_refused():
     ):
         with pytest.raises(LawError, match=message):
             wrong()
+
+
+def six(t, inputs, states, parameters, commands, rates):
+    commands[0] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("function", "names", "message"),
+    [
+        (
+            lambda t, inputs, states, parameters, commands: None,
+            {},
+            "'hold' has t, inputs, states, parameters, commands",
+        ),
+        (
+            lambda t, inputs, states, parameters, commands, rates, more: None,
+            {},
+            "'hold' has t, inputs, states, parameters, commands, rates, more",
+        ),
+        (3.0, {}, "'hold' has no arguments"),
+        (six, {"inputs": ("x", "x")}, "inputs of the law 'hold' must have different names"),
+        (six, {"commands": ("u", "u")}, "commands of the law 'hold' must"),
+        (six, {"states": ("z", "z")}, "states of the law 'hold' must"),
+        (six, {"parameters": ("k", "k")}, "parameters of the law 'hold' must"),
+        (six, {"commands": ()}, "'hold' has no commands, so"),
+    ],
+)
+def test_what_is_no_law_of_a_controller_is_refused(function, names, message):
+    given = {"inputs": ("angle",), "commands": ("torque",), "name": "hold"} | names
+    with pytest.raises(LawError, match=f"{message}(?!, more)"):
+        flexmb.control_law(function, **given)
+
+
+def test_laws_of_six_arguments_in_python_or_compiled_are_taken():
+    for function in (six, numba.njit(six)):
+        law = flexmb.control_law(function, inputs={"angle": 0.0, "rate": None}, commands=("torque",), states=2)
+        assert (law.inputs, law.commands, len(law.states), law.constants) == (
+            ("angle", "rate"),
+            ("torque",),
+            2,
+            {"angle": 0.0},
+        )
+        assert (law.name, law.sampled) == ("six", False)
 
 
 @pytest.mark.parametrize("sample_time", [None, 0.02])

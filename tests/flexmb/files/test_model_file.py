@@ -341,6 +341,7 @@ WRONG = {
     "missing kind": ('kind = "rigid"\nmass = 1.0', "mass = 1.0", ["'bodies.cart.kind' is missing", '"rigid" or "flexible"']),
     "missing settings": ("[simulation]\nduration = 2.0\nstep = 1e-3", "", ["'simulation' is missing"]),
     "kind of body": ('"rigid"', '"rigd"', ["'bodies.cart'", "no kind named 'rigd'", "Did you mean 'rigid'?", "'flexible'"]),
+    "density below zero": ("mass = 1.0\ninertia = [0.01, 0.01, 0.01]", "mesh = { sphere = 1.0 }\ndensity = -2.0", ["'bodies.cart.density'", "greater than 0", "found -2.0"]),
     "text for a number": ("mass = 1.0", 'mass = "1.0"', ["'bodies.cart.mass'", "valid number", "found '1.0'"]),
     "truth for a number": ("mass = 1.0", "mass = true", ["'bodies.cart.mass'", "valid number", "found True"]),
     "infinite mass": ("mass = 1.0", "mass = inf", ["'bodies.cart.mass'", "finite", "found inf"]),
@@ -444,6 +445,27 @@ def test_several_errors_are_told_at_once_up_to_five(tmp_path):
         load_model(write(tmp_path, many))
     assert str(caught.value).count("; found '") == 5
     assert "and 3 more" in str(caught.value)
+
+
+ROPE = '[[cables]]\nname = "rope"\nplaces = {}\nstiffness = 1e4\n[[loads]]'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "found"),
+    [
+        ("[[loads]]", ROPE.format('["pendulum.top", [0, inf, 0]]'), "cables[1] ('rope').places[2][2]", "inf"),
+        ("[[loads]]", ROPE.format('["pendulum.top", [0, "x", 0]]'), "cables[1] ('rope').places[2][2]", "'x'"),
+        ("[[loads]]", ROPE.format('["pendulum.top", [0, 1]]'), "cables[1] ('rope').places[2]", "[0, 1]"),
+        ("[[joints]]", MESHED.format('material = "steel"\ncells = ["ROD", 3]'), "bodies.rod.cells[2]", "3"),
+    ],
+)
+def test_a_value_of_one_of_several_types_is_judged_as_what_it_is(old, new, key, found, tmp_path):
+    """A list is not told that a text could be in its place, nor that numbers are needed for texts in another one."""
+    with pytest.raises(ModelFileError) as caught:
+        load_model(write(tmp_path, EXAMPLE.replace(old, new, 1)))
+    assert str(caught.value).count("key '") == 1
+    assert f"key '{key}': " in str(caught.value)
+    assert str(caught.value).endswith(f"; found {found}.")
 
 
 def test_a_body_may_be_called_like_a_kind(tmp_path):

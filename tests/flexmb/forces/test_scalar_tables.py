@@ -327,6 +327,28 @@ def test_units_in_titles_that_are_those_of_the_system_are_accepted(tmp_path, tit
     slider_in(units).joint_spring("strut", joint, law=table_from_csv(titled(tmp_path, *titles), **options))
 
 
+@pytest.mark.parametrize(
+    ("titles", "units", "message"),
+    [
+        (("stretch [mm]", "force [N]"), "mm-t-s", ""),
+        (("stretch [m]", "force [N]"), "SI", ""),
+        (("stretch [m]", "force [N]"), "mm-t-s", r"'stretch \[m\]'.*unit of length of the system, mm,"),
+        (("stretch [m]", "force [kN]"), "SI", r"'force \[kN\]'.*unit of force of the system, N,"),
+        (("angle [rad]", "torque [N m]"), "SI", "unit of length .*found rad, which measures something else"),
+        (("stretch [m]", "torque [N m]"), "SI", "unit of force .*found N m, which measures something else"),
+    ],
+)
+def test_springs_between_places_stretch_in_lengths_and_pull_with_forces(tmp_path, titles, units, message):
+    system = slider_in(units)
+    ends = system.ground.at((0, 0, 0)), system.add(flexmb.rigid_body("far", mass=1.0, inertia=(1, 1, 1))).at((0, 0, 2))
+    law = table_from_csv(titled(tmp_path, *titles))
+    if message:
+        with pytest.raises(TableError, match="^The law of 'strut' in 'bench' .*" + message):
+            system.spring_damper("strut", *ends, law=law)
+    else:
+        system.spring_damper("strut", *ends, law=law)
+
+
 def test_units_in_a_row_of_their_own_and_in_maps_and_files(tmp_path):
     below = table_from_csv(titled(tmp_path, "travel", "force", "mm, N\n-1, 2\n1, -2\n"))
     with pytest.raises(TableError, match=r"column 'travel \[mm\]'.*found mm"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import flexmb
 from flexmb.analyses.mobility import mobility
@@ -111,6 +112,26 @@ def test_a_ball_rolls_down_a_slope_with_five_sevenths_of_its_pull():
     force = result.reaction("contact")[-1]
     np.testing.assert_allclose(force[:3] @ normal, 2.0 * G * np.cos(slope), rtol=1e-6)
     np.testing.assert_allclose(force[:3] @ down, -2 / 7 * 2.0 * G * np.sin(slope), rtol=1e-5)
+
+
+@pytest.mark.parametrize("axis", [None, (0.0, 1.0, 0.0), (0.0, 0.8, 0.6)])
+def test_a_plane_of_a_body_that_is_drawn_turned_is_below_the_wheel(axis):
+    """The plane is a body of any place and attitude, which falls with the wheel or ball: nothing moves against it."""
+    R = Rotation.from_rotvec((0.7, -0.4, 1.1)).as_matrix()
+    up, centre = R @ (0.0, 0.0, 1.0), np.array([0.3, -0.2, 0.5])
+    system = flexmb.System(gravity=(0, 0, -G))
+    plank = system.add(
+        flexmb.rigid_body("plank", mass=1.0, inertia=(1, 1, 1)), position=(2.0, 1.0, -3.0), orientation=R.T
+    )
+    wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(ACROSS, ACROSS, ABOUT)), position=centre)
+    own = None if axis is None else R @ axis
+    system.rolling("contact", plank, wheel.at((0, 0, 0)), radius=RADIUS, axis=own, normal=up)
+    reach = 1.0 if axis is None else np.linalg.norm(np.cross(own, up))
+    result = flexmb.simulate(system, 0.1, step=1e-2, output_step=0.1)
+    fall = np.array([0.0, 0.0, -0.5 * G * 0.01])
+    np.testing.assert_allclose(result.position("contact.a")[0], centre - RADIUS * reach * up, atol=1e-14)
+    np.testing.assert_allclose(result.position("wheel")[-1], centre + fall, atol=1e-9)
+    np.testing.assert_allclose(result.axes("contact.a")[0][:, 2], up, atol=1e-14)
 
 
 @pytest.mark.parametrize(("method", "options"), METHODS)

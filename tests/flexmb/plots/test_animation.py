@@ -54,6 +54,14 @@ def test_what_does_not_move_does_not_flicker(images, tmp_path):
         assert film.info["duration"] == 50
 
 
+def test_what_does_not_move_has_the_same_colours_throughout(images, tmp_path):
+    """All pictures have one palette. Errors of colours are passed on to the right and below, so that what is above the
+    first change is the same in all pictures, to the bit, whatever comes into them below."""
+    tinted = [np.concatenate([images[0], image // (1 + k)], axis=0) for k, image in enumerate(images)]
+    found = np.array(read(write_animation(tinted, tmp_path / "ball.gif", 20)))[:, : len(images[0])]
+    assert (found == found[0]).all()
+
+
 def test_a_film_holds_the_pictures(images, tmp_path):
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
     path = write_animation(images, tmp_path / "ball.mp4", 20)

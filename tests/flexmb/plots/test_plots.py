@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import scipy.signal
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 from mechanisms import double_pendulum, flexible_pendulum
@@ -30,7 +31,7 @@ from flexmb.linear.eigenvalue_loci import EigenvalueLoci, StabilityMap
 from flexmb.linear.response import Response
 from flexmb.linear.vibration import Vibration
 from flexmb.plots import linear_plots, pictures, precision_plots, reduction_plots, result_plots, study_plots
-from flexmb.plots.axes import apart
+from flexmb.plots.axes import BLUE, GREY, apart
 from flexmb.plots.curves import curves
 from flexmb.results.result import result_of_states
 from flexmb.results.stress import largest_stress
@@ -389,6 +390,43 @@ def test_comparisons_name_their_curves_beside_them(arguments):
     for axis in axes[:2]:
         assert {t.get_text() for t in names_of(axis)} == {"rigid", "flexible"}
         assert axis.get_legend() is None
+
+
+def test_comparisons_draw_each_fidelity_against_the_last_one():
+    """Forces, their spectra, distances of paths in metres, and elastic energies, by their definitions."""
+    system = flexible_pendulum(np.random.default_rng(5))
+    system.units = "mm-t-s"
+    found = flexmb.compare(system, 0.04, ("rigid", 1, "flexible"), step=1e-3, output_step=2e-3)
+    results = found.results
+    _, (force, spectrum, paths, energy) = result_plots.plot_comparison(found, joint="hinge", unit="m")
+    drawn = [
+        {line.get_label(): line.get_data() for line in axis.lines if line.get_label()[0] != "_"}
+        for axis in (force, spectrum, paths, energy)
+    ]
+    assert [set(lines) for lines in drawn] == [
+        {*results},
+        {*results},
+        {"random.end, rigid", "random.end, 1 modes"},
+        {*results},
+    ]
+    forces = {name: np.linalg.norm(r.reaction("hinge")[:, :3], axis=1) for name, r in results.items()}
+    end = {name: r.position("random.end") for name, r in results.items()}
+    for name, result in results.items():
+        f, power = scipy.signal.periodogram(forces[name], 500.0, "hann", detrend="linear", scaling="spectrum")
+        np.testing.assert_allclose(drawn[0][name], (result.t, forces[name]), rtol=1e-12)
+        np.testing.assert_allclose(drawn[1][name], (f[1:], np.sqrt(2 * power[1:])), rtol=1e-9)
+        np.testing.assert_allclose(drawn[3][name], (result.t, result.ledger.elastic), rtol=1e-12)
+    largest = 0.0
+    for name in ("rigid", "1 modes"):
+        off = 1e-3 * np.linalg.norm(end[name] - end["flexible"], axis=1)
+        largest = max(largest, off.max())
+        np.testing.assert_allclose(drawn[2][f"random.end, {name}"], (found.t[1:], off[1:]), rtol=1e-12)
+    assert paths.get_ylim() == pytest.approx((1e-6 * largest, 2 * largest))
+    assert (paths.get_ylabel(), energy.get_ylabel()) == ("distance (m)", "energy (mJ)")
+    for axis in (force, spectrum, energy):
+        colours = {line.get_label(): line.get_color() for line in axis.lines}
+        assert (colours["rigid"], colours["flexible"]) == (GREY, BLUE)
+        assert colours["1 modes"] not in (GREY, BLUE)
 
 
 def test_more_curves_than_fit_have_a_legend(result):

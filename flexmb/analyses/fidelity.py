@@ -61,4 +61,5 @@ def without_second_order(body: Body) -> Body:
         inv, SG=np.zeros_like(inv.SG), PG=np.zeros_like(inv.PG), h=0.5 * (inv.h - inv.h.transpose(0, 2, 1))
     )
     interfaces = {name: replace(i, second=None) for name, i in body.interfaces.items()}
-    return replace(body, invariants=linear, interfaces=interfaces, quadratic=None)
+    surfaces = {name: replace(s, pairs=s.pairs[:0], second=s.second[..., :0]) for name, s in body.surfaces.items()}
+    return replace(body, invariants=linear, interfaces=interfaces, quadratic=None, surfaces=surfaces)

@@ -10,12 +10,16 @@ from mechanisms import flexible_pendulum, random_flexible_body
 from test_cli import is_picture
 from typer.testing import CliRunner
 
+import fem
 import flexmb
+import reduction
+from fem.mesh.structured_meshes import block
 from flexmb.analyses.compare import Comparison, amplitudes
 from flexmb.analyses.fidelity import with_fidelity, with_modes, without_second_order
 from flexmb.cli.main import app
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import SECOND_ORDER
+from flexmb.linear import equilibrium
 from flexmb.mechanism.compile import compiled
 from flexmb.plots.result_plots import plot_comparison
 from flexmb.simulation.events import Event, Terminate
@@ -169,3 +173,26 @@ def test_the_most_different_joint_has_the_largest_difference_at_any_time():
         )
 
     assert Comparison({"rigid": result(7.0, 0.0), "flexible": result(8.0, 5.0)}).most_different_joint() == "peak"
+
+
+def test_the_linear_fidelity_has_no_second_order_at_surfaces():
+    """A column on its foot, under half of its buckling load: the deflection is that of the basis without geometric
+    stiffness. The force of the floor alone softened it."""
+    part = fem.Model(block("hexahedron", (0.05, 0.05, 1.0), (1, 1, 8)), fem.Material.isotropic(1e9, 0.0, 1000.0))
+    part = part.with_interfaces(load="z1", root="z0").with_surfaces(foot="z0")
+    basis, push = reduction.contact_basis(part, modes=4), 0.5 * np.pi**2 * 1e9 * 0.05**4 / 48
+
+    def stands(**options):
+        system = flexmb.System()
+        column = system.add(flexmb.flexible_body(part, basis, name="column", **options))
+        system.load("push", column["load"], force=(1e-4 * push, 0.0, -push))
+        floor = flexmb.contact.Plane().on(system.ground.at((0.0, 0.0, 0.0)), axis=(0.0, 0.0, 1.0))
+        system.contact("floor", floor, column.surface("foot"), friction=0.9)
+        return system.build()
+
+    def deflection(mechanism):
+        return equilibrium(mechanism).result.position("column.load")[-1, 0] - 0.025
+
+    none = deflection(stands(geometric_stiffness="none"))
+    assert deflection(with_fidelity(stands(), "linear")) == pytest.approx(none, rel=1e-9)
+    assert deflection(stands()) > 1.15 * none

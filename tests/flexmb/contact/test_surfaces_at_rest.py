@@ -1,5 +1,6 @@
 """Equilibria and small motions of flexible surfaces that touch, against closed forms and finite elements."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -385,6 +386,16 @@ def test_slow_responses_are_the_differences_of_equilibria(kind, within):
     wanted = [float(one(beside[0])[0] - one(beside[1])[0]) / (2 * small) for one in outputs.values()]
     np.testing.assert_allclose(found[:2], wanted[:2], rtol=0, atol=within * np.linalg.norm(wanted[:2]))
     np.testing.assert_allclose(found[2:], wanted[2:], rtol=0, atol=within)
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.LawRangeWarning")
+def test_a_block_that_settles_on_a_ball_is_not_taken_for_one_that_tips(monkeypatch):
+    """Its point moves on for ten iterations before it holds the block, which needs no second way with loads in parts."""
+    monkeypatch.setattr(sys.modules[equilibrium.__module__], "LOAD_STEPS", (1,))
+    rest = equilibrium(held_on("ball"))
+    total = rest.result.surface_contact("touch").total[0]
+    assert total[2] > 100.0
+    assert np.linalg.norm(total[:2]) < 0.9 * total[2]
 
 
 def test_outputs_without_derivatives_are_named():

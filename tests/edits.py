@@ -496,7 +496,7 @@ EDITS = (
     Edit("stresses of rods at their first ends", "fem/model.py", "rods.x.mean(axis=1)", "rods.x[:, 0]", "tests/fem/test_trusses.py -k stiffness_and_mass"),
     Edit("residual forces of the first nodes", "flexmb/equations/skins.py", "@ forces[own[loaded]]", "@ forces[loaded]", "tests/flexmb/contact/test_surfaces_at_rest.py -k two_flexible"),
     Edit("moments of seen and unseen patterns exchanged", "reduction/error/contact_loads.py", "vv, vp, pp = moments", "vv, pp, vp = moments", "tests/reduction/test_contact_choice.py -k sharp_for_a_mode"),
-    Edit("each picture of a film has a palette of its own", "flexmb/plots/animation.py", "quantize(palette=palette, dither", "quantize(COLOURS, dither", "tests/flexmb/plots/test_animation.py -k same_colours"),
+    Edit("each picture of a film has a palette of its own", "flexmb/plots/animation.py", "quantize(palette=palette)", "quantize(COLOURS)", "tests/flexmb/plots/test_animation.py -k same_colours"),
     Edit("workers of Dask get functions by name", "flexmb/study/many.py", "run = _run_elsewhere if scatter is None else _by_value()", "run = _run_elsewhere", "tests/whole/test_beyond_one_machine.py -k without_flexmb"),
     Edit("numbers of SID files in single precision", "flexmb/files/bodies/sid_file.py", "{value:.15E}", "{value:.7E}", "tests/flexmb/files/test_interchange.py -k comes_back"),
     Edit("first moments of rigid masses of another sign", "flexmb/bodies/invariants.py", "[[mass * np.eye(3), -S], [S, J]]", "[[mass * np.eye(3), S], [-S, J]]", "tests/flexmb/bodies/test_body_dynamics.py"),

@@ -226,7 +226,9 @@ class Body:
         self, node: int
     ) -> tuple[Float[np.ndarray, "3 m"], Int[np.ndarray, "p 2"], Float[np.ndarray, "3 p"]]:
         """Displacements of a node of the mesh per unit of each elastic coordinate, and those of second order with their
-        pairs, as in `SecondOrderModes`: all pairs on a surface, and those of `quadratic` elsewhere."""
+        pairs, as in `SecondOrderModes`: all pairs on a surface, and those of `quadratic` elsewhere.
+
+        Raises `MatrixError` for a body without a mesh."""
         for surface in self.surfaces.values():
             for place in np.flatnonzero(surface.nodes == node):
                 return surface.rows[place], surface.pairs, surface.second[place]

@@ -269,8 +269,11 @@ class Touching:
                 "bodies. Give them more friction, or support them."
             )
         if self._unheld > TIPS:
+            touch = np.flatnonzero(self.does != OPEN)
+            slides = not self.friction[touch].any()
+            cause = "nothing holds them along surfaces without friction, or the" if slides else "the"
             return (
-                f"{self._named(np.flatnonzero(self.does != OPEN))} touch, but their bodies tip or roll on: the "
+                f"{self._named(touch)} touch, but their bodies {'slide, ' if slides else ''}tip or roll on: {cause} "
                 "resultant of the other forces does not meet the part of the surfaces that faces. Support the bodies, "
                 "or start nearer to where they come to rest."
             )

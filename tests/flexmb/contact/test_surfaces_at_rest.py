@@ -417,6 +417,18 @@ def test_what_has_no_small_motions_is_refused():
     assert linearise(on_a_plane(height=0.1)).degrees_of_freedom == 6 + BLOCK.modes
 
 
+def test_a_force_along_plates_without_friction_is_named():
+    """A block between two plates, which press it, and a force across them that nothing takes."""
+    system, own = flexmb.System(), body(cells=(3, 2, 2), above="z1", below="z0")
+    there = system.add(own)
+    for name, side, height, axis in (("floor", "below", 0.0, 1.0), ("press", "above", 0.0999, -1.0)):
+        plate = Plane().on(system.ground.at((0, 0, height)), axis=(0, 0, axis))
+        system.contact(name, plate, there.surface(side))
+    system.load("push", there["hold"], force=(1e-3, 0, 0))
+    with pytest.raises(flexmb.UnsupportedError, match=r"'floor', 'press' touch, but their bodies slide.* friction"):
+        equilibrium(system)
+
+
 @pytest.mark.long
 def test_what_cannot_rest_is_refused():
     with pytest.raises(EquilibriumError, match=r"3 motion\(s\) that nothing restrains"):

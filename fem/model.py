@@ -818,7 +818,7 @@ class Model:
         """Loads whose work on any u is `v_i^T K_G(u) v_j`, a column for each of the `pairs` (i, j) of columns of `V`.
 
         They are the nodal forces of the quadratic part of the Green strain of the displacements V. Cost: about that of
-        assembling K, times p / 10.
+        assembling K, times p / 30.
         """
         source, v = self.elements, self.dof_map.expand(V)
         n = 3 * len(self.points)

@@ -20,10 +20,6 @@ from reduction.solutions.statics import Statics, elastic, inertia_relief_solutio
 PATTERNS = 12
 """Accelerations `e_b` (column b), then `X_a e_b` (column 3 + 3 a + b), X from the origin of the mesh."""
 
-SMALL = 1e-8
-"""Part of the largest displacement under a pattern below which what a basis lacks of it is left out: of a slender part
-that its end carries, 2e-9, beside which contact has the response of the part as its surfaces carry it."""
-
 
 def acceleration_loads(model: Model) -> Float[np.ndarray, "n_all k"]:
     """Forces of the twelve accelerations on the dofs of all nodes, then the six unit loads of each interface."""
@@ -61,7 +57,5 @@ def truncated(
         wrenches = body.R.T @ loads
         carried = np.linalg.lstsq(wrenches[:, PATTERNS:] * units, wrenches[:, :PATTERNS], rcond=None)[0]
         share[PATTERNS:] = -units[:, None] * carried
-    F, whole, Psi = balanced @ share, U @ share, np.asarray(basis.Psi)
-    lacking = np.asarray(elastic(body, whole - Psi @ ((Psi.T @ F) / basis.eigenvalues[:, None])))
-    lacking[:, np.abs(lacking).max(axis=0) <= SMALL * np.abs(whole).max(axis=0)] = 0.0
-    return lacking
+    F, Psi = balanced @ share, np.asarray(basis.Psi)
+    return np.asarray(elastic(body, U @ share - Psi @ ((Psi.T @ F) / basis.eigenvalues[:, None])))

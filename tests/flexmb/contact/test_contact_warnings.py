@@ -134,17 +134,22 @@ def test_a_slip_speed_that_fixed_steps_do_not_resolve_is_named():
         flexmb.simulate(system, 0.05, step=2e-4)
 
 
-@pytest.mark.parametrize(("shape", "named"), [(Box(0.04, 0.04, 0.04), True), (Box(0.12, 0.12, 0.04), False), (Sphere(0.02), True)], ids=str)  # fmt: skip
-def test_a_shape_between_the_nodes_of_a_surface_is_named(shape, named):
-    """Nodes 0.1 apart, and shapes that fall on the middle of a face: what is narrow passes through it without a
-    force."""
-    mesh = block("hexahedron", (0.3, 0.3, 0.1), (3, 3, 2))
-    model = fem.Model(mesh, fem.Material.isotropic(1e7, 0.3, 1000.0)).with_interfaces(base="z0")
-    model = model.with_surfaces(top="z1")
+def held_slab(size, cells, young):
+    """A system with a slab whose lower face the ground holds, and whose upper one is the surface 'top'."""
+    model = fem.Model(block("hexahedron", size, cells), fem.Material.isotropic(young, 0.3, 1000.0))
+    model = model.with_interfaces(base="z0").with_surfaces(top="z1")
     slab = flexmb.flexible_body(model, reduction.contact_basis(model, 2), name="slab", modal_damping=0.1)
     system = flexmb.System()
     low = system.add(slab)
     system.fixed("base", system.ground.at(low["base"].point), low["base"])
+    return system, low
+
+
+@pytest.mark.parametrize(("shape", "named"), [(Box(0.04, 0.04, 0.04), True), (Box(0.12, 0.12, 0.04), False), (Sphere(0.02), True)], ids=str)  # fmt: skip
+def test_a_shape_between_the_nodes_of_a_surface_is_named(shape, named):
+    """Nodes 0.1 apart, and shapes that fall on the middle of a face: what is narrow passes through it without a
+    force."""
+    system, low = held_slab((0.3, 0.3, 0.1), (3, 3, 2), 1e7)
     own = flexmb.rigid_body("punch", mass=0.1, inertia=(1e-4,) * 3)
     punch = system.add(own, position=(0.15, 0.15, 0.121), velocity=(0, 0, -1.0))
     system.contact("punch", shape.on(punch.at((0, 0, 0))), low.surface("top"))
@@ -162,13 +167,7 @@ def test_a_shape_between_the_nodes_of_a_surface_is_named(shape, named):
 def test_the_spacing_in_which_a_contact_is_narrow_is_named():
     """On a strip of faces of 0.05 by 0.2, a roller that lies across it touches one row of nodes, whose mean distance
     from their neighbours, 0.14, is mostly the width of the strip."""
-    mesh = block("hexahedron", (0.5, 0.2, 0.1), (10, 1, 2))
-    model = fem.Model(mesh, fem.Material.isotropic(1e6, 0.3, 1000.0)).with_interfaces(base="z0")
-    model = model.with_surfaces(top="z1")
-    strip = flexmb.flexible_body(model, reduction.contact_basis(model, 2), name="strip", modal_damping=0.1)
-    system = flexmb.System()
-    low = system.add(strip)
-    system.fixed("base", system.ground.at(low["base"].point), low["base"])
+    system, low = held_slab((0.5, 0.2, 0.1), (10, 1, 2), 1e6)
     roller = flexmb.rigid_body("roller", mass=0.1, inertia=(1e-3,) * 3)
     roller = system.add(roller, position=(0.25, 0.1, 0.1505), velocity=(0, 0, -0.1))
     system.prismatic("guide", system.ground, roller, axis=(0, 0, 1), at=(0.25, 0.1, 0.1505))

@@ -1,5 +1,6 @@
 """Flexible surfaces of reduced bodies that touch rigid shapes: forces, results, files and refusals."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -533,3 +534,22 @@ def test_a_ring_whose_shapes_do_not_widen_it_is_named(tmp_path):
     (text,) = [str(one.message) for one in told if one.category is TruncatedShapeWarning]
     assert float(text.split("of about ")[1].split()[0]) == pytest.approx(growth, rel=0.05)
     assert 'inputs=[..., "rotation"]' in text
+
+
+@pytest.mark.filterwarnings("ignore:The energy balance")  # it begins in contact, by 1e-8 of the length
+def test_round_off_of_a_slender_part_is_no_missing_shape():
+    """The weight of a wire, 200 times as long as high, as its end would carry it: the basis holds this response, to
+    the round-off of 2e-8 of the deflection, which is as large as the depth of the wire that lies in a tube."""
+    side, radius = 0.005, 0.05
+    mesh = block("hexahedron", (1.0, side, side), (20, 1, 1))
+    part = fem.Model(mesh, fem.Material.isotropic(1e7, 0.0, 1000.0)).with_surfaces(below="z0")
+    part = part.with_interfaces(end=fem.Interface("x1", kind="average"))
+    wire = flexmb.flexible_body(part, reduction.contact_basis(part, 8), name="wire", geometric_stiffness="none")
+    assert 1e-12 < np.abs(wire.surfaces["below"].lacking[..., :3]).max() * wire.stiffness[0] < 1e-7
+    system = flexmb.System(gravity=(0, 0, -G))
+    own = system.add(wire, position=(0, -0.5 * side, -np.sqrt(radius**2 - 0.25 * side**2)))
+    tube_ = Bore(radius, 4.0).on(system.ground.at((0, 0, 0)), axis=(1, 0, 0))
+    system.contact("tube", tube_, own.surface("below"), friction=0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TruncatedShapeWarning)
+        flexmb.simulate(system, 0.2, step=5e-3)

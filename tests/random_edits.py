@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -213,14 +214,14 @@ def sound(change: Change, root: Path = ROOT) -> bool:
         return False
 
 
-def drawn(count: int, seed: int, only: str = "", root: Path = ROOT) -> list[Change]:
-    """Changes at lines that are drawn with equal probability from the files whose path has `only` in it, and of one kind
-    as probably as of another that is possible on the line."""
+def drawn(count: int, seed: int, only: Sequence[str] = PACKAGES, root: Path = ROOT) -> list[Change]:
+    """Changes at lines that are drawn with equal probability from the files whose path begins with one of `only`, and of
+    one kind as probably as of another that is possible on the line."""
     files = sorted(x for package in PACKAGES for x in (root / package).rglob("*.py"))
     lines: dict[tuple[str, int], dict[str, list[Change]]] = {}
     for path in files:
         name = path.relative_to(root).as_posix()
-        if only in name and not name.startswith(COMPILED):
+        if name.startswith(tuple(only)) and not name.startswith(COMPILED):
             for change in changes(path, root):
                 kinds = lines.setdefault((change.file, change.line), {})
                 kinds.setdefault(change.what.partition(":")[0], []).append(change)
@@ -348,11 +349,11 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2, help="processes that make the map")
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="part of the path of the files")
+    parser.add_argument("--only", action="append", help="how the paths of the files begin; may be repeated")
     parser.add_argument("--record", type=Path, help="file to which outcomes are added")
     parser.add_argument("--list", action="store_true", help="print the edits, run none")
     chosen = parser.parse_args()
-    found = drawn(chosen.count, chosen.seed, chosen.only)
+    found = drawn(chosen.count, chosen.seed, chosen.only or PACKAGES)
     if chosen.list:
         print("\n".join(f"{x.file}:{x.line} {x.what}" for x in found))
         return 0

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests import switches
+from tests import random_edits, switches
 from tests.edits import EDITS
 from tests.mutants import ROOT, campaign, caught, copied, problem
 
@@ -121,3 +121,43 @@ def test_one_library_holds_edits_of_kernels(tmp_path):
     words = ["tests/flexmb/equations/test_evaluate.py", "tests/flexmb/mechanism/test_curves.py"]
     assert copy.run(words, FLEXMB_KERNELS="library").returncode == 0
     assert all(caught(edit, copy)[0] for edit in runs)
+
+
+PLACES = '''"""A module with - and 1."""
+
+
+def force(x: float = 1.0, *, sign: int = -1) -> float:
+    """Of a spring, in 2 lines."""
+    if x <= 0.0 or not sign:
+        raise ValueError(f"x is {x + 1}")
+    y = [x]
+    y.append(max(x, sign) * 2)
+    return scaled(y, sign, axis=0).T
+'''
+
+
+def test_random_edits_are_those_that_a_reader_expects(tmp_path):
+    path = tmp_path / "flexmb" / "places.py"
+    path.parent.mkdir()
+    path.write_text(PLACES)
+    found = random_edits.changes(path, tmp_path)
+    assert {change.what for change in found} == {
+        "number: 1.0 -> 2.0", "number: 1 -> 2", "sign: -1 -> 1", "operator: <= -> >", "number: 0.0 -> 1.0", "operator: or -> and",
+        "denial: not sign -> sign", "condition: x <= 0.0 or not sign -> (not (x <= 0.0 or not sign))", 'no error: raise ValueError(f"x is {x + 1}") -> pass',
+        "no call: y.append(max(x, sign) * 2) -> pass", "function: append -> remove", "function: max -> min", "exchanged arguments: x, sign -> sign, x",
+        "operator: * -> /", "number: 2 -> 3", "exchanged arguments: y, sign -> sign, y", "argument left out: axis=0 -> ", "number: 0 -> 1",
+        "transpose: scaled(y, sign, axis=0).T -> scaled(y, sign, axis=0)",
+    }  # fmt: skip
+    assert all(random_edits.sound(change, tmp_path) for change in found)
+    assert random_edits.drawn(4, 3, root=tmp_path) == random_edits.drawn(4, 3, root=tmp_path)
+    assert len({change.line for change in random_edits.drawn(99, 3, root=tmp_path)}) == 5
+
+
+def test_random_edits_meet_the_shortest_tests_that_reach_them():
+    known = random_edits.Map(
+        {"a.py": {"3": ["slow", "quick"], "4": ["other"]}}, {"slow": 70.0, "quick": 0.1, "other": 2.0}
+    )
+    at = random_edits.Change("a.py", 3, "sign", 0, 1, b"")
+    assert known.tests(at) == ["quick"]
+    assert known.tests(at._replace(line=1)) == ["quick", "other"]
+    assert known.tests(at._replace(file="b.py")) == []

@@ -96,21 +96,24 @@ def run(
 ) -> Comparison:
     """Import and reduce the rod, simulate the mechanism rigid and flexible, and return the comparison.
 
-    The result, plots and an animation are written into `directory`. A second thread imports what draws during the
-    simulation, and writes the result and the plots beside the pictures.
+    The result, plots and an animation are written into `directory`. A second thread simulates while the mesh and the
+    modes are drawn, and writes the result and the plots beside the animation.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     say = progress or (lambda what, done: None)
     with ThreadPoolExecutor(1) as second:
-        for name in ("flexmb.plots.result_plots", "flexmb.plots.pictures", "pyvista.plotting"):
+        for name in ("flexmb.plots.pictures", "pyvista.plotting"):
             second.submit(import_module, name)
         report(f"Mesh conrod.msh -> flexible body\n{connecting_rod()}\n")
         report("Running the mechanism rigid, then flexible")
-        comparison = compare(build(), DURATION, step=STEP, progress=lambda done: say("simulating", done))
+        simulated = second.submit(compare, build(), DURATION, step=STEP, progress=lambda done: say("simulating", done))
+        second.submit(import_module, "flexmb.plots.result_plots")
+        _draw_rod(directory)
+        comparison = simulated.result()
         report(f"\n{comparison}\n\n{comparison.flexible.ledger}\n")
         written = second.submit(_write, comparison, directory)
-        _draw(comparison.flexible, directory, progress=lambda done: say("drawing", done))
+        _animate(comparison.flexible, directory, progress=lambda done: say("drawing", done))
         written.result()
     return comparison
 
@@ -125,12 +128,18 @@ def _write(comparison: Comparison, directory: Path) -> None:
     save_result(comparison.flexible, directory / "result.h5")
 
 
-def _draw(result: Result, directory: Path, progress: Callable[[float], None]) -> None:
-    """Pictures of the mesh and of the modes, and an animation."""
+def _draw_rod(directory: Path) -> None:
+    """Pictures of the mesh and of the modes."""
     from flexmb.plots import pictures
 
     pictures.picture_mesh(fem.read_mesh(MESH), directory / "mesh.png")
     pictures.picture_modes(connecting_rod(), directory / "modes.png")
+
+
+def _animate(result: Result, directory: Path, progress: Callable[[float], None]) -> None:
+    """The mechanism in motion, with its deformation enlarged."""
+    from flexmb.plots import pictures
+
     pictures.animate(
         result,
         directory / "animation.gif",

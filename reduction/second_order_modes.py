@@ -6,6 +6,7 @@ other nodes those of the softest pairs are computed when a picture or a file ask
 """
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,15 @@ class SecondOrderModes:
     ) -> None:
         self.pairs = pairs
         self._shapes = shapes
+        self._lock = Lock()
 
     @property
     def shapes(self) -> Float32[np.ndarray, "n 3 p"]:
         """Displacements of all nodes, a column for each pair."""
-        if callable(self._shapes):
-            self._shapes = self._shapes()
-        return self._shapes
+        with self._lock:  # threads that ask at the same time wait for one of them
+            if callable(self._shapes):
+                self._shapes = self._shapes()
+            return self._shapes
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SecondOrderModes, (self.pairs, self.shapes)

@@ -16,6 +16,7 @@ import ast
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -238,21 +239,22 @@ def drawn(count: int, seed: int, only: Sequence[str] = PACKAGES, root: Path = RO
 
 
 class Map(NamedTuple):
-    """The tests that run each line of each file, and the seconds that each test takes."""
+    """Tests in the order of the `seconds` that they take, and the numbers of the shortest that run each line of a file."""
 
-    lines: dict[str, dict[str, list[str]]]
-    seconds: dict[str, float]
+    tests: list[str]
+    seconds: list[float]
+    lines: dict[str, dict[str, list[int]]]
 
-    def tests(self, change: Change) -> list[str]:
+    def reaching(self, change: Change) -> list[str]:
         """The shortest tests that run a line. Lines that run at import are met by the tests of the whole file."""
         own = self.lines.get(change.file, {})
-        found = set(own.get(str(change.line), ())) or {x for tests in own.values() for x in tests}
+        found = own.get(str(change.line)) or {x for numbers in own.values() for x in numbers}
         chosen, total = [], 0.0
-        for test in sorted(found, key=lambda x: (self.seconds.get(x, 1.0), x)):
-            total += self.seconds.get(test, 1.0)
-            if chosen and (total > SECONDS or len(chosen) == TESTS):
+        for number in sorted(found)[:TESTS]:
+            total += self.seconds[number]
+            if chosen and total > SECONDS:
                 break
-            chosen.append(test)
+            chosen.append(self.tests[number])
         return chosen
 
 
@@ -285,15 +287,17 @@ def mapped(data: Path, junit: Path) -> Map:
     for case in ElementTree.parse(junit).iter("testcase"):
         if all(x.tag not in ("failure", "error", "skipped") for x in case):
             seconds[_identifier(case.attrib["classname"], case.attrib["name"])] = float(case.attrib["time"])
+    tests = sorted(seconds, key=lambda x: (seconds[x], x))
+    numbers = {test: number for number, test in enumerate(tests)}
     measured = coverage.CoverageData(str(data))
     measured.read()
-    lines: dict[str, dict[str, list[str]]] = {}
+    lines: dict[str, dict[str, list[int]]] = {}
     for file in measured.measured_files():
         own = lines[Path(file).relative_to(ROOT).as_posix()] = {}
         for line, contexts in measured.contexts_by_lineno(file).items():
-            tests = {context.partition("|")[0] for context in contexts} & seconds.keys()
-            own[str(line)] = sorted(tests)
-    return Map(lines, seconds)
+            found = {numbers[x] for context in contexts if (x := context.partition("|")[0]) in numbers}
+            own[str(line)] = sorted(found)[:TESTS]
+    return Map(tests, [seconds[x] for x in tests], lines)
 
 
 def _identifier(module: str, name: str) -> str:
@@ -310,7 +314,7 @@ def campaign(chosen: list[Change], known: Map, record: Path | None = None) -> li
         copy = copied(Path(place), [])
         for number, change in enumerate(chosen, 1):
             began = time.monotonic()
-            tests = known.tests(change)
+            tests = known.reaching(change)
             how = _caught(change, tests, copy)
             if not how:
                 survivors.append(change)
@@ -329,11 +333,12 @@ def _caught(change: Change, tests: list[str], copy: Copy) -> str:
     """The test that fails with a change; empty if none does."""
     if not tests:
         return ""
+    shutil.rmtree(copy.place / ".pytest_cache", ignore_errors=True)  # it names the tests that failed before, too
     path = copy.place / change.file
     before = path.read_bytes()
     path.write_bytes(change.applied(before))
     try:
-        done = copy.run([*tests, "-W", "ignore::pytest.PytestUnknownMarkWarning"])
+        done = copy.run(tests)
     except subprocess.TimeoutExpired:
         return "no end"
     finally:

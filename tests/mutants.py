@@ -93,6 +93,7 @@ class Copy:
             "PYTHONPATH": str(self.place),
             "OPENBLAS_NUM_THREADS": "1",
             "NUMBA_CACHE_DIR": str(self.place / ".numba"),
+            "PYTHONDONTWRITEBYTECODE": "",
         }
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:randomly", *words]
         return subprocess.run(

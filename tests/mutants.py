@@ -81,11 +81,13 @@ def problem(edit: Edit, root: Path = ROOT) -> str:
 
 @dataclass
 class Copy:
-    """A copy of the project: the numbers of the edits that its library holds, and tests that pass without any edit."""
+    """A copy of the project: the numbers of the edits that its library holds, tests that pass without any edit, and the
+    largest time of a run."""
 
     place: Path
     switched: dict[Edit, int] = field(default_factory=dict)
     sound: set[str] = field(default_factory=set)
+    seconds: float = SECONDS
 
     def run(self, words: list[str], **environment: str) -> subprocess.CompletedProcess:
         """pytest in the copy. Its cache tells which tests fail."""
@@ -102,7 +104,7 @@ class Copy:
             env=os.environ | known | environment,
             capture_output=True,
             text=True,
-            timeout=SECONDS,
+            timeout=self.seconds,
         )
 
     def failed(self) -> list[str]:

@@ -33,6 +33,8 @@ COMPILED = ("flexmb/kernels/", "flexmb/forces/frame/", "flexmb/controllers/formu
 """Files with functions that are compiled; edits of them are for `tests.mutants`, which builds a library of them."""
 SECONDS, TESTS = 60.0, 60
 """Time after which an edit meets no further test, and the largest number of tests that it meets."""
+LONGEST = 240.0
+"""Time after which a run has no end."""
 BEGAN = time.monotonic()
 ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "//", ast.Pow: "*"}
 COMPARISONS = {
@@ -312,6 +314,7 @@ def campaign(chosen: list[Change], known: Map, record: Path | None = None) -> li
     survivors = []
     with tempfile.TemporaryDirectory(prefix="edits-") as place:
         copy = copied(Path(place), [])
+        copy.seconds = LONGEST
         for number, change in enumerate(chosen, 1):
             began = time.monotonic()
             tests = known.reaching(change)

@@ -128,7 +128,7 @@ def caught(edit: Edit, copy: Copy) -> tuple[bool, str]:
                 alone = {"FLEXMB_KERNELS": "numba", "NUMBA_CACHE_DIR": cache} if _compiled(edit) else {}
                 done = copy.run(words, **alone)
         except subprocess.TimeoutExpired:
-            return True, f"no end after {SECONDS} s"
+            return True, f"no end after {copy.seconds:.0f} s"
         finally:
             path.write_text(before)
     failed = copy.failed()

@@ -6,8 +6,8 @@
 
 `tests.mutants` runs mistakes that someone thought of; these are drawn by a machine, so that their figure depends on nobody's
 choice. A place is a line outside of the compiled functions, and what is done there is one of the edits that are possible on
-it: another operator, sign, number or comparison, an argument left out or exchanged, a call or an error that does not come. The
-first tests that run are the shortest that reach the line, up to a limit of time. An edit is caught if one of them fails,
+it: another operator, sign, number or comparison, an argument left out or exchanged, a call or an error that does not come. It
+meets the shortest tests of each file that reaches the line, up to a limit of time. An edit is caught if one of them fails,
 which passed when the map was made. Survivors are for a reader: either nothing can be seen of them, or a test is missing.
 """
 
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -242,16 +242,28 @@ def drawn(count: int, seed: int, only: Sequence[str] = PACKAGES, root: Path = RO
 
 
 class Map(NamedTuple):
-    """Tests in the order of the time that they take, and the numbers of the shortest that run each line of a file."""
+    """Tests in the order of the time that they take, and the numbers of some that run each line of a file."""
 
     tests: list[str]
     lines: dict[str, dict[str, list[int]]]
 
     def reaching(self, change: Change) -> list[str]:
-        """The shortest tests that run a line. Lines that run at import are met by the tests of the whole file."""
+        """Tests that run a line, the shortest first. Lines that run at import are met by the tests of the whole file."""
         own = self.lines.get(change.file, {})
-        found = own.get(str(change.line)) or {x for numbers in own.values() for x in numbers}
-        return [self.tests[number] for number in sorted(found)[:TESTS]]
+        found = own.get(str(change.line)) or _spread({x for numbers in own.values() for x in numbers}, self.tests)
+        return [self.tests[number] for number in found]
+
+
+def _spread(numbers: Iterable[int], tests: list[str]) -> list[int]:
+    """Up to `TESTS` of the tests with these numbers: the shortest of each file, then the second of each, and so on, since
+    tests of one file see the same things."""
+    ranks: dict[str, int] = {}
+    ranked = []
+    for number in sorted(numbers):
+        file = tests[number].partition("::")[0]
+        ranks[file] = ranks.get(file, -1) + 1
+        ranked.append((ranks[file], number))
+    return sorted(number for _, number in sorted(ranked)[:TESTS])
 
 
 def pytest_runtest_teardown(item: Any) -> None:
@@ -298,7 +310,7 @@ def mapped(data: Path, junit: Path) -> Map:
         own = lines[Path(file).relative_to(ROOT).as_posix()] = {}
         for line, contexts in measured.contexts_by_lineno(file).items():
             found = {numbers[x] for context in contexts if (x := context.partition("|")[0]) in numbers}
-            own[str(line)] = sorted(found)[:TESTS]
+            own[str(line)] = _spread(found, tests)
     return Map(tests, lines)
 
 

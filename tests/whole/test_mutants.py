@@ -153,9 +153,10 @@ def test_random_edits_are_those_that_a_reader_expects(tmp_path):
     assert len({change.line for change in random_edits.drawn(99, 3, root=tmp_path)}) == 5
 
 
-def test_random_edits_meet_the_shortest_tests_that_reach_them():
-    known = random_edits.Map(["quick", "other", "slow"], {"a.py": {"3": [2, 0], "4": [1]}})
+def test_random_edits_meet_the_shortest_tests_of_each_file_that_reach_them(monkeypatch):
+    monkeypatch.setattr(random_edits, "TESTS", 3)
+    known = random_edits.Map(["a::1", "a::2", "a::3", "b::1", "c::1"], {"a.py": {"3": [2, 4], "4": [0, 1, 2, 3]}})
     at = random_edits.Change("a.py", 3, "sign", 0, 1, b"")
-    assert known.reaching(at) == ["quick", "slow"]
-    assert known.reaching(at._replace(line=1)) == ["quick", "other", "slow"]
+    assert known.reaching(at) == ["a::3", "c::1"]
+    assert known.reaching(at._replace(line=1)) == ["a::1", "b::1", "c::1"]
     assert known.reaching(at._replace(file="b.py")) == []

@@ -87,8 +87,10 @@ class Comparison:
         return {name: np.linalg.norm(r.reaction(joint)[:, :3], axis=1) for name, r in self.results.items()}
 
     def most_different_joint(self) -> str:
-        """The joint whose force differs most between the fidelities."""
+        """The joint whose force differs most between the fidelities. Raises `MechanismError` without joints."""
         names = [j.name for j in self.reference.mechanism.joints]
+        if not names:
+            raise MechanismError(f"{self.reference.mechanism.name!r} has no joint whose forces could differ.")
         return max(names, key=lambda joint: np.ptp(np.array(list(self.forces(joint).values())), axis=0).max())
 
     def stresses(self, body: str) -> dict[str, LargestStress]:
@@ -182,11 +184,12 @@ def compare(
     - `"rigid"`: rigid bodies with the same mass, inertia and interfaces;
     - a number of elastic coordinates for each flexible body;
     - `"linear"`: without geometric stiffness;
-    - `"adapted 3"`: this number of coordinates for each body, derived for the rigid motion (`flexmb.analyses.adapted`);
+    - `"adapted 3"`: this number of coordinates for each body, derived for the rigid motion (`flexmb.analyses.adapted`),
+      or for that of the unchanged mechanism if flexible surfaces touch, which rigid bodies do not have;
     - `"flexible"`: the unchanged mechanism.
 
-    Raises `MechanismError` when no body is flexible, when there are fewer than two different fidelities, or when events
-    end the simulations at different times.
+    Raises `MechanismError` when no body is flexible, when there are fewer than two different fidelities, when events
+    end the simulations at different times, or when flexible surfaces touch and one of the fidelities is `"rigid"`.
     """
     mechanism = system.build() if isinstance(system, System) else system
     if not any(b.is_flexible for b in mechanism.bodies):
@@ -196,16 +199,24 @@ def compare(
         )
     if len(set(fidelities)) < 2 or len(set(fidelities)) < len(fidelities):
         raise MechanismError(f"A comparison needs at least two different fidelities; found {list(fidelities)}.")
+    if mechanism.surface_contacts and "rigid" in fidelities:
+        others = [name for name in fidelities if name not in ("rigid", "flexible")] or ["linear"]
+        raise MechanismError(
+            f"Contact {mechanism.surface_contacts[0].name!r} of {mechanism.name!r} is that of a flexible surface, "
+            "which a rigid body does not have, so that the fidelity 'rigid' cannot be simulated; found the fidelities "
+            f"{list(fidelities)}. Leave it out, as in {[*others, 'flexible']}, or give the contact simple shapes."
+        )
     variants, nominal = {}, None
+    nominal_name = "flexible" if mechanism.surface_contacts else "rigid"
     for name in fidelities:
         if isinstance(name, str) and (asked := re.fullmatch(r"adapted (\d+)", name)):
-            nominal = nominal or simulate(mechanism.rigid(), duration, **options)
+            nominal = nominal or simulate(with_fidelity(mechanism, nominal_name), duration, **options)
             variants[name] = adapted(mechanism, nominal, int(asked[1]))
         else:
             variants[name if isinstance(name, str) else f"{name} modes"] = with_fidelity(mechanism, name)
     results = {}
     for k, (name, variant) in enumerate(variants.items()):
-        if name == "rigid" and nominal is not None:
+        if name == nominal_name and nominal is not None:
             results[name] = nominal
             continue
         report = None if progress is None else lambda done, k=k: progress((k + done) / len(variants))

@@ -13,7 +13,7 @@ from flexmb.mechanism.mechanism import Mechanism
 Fidelity = str | int
 """`"rigid"`, a number of elastic coordinates for each flexible body, `"linear"` (without geometric stiffness), or
 `"flexible"` (unchanged). Comparisons also take `"adapted 3"`: that number of coordinates for each body, adapted to the
-rigid motion (see `flexmb.analyses.adapted`)."""
+rigid motion, or to the flexible one if flexible surfaces touch (see `flexmb.analyses.adapted`)."""
 
 NAMED = ("rigid", "linear", "flexible")
 

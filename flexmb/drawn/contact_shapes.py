@@ -7,7 +7,7 @@ import numpy as np
 from flexmb.contact.shape import ContactShape
 from flexmb.contact.shapes import Bore, Box, Capsule, Cylinder, Plane, Socket, Sphere
 from flexmb.contact.triangle_mesh import TriangleMesh
-from flexmb.drawn.simple_shapes import Triangles, box
+from flexmb.drawn.simple_shapes import Triangles, box, together
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.contacts.element import contact_shapes, is_contact
 from flexmb.mechanism.mechanism import Mechanism
@@ -23,7 +23,11 @@ BEYOND, THIN = 1.3, 0.02
 half edge."""
 UPRIGHT = 0.1
 """Cosine of the angle between the normal of a plane and the direction against gravity below which it is a wall. Walls
-are not drawn, because they would hide what is behind."""
+are lattices, because plates would hide what is behind."""
+WINDOWS = 6
+"""Openings of the lattice of a wall along its longer edge."""
+SQUARE = 1e-6
+"""Cosine of an angle that is a right one: walls end at floors that are square to them."""
 
 
 def shapes_in(mechanism: Mechanism) -> Iterator[tuple[int, ContactShape]]:
@@ -53,10 +57,12 @@ def drawn_shapes(mechanism: Mechanism) -> dict[int, list[Triangles]]:
             continue
         if not isinstance(shape, Plane):
             points, triangles = triangles_of(shape)
-        elif marker.body == GROUND and _lies(marker.axes[:, 2], upwards):
+        elif marker.body != GROUND:
+            continue
+        elif _lies(marker.axes[:, 2], upwards):
             points, triangles = _plate(mechanism, marker.point, marker.axes)
         else:
-            continue
+            points, triangles = _lattice(mechanism, marker.point, marker.axes, upwards)
         own[key] = (marker.point + points @ marker.axes.T, triangles)
     return {body: list(own.values()) for body, own in found.items() if own}
 
@@ -118,15 +124,60 @@ def _lies(normal: np.ndarray, upwards: np.ndarray) -> bool:
 
 def _plate(mechanism: Mechanism, point: np.ndarray, axes: np.ndarray) -> Triangles:
     """A thin plate below a plane, under all bodies as they begin, in the frame of the plane."""
+    low, high = _extent(mechanism, point, axes[:, :2])
+    half = 0.5 * (high - low).max() + mechanism.length
+    edges = np.array([2 * half, 2 * half, THIN * half])
+    return box(np.array([*(0.5 * (low + high)), -0.5 * edges[2]]), edges, np.eye(3))
+
+
+def _lattice(mechanism: Mechanism, point: np.ndarray, axes: np.ndarray, upwards: np.ndarray) -> Triangles:
+    """A lattice behind a wall, beside all bodies as they begin and above the floors, in the frame of the plane."""
+    normal = axes[:, 2]
+    up = upwards - (upwards @ normal) * normal
+    up = up / np.linalg.norm(up) if np.linalg.norm(up) > SQUARE * np.linalg.norm(upwards) else axes[:, 1]
+    along = np.column_stack([np.cross(up, normal), up])
+    low, high = _extent(mechanism, point, along)
+    for height, rise in _floors(mechanism, point, along, upwards):
+        low[1] = max(low[1], height / rise) if height / rise < high[1] else low[1]
+    own, size = axes.T @ np.column_stack([along, normal]), high - low
+    bar = THIN * 0.5 * size.max()
+    numbers = np.maximum(np.round(WINDOWS * size / size.max()), 1).astype(int)
+    bars = []
+    for k in range(2):
+        edges = np.full(3, bar)
+        edges[1 - k] = size[1 - k]
+        for place in np.linspace(low[k] + 0.5 * bar, high[k] - 0.5 * bar, numbers[k] + 1):
+            centre = np.array([*(0.5 * (low + high)), -0.5 * bar])
+            centre[k] = place
+            bars.append(box(own @ centre, edges, own))
+    return together(bars)
+
+
+def _floors(
+    mechanism: Mechanism, point: np.ndarray, along: np.ndarray, upwards: np.ndarray
+) -> Iterator[tuple[float, float]]:
+    """The heights above a point of a wall, along their normals, of the floors that are square to the horizontal axis of
+    the wall, the first column of `along` (3, 2), and how much they rise along the second one."""
+    for k, shape in shapes_in(mechanism):
+        marker = mechanism.markers[k]
+        floor = marker.axes[:, 2]
+        if isinstance(shape, Plane) and marker.body == GROUND and _lies(floor, upwards):
+            across, rise = floor @ along
+            if abs(across) < SQUARE and rise > UPRIGHT:
+                yield float(floor @ (marker.point - point)), float(rise)
+
+
+def _extent(mechanism: Mechanism, point: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest coordinates (2,) of all bodies as they begin, from a point along two axes (3, 2), with
+    a margin."""
     starts = starts_of(np.array([body.modes for body in mechanism.bodies]))[0]
     q, places = mechanism.initial.q, []
     for body, s in zip(mechanism.bodies, starts, strict=False):
         own = np.zeros((1, 3)) if body.mesh is None else body.mesh.points
         places.append(q[s : s + 3] + own @ rotation_from_quaternion(q[s + 3 : s + 7]).T)
-    across = (np.concatenate(places) - point) @ axes[:, :2]
+    across = (np.concatenate(places) - point) @ along
     low, high = across.min(axis=0, initial=0.0), across.max(axis=0, initial=0.0)
     reaches = [shape.reach for k, shape in shapes_in(mechanism) if mechanism.markers[k].body != GROUND]
     reach = max(filter(np.isfinite, reaches), default=0.0)
-    half = BEYOND * (0.5 * (high - low).max() + reach) + mechanism.length
-    edges = np.array([2 * half, 2 * half, THIN * half])
-    return box(np.array([*(0.5 * (low + high)), -0.5 * edges[2]]), edges, np.eye(3))
+    margin = BEYOND * reach + (BEYOND - 1) * 0.5 * (high - low).max()
+    return low - margin, high + margin

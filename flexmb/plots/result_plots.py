@@ -140,9 +140,10 @@ def plot_comparison(
     - `joint`: by default the one whose forces differ most.
     - `path`, `unit`, `units` as of `plot_measures`, for time, force, frequency, length, and stress or energy.
 
-    Returns the figure and its four axes. Raises `UnitError` for other units.
+    Without joints, both plots of the force are empty. Returns the figure and its four axes.
+    Raises `UnitError` for other units.
     """
-    joint = joint or comparison.most_different_joint()
+    joint = joint or (comparison.most_different_joint() if comparison.reference.mechanism.joints else None)
     names = list(comparison.results)
     others = (ORANGE, GREEN, "#a23b72", "#7a5195", "#00858a")
     colour = {name: others[k % len(others)] for k, name in enumerate(n for n in names[:-1] if n != "rigid")}
@@ -159,10 +160,11 @@ def plot_comparison(
         width = 2.5 if name == "rigid" and axis is not paths else 1.0
         axis.plot(x, y, color=colour[name], lw=width, ls=ls, label=label or name)
 
-    for name, values in comparison.forces(joint).items():
+    for name, values in ({} if joint is None else comparison.forces(joint)).items():
         draw(force, name, t, show["force"].factor * values)
-    force.set(xlabel=time, ylabel=show["force"].label("force"), title=f"{mechanism.name}: force in joint {joint!r}")
-    if comparison.evenly_spaced:
+    what = "no joint" if joint is None else f"force in joint {joint!r}"
+    force.set(xlabel=time, ylabel=show["force"].label("force"), title=f"{mechanism.name}: {what}")
+    if comparison.evenly_spaced and joint is not None:
         frequencies, amplitudes = comparison.spectra(lambda r: np.linalg.norm(r.reaction(joint)[:, :3], axis=1))
         for name, values in amplitudes.items():
             draw(spectrum, name, show["frequency"].factor * frequencies[1:], show["force"].factor * values[1:])

@@ -18,7 +18,8 @@ def command(
         list[str] | None,
         typer.Option(
             help="rigid, linear, flexible, a number of elastic coordinates, or adapted N: N coordinates for each body, "
-            "derived from the rigid motion. Repeat; the last is the reference (default: rigid, flexible)."
+            "derived from the rigid motion, or from the flexible one if flexible surfaces touch. "
+            "Repeat; the last is the reference (default: rigid, flexible)."
         ),
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Duration, in place of that in the file.")] = None,

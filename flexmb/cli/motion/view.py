@@ -34,9 +34,11 @@ def command(
     browser: Annotated[bool, typer.Option(help="Open a browser for --live.")] = True,
     time: Annotated[float | None, typer.Option(help="Time of the picture (default: the end).")] = None,
     magnification: Annotated[float, typer.Option(help="Factor by which the deformation is drawn larger.")] = 1.0,
-    stress: Annotated[bool, typer.Option("--stress", help="Colour flexible bodies by von Mises stress.")] = False,
+    stress: Annotated[
+        bool, typer.Option("--stress", help="Colour flexible bodies of --picture and --animation by stress.")
+    ] = False,
     pressure: Annotated[
-        bool, typer.Option("--pressure", help="Paint the pressures on flexible surfaces that touch.")
+        bool, typer.Option("--pressure", help="Paint the pressures on flexible surfaces in --picture and --animation.")
     ] = False,
     labels: Annotated[bool, typer.Option("--labels", help="Write the names of the bodies beside them.")] = False,
     table: Annotated[
@@ -63,6 +65,7 @@ def command(
     import numpy as np
 
     from flexmb.cli.screen import bars, say_text
+    from flexmb.errors import PictureError
     from flexmb.files.results.gltf_file import write_gltf
     from flexmb.files.results.result_file import load_result
     from flexmb.files.results.table_file import write_table
@@ -70,6 +73,13 @@ def command(
     from flexmb.plots import pictures
     from flexmb.plots.result_plots import plot_energy
 
+    if picture is None and animation is None:
+        for asked, option in ((stress, "--stress"), (pressure, "--pressure")):
+            if asked:
+                raise PictureError(
+                    f"{option} colours pictures and animations: give --picture or --animation too. glTF files and "
+                    "pages have no such colours; files for ParaView have the values, and --live has a box for stress."
+                )
     loaded = load_result(result)
     say_text(loaded)
     with bars() as say:

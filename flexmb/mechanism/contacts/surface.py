@@ -100,7 +100,8 @@ class SurfaceContact:
         if surface not in body.surfaces or body.compliance is None:
             raise MechanismError(
                 f"Contact {self.name!r}: the body {body.name!r} has no flexible surface {surface!r}, whose nodes "
-                "have a residual compliance. A rigid body, such as those of compare(), touches with simple shapes."
+                "have a residual compliance. A rigid body, such as those of Mechanism.rigid(), touches with simple "
+                "shapes; a flexible one needs a part with with_surfaces(...)."
             )
         return body.surfaces[surface]
 

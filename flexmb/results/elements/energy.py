@@ -72,8 +72,9 @@ class EnergyByElement:
     """The energies of all `elements` at the stored times `t` (nt,), and the `ledger` that they add up to.
 
     Stored energies and powers add up to those of the ledger to round-off. Heat and work are integrals over the stored
-    times; what is missing to the ledger, which integrates over the steps, is `heat_apart` and `work_apart`. The heat of
-    a flexible surface in contact is that of the ledger if nothing but this contact has heat there.
+    times; what is missing to the ledger, which integrates over the steps, is `heat_apart` and `work_apart`: of the sum,
+    not of each element. The heat of a flexible surface in contact is that of the ledger if nothing but this contact has
+    heat there.
     """
 
     t: Float[np.ndarray, "nt"]
@@ -180,12 +181,14 @@ def _apart(energies: EnergyByElement, name: str) -> list[str]:
         apart = total - sum(e.heat for e in energies.elements if e.kind != "body")
         checks["heat of dampers and friction"] = (apart, max(COARSE * np.abs(total).max(), SEEN * ledger.exchange))
     checks["work"] = (energies.work_apart, COARSE * ledger.exchange)
+    rubbing = [repr(e.name) for e in energies.elements if e.kind != "body" and (e.heat_power.any() or e.heat.any())]
     for sort, (apart, limit) in checks.items():
         if (worst := float(np.abs(apart).max())) > limit:
+            which = f", of {', '.join(rubbing)} together," if sort.endswith("friction") and len(rubbing) > 1 else ","
             told.append(
-                f"The {sort} of the elements of {name!r}, integrated over {len(apart)} stored times, differs from the "
-                f"energy ledger by {worst:.3g} of {ledger.exchange:.3g} exchanged (at most {limit:.3g} expected). "
-                "Store the motion more often: simulate(..., output_step=...)."
+                f"The {sort} of the elements of {name!r}{which} integrated over {len(apart)} stored times, differs "
+                f"from the energy ledger by {worst:.3g} of {ledger.exchange:.3g} exchanged (at most {limit:.3g} "
+                "expected). Store the motion more often: simulate(..., output_step=...)."
             )
     return told
 

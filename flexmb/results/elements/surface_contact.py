@@ -94,6 +94,7 @@ class SurfaceContactMotion:
       the place next to the node where both face each other, and `moment` is the moment of that.
     - `pressure` (nt, n): at the node (force/length^2): the normal force over its share of the area, or over the part of
       it that faces another flexible surface or a mesh. Where this ends within a face, it is the pressure at this edge.
+      Of local contacts, `local.largest_pressure` is that of Hertz, and this one is the force spread over the mesh.
     - `slip` (nt, n): speed (length/time) across the normal, relative to what it touches, of nodes that touch; zero
       where friction holds them. The rate of the residual displacement in it is that of differences between the stored
       times.

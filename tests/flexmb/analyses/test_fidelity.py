@@ -196,3 +196,43 @@ def test_the_linear_fidelity_has_no_second_order_at_surfaces():
     none = deflection(stands(geometric_stiffness="none"))
     assert deflection(with_fidelity(stands(), "linear")) == pytest.approx(none, rel=1e-9)
     assert deflection(stands()) > 1.15 * none
+
+
+def touching():
+    """A block of rubber that falls on a plane with its flexible lower face."""
+    part = fem.Model(block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 1)), fem.Material.isotropic(1e7, 0.3, 1000.0))
+    part = part.with_surfaces(below="z0")
+    system = flexmb.System(gravity=(0, 0, -9.81), name="a block")
+    own = system.add(flexmb.flexible_body(part, reduction.contact_basis(part, 8), name="block"), position=(0, 0, 1e-3))
+    floor = flexmb.contact.Plane().on(system.ground.at((0.0, 0.0, 0.0)), axis=(0.0, 0.0, 1.0))
+    system.contact("floor", floor, own.surface("below"))
+    return system
+
+
+def test_adapted_coordinates_of_surfaces_that_touch_are_those_of_the_flexible_motion(tmp_path):
+    """They were derived for the rigid motion, which such a contact does not have. The block falls flat, so that
+    two of its coordinates move, all that are found."""
+    options = {"step": 1e-4, "output_step": 1e-3}
+    compared = flexmb.compare(touching(), 0.05, ("adapted 1", "adapted 8", "flexible"), **options)
+    few, all_of_them, whole = compared.results.values()
+    assert [result.mechanism.bodies[0].modes for result in (few, all_of_them)] == [1, 2]
+    force = [result.force("floor")[:, 2] for result in (few, all_of_them, whole)]
+    assert force[2].max() > 0.0
+    assert np.abs(force[1] - force[2]).max() < 1e-9 * force[2].max()
+    assert np.abs(force[0] - force[2]).max() > 1e-6 * force[2].max()
+    _, (top, *_) = plot_comparison(compared, tmp_path / "compared.png")
+    assert top.get_title() == "a block: no joint"
+    assert is_picture(tmp_path / "compared.png")
+    with pytest.raises(MechanismError, match="'a block' has no joint whose forces could differ"):
+        compared.most_different_joint()
+
+
+@pytest.mark.parametrize("fidelities", [("rigid", "flexible"), ("adapted 2", "rigid")])
+def test_the_rigid_fidelity_is_refused_where_flexible_surfaces_touch(fidelities):
+    with pytest.raises(
+        MechanismError, match=r"Contact 'floor' of 'a block' .* 'rigid' .* Leave it out, as in \['"
+    ) as e:
+        flexmb.compare(touching(), 0.01, fidelities, step=1e-3)
+    assert ("'adapted 2', 'flexible'" if "adapted 2" in fidelities else "'linear', 'flexible'") in str(e.value)
+    with pytest.raises(MechanismError, match=r"has no flexible surface 'below'.*Mechanism.rigid\(\)"):
+        flexmb.simulate(touching().build().rigid(), 0.01, step=1e-3)

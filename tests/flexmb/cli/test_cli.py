@@ -464,6 +464,7 @@ ERRORS = {
     "kind": (["reduce", CONROD, "--material", "steel", "--interface", "a=BIG_END:soft", "-o", "x.h5"], ["'soft'", "'average'"]),
     "absent result": (["view", "absent.h5"], ["no result file", "absent.h5"]),
     "foreign result": (["view", "pendulum.toml"], ["pendulum.toml", "not an HDF5 file"]),
+    "colours of nothing": (["view", "absent.h5", "--gltf", "x.glb", "--pressure"], ["--pressure colours pictures", "give --picture or --animation"]),
     "frequencies of a mechanism": (["frequencies", "pendulum.toml"], ["flexmb modes MODEL.toml"]),
     "modes of a mesh": (["modes", "part.inp"], ["flexmb frequencies part.inp"]),
     "support": (["frequencies", CONROD, "--material", "steel", "--support", "BIG_END:xy"], ["SET:COMPONENTS", "x0:012"]),

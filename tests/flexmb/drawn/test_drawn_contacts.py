@@ -1,4 +1,4 @@
-"""Drawn shapes of contacts: volumes of their triangles, places, walls that are left out, bodies with own shapes."""
+"""Drawn shapes of contacts: volumes of their triangles, places, walls, bodies with own shapes."""
 
 import numpy as np
 import pytest
@@ -71,13 +71,51 @@ def test_the_plate_of_a_plane_reaches_below_the_whole_of_a_flexible_body():
     assert points[:, 2].max() == 0.0
 
 
-def test_walls_are_left_out():
+def corner(*planes):
+    """A ball between planes, given by a point and a normal each."""
     system = flexmb.System(gravity=(0, 0, -9.81))
-    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(1, 1, 1)), position=(0, 2, 0))
-    wall = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 1, 0))
-    system.contact("wall", wall, Sphere(0.5).on(ball.at((0, 0, 0))), law=power_law(1e4))
-    assert GROUND not in drawn_shapes(system.build())
-    assert ground_shape(system.build()) is None
+    ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(1, 1, 1)), position=(0.7, 2, 0.6))
+    for k, (point, normal) in enumerate(planes):
+        plane = Plane().on(system.ground.at(point), axis=normal)
+        system.contact(f"plane {k}", plane, Sphere(0.5).on(ball.at((0, 0, 0))), law=power_law(1e4))
+    return system.build()
+
+
+def area_seen(points, triangles, normal):
+    """The area of those triangles that face along a normal."""
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    across = 0.5 * np.cross(b - a, c - a) @ normal
+    return across[across > 0].sum()
+
+
+@pytest.mark.parametrize("normal", [(0, 1, 0), (1, 0, 0), (0.6, 0.8, 0), (0, 0.8, -0.6)])
+def test_a_wall_is_a_lattice_that_is_seen_through(normal):
+    """It was not drawn at all, not even beside a floor. A plate would hide what is behind."""
+    points, triangles = ground_shape(corner(((0, 0, 0.2), normal)))
+    height = (points - [0, 0, 0.2]) @ normal
+    assert height.max() == pytest.approx(0.0, abs=1e-12)  # behind the plane
+    assert height.min() > -0.05
+    up = np.array([0, 0, 1.0]) - normal[2] * np.array(normal)
+    along = np.array([np.cross(up, normal), up]) / np.linalg.norm(up)
+    low, high = ((points @ along.T).min(axis=0), (points @ along.T).max(axis=0))
+    at = along @ [0.7, 2, 0.6]
+    assert (low < at - 0.5).all()  # the ball is in front of it
+    assert (high > at + 0.5).all()
+    bars = area_seen(points, triangles, np.array(normal))
+    assert 0.1 < bars / np.prod(high - low) < 0.4  # bars overlap where they cross
+
+
+def test_a_floor_and_a_wall_are_drawn_together():
+    """The wall ends at the floor."""
+    floor, wall = ((0, 0, 0.1), (0, 0, 1)), ((0, 0.5, 0), (0, 1, 0))
+    alone, both = ground_shape(corner(floor))[0], ground_shape(corner(floor, wall))[0]
+    np.testing.assert_allclose(both[: len(alone)], alone)
+    added = both[len(alone) :]
+    assert added[:, 1].max() == pytest.approx(0.5)
+    assert added[:, 2].min() == pytest.approx(0.1)
+    assert added[:, 2].max() > 1.1
+    below = ground_shape(corner(floor, ((0, 0.5, 0), (0, 0.8, -0.6))))[0][len(alone) :]  # leans over the floor
+    assert below[:, 2].min() > 0.1 - 0.05
 
 
 def test_the_ground_that_bodies_touch_is_light_enough_for_its_hills():

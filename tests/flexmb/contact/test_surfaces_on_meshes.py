@@ -9,10 +9,10 @@ import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import block
-from flexmb.contact import LocalHertz, Plane, Sphere, mesh
+from flexmb.contact import Box, Capsule, Cylinder, LocalHertz, Plane, Sphere, mesh
 from flexmb.errors import MechanismError, TunnellingWarning
 from flexmb.files import load_model, load_result, save_result
-from flexmb.results.elements.tunnels import surface_tunnels
+from flexmb.results.elements.tunnels import _depth, surface_tunnels
 
 YOUNG, G = 1e7, 9.81
 CUBE = block("tetra", (0.4, 0.3, 0.1), (4, 3, 2))
@@ -244,3 +244,18 @@ def test_the_speed_of_a_point_includes_the_turning_of_its_body():
     (text,) = surface_tunnels(result, 2e-3)
     assert "approach each other by 0.12 " in text
     assert not list(surface_tunnels(result, 1e-3))
+
+
+@pytest.mark.parametrize(
+    ("shape", "depths"),
+    [
+        (Sphere(1.0), [1 - np.sqrt(0.29), 1 - np.sqrt(0.25 + 1.69), 1 - np.hypot(1.3, 0.1)]),
+        (Box(2.0, 4.0, 3.2), [0.7, 0.3, -0.3]),
+        (Cylinder(1.0, 3.0), [0.5, 0.2, -0.3]),
+        (Capsule(1.0, 2.0), [0.5, 1 - np.hypot(0.5, 0.3), -0.3]),
+    ],
+)
+def test_depths_inside_shapes(shape, depths):
+    """Of a point near the middle, one near an end, and one beside the shape."""
+    points = np.array([[0.3, -0.4, 0.2], [-0.4, 0.3, 1.3], [1.3, 0.0, 0.1]])
+    np.testing.assert_allclose(_depth(shape, points), depths, rtol=1e-12)

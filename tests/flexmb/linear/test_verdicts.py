@@ -250,6 +250,12 @@ def test_a_steady_motion_may_be_that_after_a_spin_up():
         steady_motion(turning(flexmb.time_functions.spin_up(6.0, 2.0)), 1.0)
 
 
+def test_a_steady_motion_begins_where_the_driver_does():
+    found = steady_motion(turning(flexmb.time_functions.polynomial(0.4, 6.0)), 5.0)
+    mass = np.array(found.state.q[7:9])
+    assert np.arctan2(*mass[::-1]) == pytest.approx(0.4, rel=1e-12)
+
+
 def test_a_diagram_over_what_changes_nothing_is_refused():
     def never(speed):
         """A function that turns later, and does not say when."""

@@ -321,6 +321,12 @@ def test_a_campbell_diagram_in_rpm_names_modes_and_orders():
         linear_plots.plot_eigenvalue_loci(loci(units=None), unit="rpm")
 
 
+@pytest.mark.parametrize("plot, nothing", [("plot_eigenvalues", vibration((), ())), ("plot_eigenvalue_loci", loci(0))])
+def test_motions_that_are_prescribed_have_no_diagram(plot, nothing):
+    with pytest.raises(PictureError, match="no motion to plot"):
+        PLOTS[plot](nothing)
+
+
 def rotor(speed):
     system = flexmb.System(name="rotor", units="m-kg-s")
     spindle = system.add(flexmb.rigid_body("spindle", mass=1.0, inertia=(0.01, 0.01, 0.01)))
@@ -467,6 +473,16 @@ def _whole(image):
     margin = image[20:, -6:].astype(int)
     assert np.abs(margin - margin[:, :1]).max() <= 3
     assert np.abs(np.diff(margin[:, 0], axis=0)).max() <= 3
+
+
+def test_curves_of_a_study_are_named_by_the_other_parameters():
+    """One curve needs no name."""
+    _, axes = study_plots.plot_study(STUDY, against="mass")
+    assert [sorted(text.get_text() for text in names_of(axis)) for axis in axes] == 2 * [["length 1", "length 2"]]
+    rows = tuple(Row({"mass": m}, {"score": m}) for m in (1, 2, 3))
+    _, (axis,) = study_plots.plot_study(Study(rows))
+    assert len(axis.lines) == 1
+    assert not names_of(axis)
 
 
 def test_studies_without_numbers_are_refused():

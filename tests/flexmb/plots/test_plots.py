@@ -321,7 +321,9 @@ def test_a_campbell_diagram_in_rpm_names_modes_and_orders():
         linear_plots.plot_eigenvalue_loci(loci(units=None), unit="rpm")
 
 
-@pytest.mark.parametrize("plot, nothing", [("plot_eigenvalues", vibration((), ())), ("plot_eigenvalue_loci", loci(0))])
+@pytest.mark.parametrize(
+    ("plot", "nothing"), [("plot_eigenvalues", vibration((), ())), ("plot_eigenvalue_loci", loci(0))]
+)
 def test_motions_that_are_prescribed_have_no_diagram(plot, nothing):
     with pytest.raises(PictureError, match="no motion to plot"):
         PLOTS[plot](nothing)

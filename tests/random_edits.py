@@ -22,9 +22,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
+
+import pytest
 
 from tests.mutants import ROOT, Copy, copied
 
@@ -274,6 +277,8 @@ def pytest_runtest_teardown(item: Any) -> None:
 
 def make_map(path: Path, workers: int) -> Map:
     """Run the default tests once and write which of them runs which line."""
+    if find_spec("pytest_cov") is None:
+        raise SystemExit("A map is made with pytest-cov, which is not there: pip install pytest-cov")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "rc").write_text(
@@ -358,9 +363,15 @@ def _caught(change: Change, tests: list[str], copy: Copy) -> str:
         return "no end"
     finally:
         path.write_bytes(before)
-    if done.returncode == 0 or (" are over !" in done.stdout and " failed" not in done.stdout):
+    if failed := copy.failed():
+        return failed[0]
+    if done.returncode in (pytest.ExitCode.OK, pytest.ExitCode.INTERRUPTED):  # the latter when the time is over
         return ""
-    return next(iter(copy.failed()), f"code {done.returncode}")
+    if (without := copy.run(tests)).returncode:
+        raise SystemExit(
+            f"The tests of {change.file}:{change.line} do not run without the edit, either:\n{without.stdout[-2000:]}"
+        )
+    return f"code {done.returncode}"
 
 
 def main() -> int:

@@ -20,7 +20,8 @@ class UnreducedBeam:
         self.beam, model = beam, beam.part
         points = beam.points
         self.places = points - 0.5 * (points.min(axis=0) + points.max(axis=0))
-        self.motions = self._symmetric() @ self._held_ends()
+        symmetric = self._symmetric()
+        self.motions = symmetric @ self._held_ends(symmetric)
         self.M = (self.motions.T @ model.M @ self.motions).tocsc()
         self.K = (self.motions.T @ model.K @ self.motions).tocsc()
 
@@ -35,14 +36,14 @@ class UnreducedBeam:
         T = sp.csr_matrix((sign.ravel(), (np.arange(sign.size), columns)), shape=(sign.size, 3 * len(found)))
         return T[:, np.flatnonzero(abs(T).sum(axis=0))]
 
-    def _held_ends(self) -> sp.csr_matrix:
-        """Those symmetric displacements (n, n - 1) whose mean over the ends of the beam is not downward or upward."""
+    def _held_ends(self, symmetric: sp.csr_matrix) -> sp.csr_matrix:
+        """Those of the `symmetric` displacements (n, n - 1) whose mean over the ends of the beam is not downward or upward."""
         x, y, z = np.abs(self.places).T
         share = np.where(np.isclose(x, x.max()), 1.0, 0.0)
         share *= np.where(np.isclose(y, y.max()), 0.5, 1.0) * np.where(np.isclose(z, z.max()), 0.5, 1.0)
         mean = np.zeros(3 * len(share))
         mean[2::3] = share / share.sum()
-        row = self._symmetric().T @ mean
+        row = symmetric.T @ mean
         j = int(np.argmax(np.abs(row)))
         others = sp.identity(len(row) - 1, format="csr")
         return sp.vstack([others[:j], sp.csr_matrix(-np.delete(row, j) / row[j]), others[j:]], format="csr")

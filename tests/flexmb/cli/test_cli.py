@@ -415,13 +415,14 @@ def test_what_fails_beside_the_pictures_of_the_demo_is_told(monkeypatch, tmp_pat
         "connecting_rod": lambda: "rod",
         "build": lambda: None,
         "compare": lambda *args, **options: SimpleNamespace(flexible=SimpleNamespace(ledger="")),
-        "_draw": lambda *args, **options: drawn.append(args),
+        "_draw_rod": lambda *args: drawn.append(args),
+        "_animate": lambda *args, **options: drawn.append(args),
         "_write": lambda *args: require_writable(Path("energy.avi")),
     }.items():
         monkeypatch.setattr(demo, name, instead)
     with pytest.raises(PictureError, match=r"energy\.avi"):
         demo.run(tmp_path, report=lambda text: None)
-    assert len(drawn) == 1
+    assert len(drawn) == 2
 
 
 # validate -----------------------------------------------------------------------------------------------------------

@@ -61,6 +61,11 @@ def wire(points: np.ndarray) -> pv.PolyData:
     return pv.PolyData(np.asarray(points, dtype=np.float32), lines=np.array([len(points), *range(len(points))]))
 
 
+def _dark(colour: str) -> pv.Color:
+    """The colour of a body for a text on white, which a lighter colour would leave hard to read."""
+    return pv.Color([0.7 * part for part in pv.Color(colour).float_rgb])
+
+
 def labelled(points: np.ndarray, labels: Sequence[str]) -> pv.PolyData:
     """Points (n, 3) with texts as the data "labels", which `add_point_labels(..., "labels")` draws."""
     cloud = drawn(points, np.zeros((0, 3)))
@@ -121,7 +126,7 @@ class MovingScene:
         self.surfaces = surfaces_of(mechanism)
         self.starts = [int(s) for s in compiled(mechanism).q_start]
         self.stressed, self.bar = False, stress_title(mechanism)
-        self.labels: pv.PolyData | None = None
+        self.labels: list[tuple[range, pv.PolyData]] = []
         self.films: list[tuple[int, pv.PolyData, np.ndarray]] = []
         gravity = mechanism.gravity
         self.up = -gravity / np.linalg.norm(gravity) if np.linalg.norm(gravity) > 0 else np.array([0.0, 1.0, 0.0])
@@ -240,20 +245,24 @@ class MovingScene:
         self.actors[body].visibility = visible
 
     def show_labels(self) -> None:
-        """Write the names of the bodies beside them."""
-        self.labels = labelled(np.zeros((len(self.surfaces), 3)), [surface.name for surface in self.surfaces])
-        self.plotter.add_point_labels(
-            self.labels,
-            "labels",
-            font_size=max(12, self.plotter.window_size[1] // 36),
-            text_color=INK,
-            shape_color="white",
-            shape_opacity=0.75,
-            margin=2,
-            show_points=False,
-            always_visible=True,
-            reset_camera=False,
-        )
+        """Write the names of the bodies beside them, in the colours of the bodies."""
+        count = len(self.surfaces)
+        for first, colour in enumerate(COLOURS[:count]):
+            bodies = range(first, count, len(COLOURS))
+            names = labelled(np.zeros((len(bodies), 3)), [self.surfaces[k].name for k in bodies])
+            self.labels.append((bodies, names))
+            self.plotter.add_point_labels(
+                names,
+                "labels",
+                font_size=max(12, self.plotter.window_size[1] // 36),
+                text_color=_dark(colour),
+                shape_color="white",
+                shape_opacity=0.85,
+                margin=2,
+                show_points=False,
+                always_visible=True,
+                reset_camera=False,
+            )
 
     def move(self, q: np.ndarray, index: int = 0) -> None:
         """Take the bodies to the configuration `q` (nq,), and films to the stored time number `index`."""
@@ -272,10 +281,9 @@ class MovingScene:
         lines = link_points(self.mechanism, self.links, shown, self.magnification)
         for mesh, points in zip(self.wires, lines, strict=True):
             mesh.points = points.astype(np.float32)
-        if self.labels is not None:
-            self.labels.points = np.array(
-                [self._beside(k, np.asarray(mesh.points)) for k, mesh in enumerate(self.meshes)], dtype=np.float32
-            )
+        for bodies, names in self.labels:
+            places = [self._beside(k, np.asarray(self.meshes[k].points)) for k in bodies]
+            names.points = np.array(places, dtype=np.float32)
 
     def _beside(self, body: int, points: np.ndarray) -> np.ndarray:
         """The place of the label of a body, whose vertices are `points`: below the first body, above the second, and so

@@ -181,11 +181,12 @@ def test_labels_stand_beside_the_bodies_and_follow_them(result):
         scene.move(q)
         bar, block = (mesh.points for mesh in scene.meshes)
         near = bar[np.abs(bar[:, 0] - 0.15) < 0.04]
-        assert near[:, 2].min() - 0.03 < scene.labels.points[0, 2] < near[:, 2].min()
-        assert block[:, 2].max() < scene.labels.points[1, 2] < block[:, 2].max() + 0.03
-        for k, points in enumerate((bar, block)):
-            assert abs(scene.labels.points[k, 0] - (points[:, 0].min() + points[:, 0].max()) / 2) < 1e-6
-    assert list(scene.labels["labels"]) == ["bar", "block"]
+        places = [names.points[0] for _, names in scene.labels]
+        assert near[:, 2].min() - 0.03 < places[0][2] < near[:, 2].min()
+        assert block[:, 2].max() < places[1][2] < block[:, 2].max() + 0.03
+        for place, points in zip(places, (bar, block), strict=True):
+            assert abs(place[0] - (points[:, 0].min() + points[:, 0].max()) / 2) < 1e-6
+    assert [list(names["labels"]) for _, names in scene.labels] == [["bar"], ["block"]]
     plotter.close()
 
 

@@ -1,7 +1,9 @@
 """The demo: a slider-crank with a flexible connecting rod, from the mesh supplied with flexmb to pictures."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +26,7 @@ CRANK, ROD, SPEED = 0.075, 0.30, 2 * 3.141592653589793 * 50  # m, m, rad/s: 3000
 RUN_UP, DURATION, STEP = 0.04, 0.08, 2e-6
 MESH = meshes.path("conrod.msh")
 GAS_FORCE = 4e4  # N, a short pulse in each revolution
+PATIENCE = 2e-4  # s that one thread waits for the interpreter while the other one draws
 
 
 @cache
@@ -102,7 +105,7 @@ def run(
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     say = progress or (lambda what, done: None)
-    with ThreadPoolExecutor(1) as second:
+    with _patience(PATIENCE), ThreadPoolExecutor(1) as second:
         for name in ("flexmb.plots.pictures", "pyvista.plotting"):
             second.submit(import_module, name)
         report(f"Mesh conrod.msh -> flexible body\n{connecting_rod()}\n")
@@ -116,6 +119,17 @@ def run(
         _animate(comparison.flexible, directory, progress=lambda done: say("drawing", done))
         written.result()
     return comparison
+
+
+@contextmanager
+def _patience(seconds: float) -> Iterator[None]:
+    """A simulation asks for the interpreter at every time that it stores, and waits for it as long as this."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(seconds)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _write(comparison: Comparison, directory: Path) -> None:

@@ -5,6 +5,8 @@ a command with the name of the module or entry point. Commands import what they 
 appears at once.
 """
 
+import atexit
+import gc
 import importlib
 import os
 import pkgutil
@@ -85,6 +87,7 @@ def options(
 def main() -> None:
     """Run the command line; an error caused by the user's input is printed as a paragraph, with exit code 2."""
     os.environ.setdefault("MPLBACKEND", "Agg")  # plots go to files
+    atexit.register(gc.freeze)  # a fifth of a second: Python would look for garbage in memory that ends with the process
     try:
         app(prog_name="flexmb")  # also for `python -m flexmb`
     except Exception as error:

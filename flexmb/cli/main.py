@@ -87,7 +87,7 @@ def options(
 def main() -> None:
     """Run the command line; an error caused by the user's input is printed as a paragraph, with exit code 2."""
     os.environ.setdefault("MPLBACKEND", "Agg")  # plots go to files
-    atexit.register(gc.freeze)  # a fifth of a second: Python would look for garbage in memory that ends with the process
+    atexit.register(gc.freeze)  # a search for garbage in memory that ends with the process takes a fifth of a second
     try:
         app(prog_name="flexmb")  # also for `python -m flexmb`
     except Exception as error:

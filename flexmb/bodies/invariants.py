@@ -199,16 +199,16 @@ def inertia_invariants(model: Model, basis: Basis, second: SecondOrder | None = 
     MT, MR = M @ T, M @ R
     Psi = model.dof_map.expand(basis.Psi)[:size]
     nodal = _that_carry_mass(M, Psi.reshape(-1, 3, m), len(model.points))
-    turned = np.stack([np.einsum("ab,nbm->nam", spin, nodal).reshape(-1, m) for spin in _SPIN])  # W: 3, 3 n, m
+    turned = [_turned(nodal, k).reshape(-1, m) for k in range(3)]  # W
 
-    mass_of_turns = np.stack([M @ turned[k] for k in range(3)])
-    J1 = np.einsum("dk,ldi->ikl", MR, turned)
+    mass_of_turns = [M @ W for W in turned]
+    J1 = np.stack([W.T @ MR for W in turned], axis=2)
     J1 = J1 + J1.transpose(0, 2, 1)
     J2 = np.empty((m, m, 3, 3))
     for k in range(3):
         for l in range(3):
             J2[:, :, k, l] = turned[k].T @ mass_of_turns[l]
-    h = np.stack([mass_of_turns[k].T @ Psi for k in range(3)])
+    h = np.stack([MW.T @ Psi for MW in mass_of_turns])
     first = T.T @ MR  # int e_k . (e_l x X): antisymmetric, -skew(s0)
     s0 = 0.5 * np.array([first[1, 2] - first[2, 1], first[2, 0] - first[0, 2], first[0, 1] - first[1, 0]])
     mass, S1, J0, h0 = float(np.trace(T.T @ MT) / 3.0), MT.T @ Psi, R.T @ MR, MR.T @ Psi
@@ -262,6 +262,14 @@ def _that_carry_mass(M: sp.csr_matrix, nodal: np.ndarray, nodes: int) -> np.ndar
     values, axes = np.linalg.eigh(blocks.transpose(2, 0, 1))
     moving = axes * (values > WITHOUT_MASS * values.max())[:, None, :]
     return np.concatenate([nodal[:nodes], moving @ (axes.swapaxes(1, 2) @ nodal[nodes:])])
+
+
+def _turned(nodal: np.ndarray, k: int) -> np.ndarray:
+    """`e_k x u` (n, 3, m) of displacements `u`."""
+    i, j = (k + 1) % 3, (k + 2) % 3
+    W = np.zeros_like(nodal)
+    W[:, i], W[:, j] = -nodal[:, j], nodal[:, i]
+    return W
 
 
 def _turning_sections(line: LineMass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

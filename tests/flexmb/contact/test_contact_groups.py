@@ -1,6 +1,7 @@
 """Contact among all shapes of a group: against single contacts, momenta, pairs by brute force, files, refusals."""
 
 import re
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -279,6 +280,14 @@ def spheres(radii, places):
         body = system.add(flexmb.rigid_body(f"b{k}", mass=1.0, inertia=(1, 1, 1)), position=(x, 0, 0))
         surfaces.append(Sphere(radius).on(body.at((0, 0, 0))))
     return system, surfaces
+
+
+def test_shapes_of_one_body_and_planes_may_be_drawn_inside_each_other():
+    system, (ball, other) = spheres((0.1, 0.1), (0.0, 1.0))
+    ground = Plane().on(system.ground.at((0, 0, -1.0)))
+    beside = Sphere(0.1).on(replace(ball.place, point=np.array([0.05, 0, 0])))
+    side = Plane().on(other.place, axis=(-1, 0, 0))
+    system.contact_group("all", [ball, beside, other, side, ground], law=LAW)
 
 
 @pytest.mark.parametrize(("radius", "place"), [(0.1, 1e110), (1e110, 3e110), (1e110, 1.0)])

@@ -391,6 +391,12 @@ DRAWN = {
     "--animation p.gif --pressure --labels": ("plots.pictures.animate", {"magnification": 1.0, "stress": False, "labels": True, "pressure": True}),
     "--gltf p.glb": ("files.results.gltf_file.write_gltf", {"magnification": 1.0, "metres": 1.0, "speed": 1.0, "max_targets": None}),
     "--gltf p.glb --magnification 3 --metres 0.01 --speed 0.5 --max-targets 8": ("files.results.gltf_file.write_gltf", {"magnification": 3.0, "metres": 0.01, "speed": 0.5, "max_targets": 8}),
+    "--energy p.png": ("plots.result_plots.plot_energy", {"unit": None, "units": None}),
+    "--energy p.png --unit J --units mm-t-s": ("plots.result_plots.plot_energy", {"unit": ["J"], "units": "mm-t-s"}),
+    "--plot p.png": ("results.result.Result.plot", {"measures": (), "over": None, "unit": None, "units": None}),
+    "--plot p.png --measure rate:elbow --over rate:hinge --unit rpm --units mm-t-s": ("results.result.Result.plot", {"measures": ["rate:elbow"], "over": "rate:hinge", "unit": ["rpm"], "units": "mm-t-s"}),
+    "--table p.csv": ("files.results.table_file.write_table", {"measures": (), "units": None}),
+    "--table p.csv --measure rate:elbow --units mm-t-s": ("files.results.table_file.write_table", {"measures": ["rate:elbow"], "units": "mm-t-s"}),
     "--page p.html": ("plots.page.write_page", {"magnification": 1.0, "speed": None, "max_targets": None}),
     "--page p.html --magnification 3 --speed 0.5 --max-targets 8": ("plots.page.write_page", {"magnification": 3.0, "speed": 0.5, "max_targets": 8}),
 }  # fmt: skip

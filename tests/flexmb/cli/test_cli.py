@@ -386,7 +386,8 @@ def test_a_picture_is_of_the_nearest_stored_time(words, index, flexmb_command, m
 DRAWN = {
     "--picture p.png": ("plots.pictures.picture_result", {"magnification": 1.0, "stress": False, "labels": False, "pressure": False}),
     "--picture p.png --magnification 3 --stress": ("plots.pictures.picture_result", {"magnification": 3.0, "stress": True, "labels": False, "pressure": False}),
-    "--picture p.png --pressure --labels": ("plots.pictures.picture_result", {"magnification": 1.0, "stress": False, "labels": True, "pressure": True}),
+    "--picture p.png --pressure": ("plots.pictures.picture_result", {"magnification": 1.0, "stress": False, "labels": False, "pressure": True}),
+    "--picture p.png --labels": ("plots.pictures.picture_result", {"magnification": 1.0, "stress": False, "labels": True, "pressure": False}),
     "--animation p.gif --magnification 3 --stress": ("plots.pictures.animate", {"magnification": 3.0, "stress": True, "labels": False, "pressure": False}),
     "--animation p.gif --pressure --labels": ("plots.pictures.animate", {"magnification": 1.0, "stress": False, "labels": True, "pressure": True}),
     "--gltf p.glb": ("files.results.gltf_file.write_gltf", {"magnification": 1.0, "metres": 1.0, "speed": 1.0, "max_targets": None}),

@@ -54,7 +54,7 @@ def work_precision(
     """
     mechanism = system.build() if isinstance(system, System) else system
     common: dict[str, Any] = {"output_step": output_step}
-    exact: Mapping[str, Any] = reference or {"method": "radau", "tolerance": 1e-11}
+    exact: Mapping[str, Any] = {"method": "radau", "tolerance": 1e-11} if reference is None else reference
     truth = np.asarray(observe(simulate(mechanism, duration, **common, **exact)))
     scale, runs = np.abs(truth).max(), []
     for options in settings:

@@ -609,12 +609,34 @@ def test_elements_name_their_property_or_have_its_number(tmp_path):
     assert fem.Model(beams).mass == pytest.approx(10 * 0.08 * 7.85e-9, rel=1e-9)
 
 
-@pytest.mark.parametrize(("dofs", "read_"), [("123", True), ("123456", True), ("12346", False), ("1235", False)])
-def test_rigid_elements_with_some_rotations_of_turned_nodes_are_refused(dofs, read_, tmp_path):
-    text = f"CORD2R,3,,0.,0.,0.,1.,0.,0.,+\n+,0.,1.,0.\nGRID,90,,1.2,.3,.1,3\nRBE2,80,5,{dofs},90\n"
-    mesh = plate(tmp_path, text + "CONM2,81,90,,1.-4\n", loud=False)
-    assert [u.keyword for u in mesh.unread if "turned" in u.text] == ([] if read_ else ["RBE2"])
+@pytest.mark.parametrize(
+    ("dofs", "read_"),
+    [("123", True), ("456", True), ("123456", True), ("12346", False), ("1235", False), ("135", False)],
+)
+@pytest.mark.parametrize(
+    "card", ["RBE2,80,5,{},90,10", "RBE3,80,,90,{},1.,123,1,5", "RBAR,80,5,90,123456,,,{}", "RBAR,80,90,5,,123456,{}"]
+)
+def test_rigid_elements_with_some_components_of_turned_nodes_are_refused(card, dofs, read_, tmp_path):
+    """All three of a translation or rotation are the same in any axes; without axes of the node, any are read."""
+    turned = "CORD2R,3,,0.,0.,0.,1.,0.,0.,+\n+,0.,1.,0.\nGRID,90,,1.2,.3,.1,3\n"
+    mass = "CONM2,81,90,,1.-4\n"
+    mesh = plate(tmp_path, turned + card.format(dofs) + "\n" + mass, loud=False)
+    assert [u.keyword for u in mesh.unread if "turned" in u.text] == ([] if read_ else [card.partition(",")[0]])
     assert len(mesh.constraints) == read_
+    (link,) = plate(tmp_path, "GRID,90,,1.2,.3,.1\n" + card.format(dofs) + "\n" + mass, loud=False).constraints
+    assert link.components == tuple(int(d) - 1 for d in dofs)
+
+
+@pytest.mark.parametrize("given", ["", "0", "123456"])
+def test_a_bar_that_is_rigid_without_dependent_components_has_all(given, tmp_path):
+    (link,) = plate(tmp_path, f"GRID,90,,1.2,.3,.1\nRBAR,80,90,5,123456,,,{given}\n").constraints
+    assert link.components == (0, 1, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize("independent", ["123456,6", "1235,46", ",12345", ","])
+def test_bars_that_are_rigid_have_their_independent_components_at_one_end(independent, tmp_path):
+    (lost,) = plate(tmp_path, f"GRID,90,,1.2,.3,.1\nRBAR,80,90,5,{independent}\n", loud=False).unread
+    assert "its independent components are not 123456 at one end" in lost.text
 
 
 @pytest.mark.parametrize(

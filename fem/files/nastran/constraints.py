@@ -149,7 +149,7 @@ def numbered(words: list[str]) -> list[range]:
 
 def _rbe2(c: Connections, card: Card) -> Iterator[Made]:
     """RBE2: EID, the independent node, components of the dependent ones, these."""
-    reference, dofs = c.node(card.whole(2)), components(card.text_at(3), card.place)
+    reference = c.node(card.whole(2))
     words = [w for w in card.fields[3:] if w]
     if words and not words[-1].isdigit():  # thermal expansion
         if float(card.real(3 + card.fields[3:].index(words[-1]) + 1)) != 0:
@@ -158,16 +158,21 @@ def _rbe2(c: Connections, card: Card) -> Iterator[Made]:
     nodes = [c.node(n) for n in c.named(words)]
     if reference in nodes:
         raise MeshError(f"its independent node {card.whole(2)} is among the dependent ones")
-    if dofs not in ([1, 2, 3], [1, 2, 3, 4, 5, 6]) and any(n in c.axes for n in nodes):
-        raise MeshError("some components in the axes of nodes that are turned")
-    yield RigidLink(np.array(nodes), reference, tuple(d - 1 for d in dofs))
+    yield RigidLink(np.array(nodes), reference, _linked(c, card, card.text_at(3), nodes))
+
+
+def _linked(c: Connections, card: Card, text: str, nodes: list[int]) -> tuple[int, ...]:
+    """Components (0 to 5) of nodes that a rigid element moves: all three of a translation or rotation have no axes."""
+    dofs = components(text, card.place)
+    if dofs not in ([1, 2, 3], [4, 5, 6], [1, 2, 3, 4, 5, 6]) and any(n in c.axes for n in nodes):
+        raise MeshError("some components in the axes of a node that is turned")
+    return tuple(d - 1 for d in dofs)
 
 
 def _rbe3(c: Connections, card: Card) -> Iterator[Made]:
     """RBE3: EID, blank, the dependent node and its components; then weight, components and nodes, repeatedly."""
-    reference, dofs = c.node(card.whole(3)), components(card.text_at(4), card.place)
-    if dofs != [1, 2, 3, 4, 5, 6] and reference in c.axes:
-        raise MeshError("some components in the axes of a node that is turned")
+    reference = c.node(card.whole(3))
+    dofs = _linked(c, card, card.text_at(4), [reference])
     words = [w for w in card.fields[4:] if w]
     if any(w.upper() in ("UM", "ALPHA") for w in words):
         raise MeshError("its options UM and ALPHA are not read")
@@ -185,7 +190,7 @@ def _rbe3(c: Connections, card: Card) -> Iterator[Made]:
             k += 1
         for n in c.named(words[first:k]):
             weights[c.node(n)] = weights.get(c.node(n), 0.0) + weight
-    yield MeanLink(np.array(list(weights)), reference, np.array(list(weights.values())), tuple(d - 1 for d in dofs))
+    yield MeanLink(np.array(list(weights)), reference, np.array(list(weights.values())), dofs)
 
 
 def _mpc(c: Connections, card: Card) -> Iterator[Made]:
@@ -346,12 +351,11 @@ def _rbar(c: Connections, card: Card) -> Iterator[Made]:
     a, b = c.node(card.whole(2)), c.node(card.whole(3))
     for independent, dependent, own, theirs, follow in ((a, b, 4, 5, 7), (b, a, 5, 4, 6)):
         if card.text_at(own) == "123456" and card.text_at(theirs) in ("", "0"):
-            dofs = components(card.text_at(follow) or "123456", card.place)
-            if dofs != [1, 2, 3, 4, 5, 6] and dependent in c.axes:
-                raise MeshError("some components in the axes of a node that is turned")
-            yield RigidLink(np.array([dependent]), independent, tuple(d - 1 for d in dofs))
+            given = card.text_at(follow)
+            dofs = _linked(c, card, "123456" if given in ("", "0") else given, [dependent])
+            yield RigidLink(np.array([dependent]), independent, dofs)
             return
-    raise MeshError("independent components at both ends")
+    raise MeshError("its independent components are not 123456 at one end and none at the other")
 
 
 def _bush(c: Connections, card: Card) -> Iterator[Made]:

@@ -112,7 +112,7 @@ def group_arrays(groups: Sequence[ContactGroup]) -> dict[str, Any]:
     for group in groups:
         n, planes = len(group.shapes), sum(isinstance(shape, Plane) for shape in group.shapes)
         rooms.append(min(n * (n - 1) // 2, (ROOM + planes) * n))
-    laws = np.zeros((len(groups), STIFFNESS + len(PARAMETERS[STIFFNESS:])))
+    laws = np.zeros((len(groups), len(PARAMETERS)))  # without the shapes, which differ by pair
     for row, group in zip(laws, groups, strict=True):
         row[STIFFNESS:] = group.parameters
     return {

@@ -187,16 +187,22 @@ def test_model_files_hold_shapes(tmp_path):
     path = tmp_path / "crank.toml"
     block = solids.box((400.0, 200.0, 100.0))
     meshio.write(tmp_path / "block.stl", meshio.Mesh(block.points, [("triangle", block.triangles)]))
-    for keys, mass in (
-        ('mesh = { file = "block.stl", scale = 0.001 }\ndensity = 1000.0', 8.0),
-        ('mesh = "block.stl"\ndensity = 1e-6', 8.0),
-        ("mesh = [{ box = [1, 2, 3] }, { sphere = 1, centre = [5, 0, 0] }]\ndensity = 2.0", 12 + 8 / 3 * np.pi),
-        ("mesh = { cylinder = 0.1, start = [0, 0, 0], end = [1, 0, 0], inner = 0.05 }\ndensity = 1.0", 0.0075 * np.pi),
-        ("mesh = { box = [1, 1, 1] }\nmass = 3.0\ninertia = [1, 1, 1]", 3.0),
-    ):
+    ball = 8 / 3 * np.pi
+    for keys, mass, centre in (
+        ('mesh = { file = "block.stl", scale = 0.001 }\ndensity = 1000.0', 8.0, (0, 0, 0)),
+        ('mesh = { file = "block.stl" }\ndensity = 1e-6', 8.0, (0, 0, 0)),
+        ('mesh = "block.stl"\ndensity = 1e-6', 8.0, (0, 0, 0)),
+        ("mesh = [{ box = [1, 2, 3] }, { sphere = 1, centre = [5, 0, 0] }]\ndensity = 2.0", 12 + ball, (5 * ball / (12 + ball), 0, 0)),
+        ("mesh = { box = [1, 2, 3], centre = [0, 4, 0] }\ndensity = 2.0", 12.0, (0, 4, 0)),
+        ("mesh = { sphere = 1 }\ndensity = 2.0", ball, (0, 0, 0)),
+        ("mesh = { cylinder = 0.1, start = [0, 0, 0], end = [1, 0, 0], inner = 0.05 }\ndensity = 1.0", 0.0075 * np.pi, (0.5, 0, 0)),
+        ("mesh = { cylinder = 0.1, start = [0, 0, 0], end = [0, 0, 1] }\ndensity = 1.0", 0.01 * np.pi, (0, 0, 0.5)),
+        ("mesh = { box = [1, 1, 1], centre = [2, 0, 0] }\nmass = 3.0\ninertia = [1, 1, 1]", 3.0, (0, 0, 0)),
+    ):  # fmt: skip
         path.write_text(MODEL + keys)
         body = load_model(path).system.build().bodies[0]
         assert body.invariants.mass == pytest.approx(mass, rel=1e-6)
+        assert body.centre == pytest.approx(centre, abs=1e-6)
         assert body.shape is not None
     for keys, words in (
         ("mesh = { box = [1, 1, 1] }", "needs mass and inertia, or mesh"),

@@ -1,6 +1,8 @@
 """The command line: every verb on small cases, what it prints and writes; errors as a paragraph and exit code 2."""
 
+import inspect
 import json
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -11,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from mechanisms import double_pendulum
 from typer.testing import CliRunner
 
 import fem.linear_algebra.factor
@@ -22,7 +25,7 @@ from flexmb import demo
 from flexmb.cli.main import _DEBUG, app, main
 from flexmb.cli.screen import say_text
 from flexmb.errors import FileError, MechanismError, PictureError
-from flexmb.files import load_body, load_result
+from flexmb.files import load_body, load_result, save_result
 from flexmb.plots.animation import require_writable
 from validation import Row
 
@@ -378,6 +381,45 @@ def test_a_picture_is_of_the_nearest_stored_time(words, index, flexmb_command, m
     monkeypatch.setattr("flexmb.plots.pictures.picture_result", lambda result, path, k, *_: drawn.append(result.t[k]))
     flexmb_command("view", "pendulum.result.h5", "--picture", "p.png", *words)
     assert drawn == [pytest.approx(np.linspace(0.0, 0.1, 11)[index])]
+
+
+DRAWN = {
+    "--picture p.png": ("plots.pictures.picture_result", {"magnification": 1.0, "stress": False, "labels": False, "pressure": False}),
+    "--picture p.png --magnification 3 --stress": ("plots.pictures.picture_result", {"magnification": 3.0, "stress": True, "labels": False, "pressure": False}),
+    "--picture p.png --pressure": ("plots.pictures.picture_result", {"magnification": 1.0, "stress": False, "labels": False, "pressure": True}),
+    "--picture p.png --labels": ("plots.pictures.picture_result", {"magnification": 1.0, "stress": False, "labels": True, "pressure": False}),
+    "--animation p.gif --magnification 3 --stress": ("plots.pictures.animate", {"magnification": 3.0, "stress": True, "labels": False, "pressure": False}),
+    "--animation p.gif --pressure --labels": ("plots.pictures.animate", {"magnification": 1.0, "stress": False, "labels": True, "pressure": True}),
+    "--gltf p.glb": ("files.results.gltf_file.write_gltf", {"magnification": 1.0, "metres": 1.0, "speed": 1.0, "max_targets": None}),
+    "--gltf p.glb --magnification 3 --metres 0.01 --speed 0.5 --max-targets 8": ("files.results.gltf_file.write_gltf", {"magnification": 3.0, "metres": 0.01, "speed": 0.5, "max_targets": 8}),
+    "--energy p.png": ("plots.result_plots.plot_energy", {"unit": None, "units": None}),
+    "--energy p.png --unit J --units mm-t-s": ("plots.result_plots.plot_energy", {"unit": ["J"], "units": "mm-t-s"}),
+    "--plot p.png": ("results.result.Result.plot", {"measures": (), "over": None, "unit": None, "units": None}),
+    "--plot p.png --measure rate:elbow --over rate:hinge --unit rpm --units mm-t-s": ("results.result.Result.plot", {"measures": ["rate:elbow"], "over": "rate:hinge", "unit": ["rpm"], "units": "mm-t-s"}),
+    "--table p.csv": ("files.results.table_file.write_table", {"measures": (), "units": None}),
+    "--table p.csv --measure rate:elbow --units mm-t-s": ("files.results.table_file.write_table", {"measures": ["rate:elbow"], "units": "mm-t-s"}),
+    "--page p.html": ("plots.page.write_page", {"magnification": 1.0, "speed": None, "max_targets": None}),
+    "--page p.html --magnification 3 --speed 0.5 --max-targets 8": ("plots.page.write_page", {"magnification": 3.0, "speed": 0.5, "max_targets": 8}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def swing_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("swing") / "swing.h5"
+    save_result(flexmb.simulate(double_pendulum(), 0.01, step=1e-3), path)
+    return str(path)
+
+
+@pytest.mark.parametrize("words", DRAWN)
+def test_view_draws_with_the_options_that_are_given(words, swing_file, flexmb_command, monkeypatch):
+    """Each option reaches the argument of the same name."""
+    place, expected = DRAWN[words]
+    arguments, given = inspect.signature(pkgutil.resolve_name(f"flexmb.{place}")), []
+    monkeypatch.setattr(f"flexmb.{place}", lambda *values, **named: given.append(arguments.bind(*values, **named)))
+    flexmb_command("view", swing_file, *words.split())
+    (call,) = given
+    call.apply_defaults()
+    assert call.arguments.items() >= {"path": Path(words.split()[1]), **expected}.items()
 
 
 def test_compare_prints_and_plots_the_differences(flexmb_command):

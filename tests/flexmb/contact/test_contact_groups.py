@@ -1,5 +1,8 @@
 """Contact among all shapes of a group: against single contacts, momenta, pairs by brute force, files, refusals."""
 
+import re
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -270,12 +273,47 @@ def test_a_pile_of_two_hundred_balls_comes_to_rest():
     assert upwards == pytest.approx(200 * 9.81 + rising, rel=1e-9)
 
 
-def test_shapes_beyond_all_distances_are_refused():
-    system = flexmb.System()
-    far = system.add(flexmb.rigid_body("far", mass=1.0, inertia=(1, 1, 1)), position=(1e110, 0, 0))
-    near = system.add(flexmb.rigid_body("near", mass=1.0, inertia=(1, 1, 1)))
+def spheres(radii, places):
+    """A system without contacts, and spheres of these radii along x, each on a body of its own."""
+    system, surfaces = flexmb.System(), []
+    for k, (radius, x) in enumerate(zip(radii, places, strict=True)):
+        body = system.add(flexmb.rigid_body(f"b{k}", mass=1.0, inertia=(1, 1, 1)), position=(x, 0, 0))
+        surfaces.append(Sphere(radius).on(body.at((0, 0, 0))))
+    return system, surfaces
+
+
+def test_shapes_of_one_body_and_planes_may_be_drawn_inside_each_other():
+    system, (ball, other) = spheres((0.1, 0.1), (0.0, 1.0))
+    ground = Plane().on(system.ground.at((0, 0, -1.0)))
+    beside = Sphere(0.1).on(replace(ball.place, point=np.array([0.05, 0, 0])))
+    side = Plane().on(other.place, axis=(-1, 0, 0))
+    system.contact_group("all", [ball, beside, other, side, ground], law=LAW)
+
+
+@pytest.mark.parametrize(("radius", "place"), [(0.1, 1e110), (1e110, 3e110), (1e110, 1.0)])
+def test_shapes_beyond_all_distances_are_refused(radius, place):
+    system, surfaces = spheres((0.1, radius), (0.0, place))
     with pytest.raises(MechanismError, match="distances cannot be computed"):
-        system.contact_group("all", [Sphere(0.1).on(body.at((0, 0, 0))) for body in (far, near)], law=LAW)
+        system.contact_group("all", surfaces, law=LAW)
+
+
+@pytest.mark.parametrize(
+    "radii", [(0.1, 0.1, 0.1, 0.1, 3.0, 2.0), (3.0, 2.0, 0.1, 0.1, 0.1, 0.1), (0.1, 0.2, 0.3, 0.2)]
+)
+def test_any_two_shapes_that_are_drawn_inside_each_other_are_named(radii):
+    """Large shapes are compared with all others, small ones with their neighbours."""
+    apart = 10.0 * np.arange(len(radii))
+    system, surfaces = spheres(radii, apart)
+    system.contact_group("all", surfaces, law=LAW)
+    for i, j in combinations(range(len(radii)), 2):
+        places = apart.copy()
+        places[j] = places[i] + radii[i] + radii[j] - 0.5 * min(radii[i], radii[j])
+        system, surfaces = spheres(radii, places)
+        with pytest.raises(
+            MechanismError, match=r"shape \d, a sphere, and shape \d, a sphere, are drawn inside"
+        ) as told:
+            system.contact_group("all", surfaces, law=LAW)
+        assert {f"shape {i},", f"shape {j},"} == set(re.findall(r"shape \d,", str(told.value)))
 
 
 def test_forces_of_pairs_are_in_world_axes():

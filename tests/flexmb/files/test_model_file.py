@@ -205,6 +205,164 @@ def test_every_table_of_the_format_arrives_where_it_belongs(tmp_path):
     }
 
 
+DEFAULTS = """
+gravity = [0, 0, 0]  # default
+simulation = { duration = 1 }
+[bodies.cart]
+kind = "rigid"
+mass = 1
+inertia = [1, 1, 1]
+position = [0, 0, 0]  # default
+orientation = [0, 0, 0]  # default
+velocity = [0, 0, 0]  # default
+angular_velocity = [0, 0, 0]  # default
+centre = [0, 0, 0]  # default
+points = { edge = [0, 1, 0] }
+[bodies.wheel]
+kind = "rigid"
+mass = 1
+inertia = [1, 1, 1]
+[bodies.ball]
+kind = "rigid"
+mass = 1
+inertia = [1, 1, 1]
+position = [0, 0, 3]
+points = { middle = [0, 0, 0] }
+[[joints]]
+name = "hinge"
+kind = "revolute"
+a = "cart.edge"
+b = "wheel"
+axis = [0, 0, 1]  # default
+[[joints]]
+name = "shaft"
+kind = "revolute"
+a = "cart.edge"
+b = "wheel"
+axis = [0, 0, 1]  # default
+[[joints]]
+name = "carrier"
+kind = "revolute"
+a = "ground"
+at = [0, 0, 0]
+b = "cart"
+axis = [0, 0, 1]  # default
+[[joints]]
+name = "carried"
+kind = "prescribed"
+a = "ground"
+at = [0, 0, 3]
+b = "ball"
+axis = [0, 0, 1]  # default
+rotation = { kind = "spin-up", speed = 2, duration = 3 }
+[[joints]]
+name = "roll"
+kind = "rolling"
+a = "cart.edge"
+b = "ball"
+radius = 1
+normal = [0, 0, 1]  # default
+[[joints]]
+name = "edge"
+kind = "knife-edge"
+a = "ground"
+b = "cart.edge"
+heading = [1, 0, 0]
+normal = [0, 0, 1]  # default
+[[joints]]
+name = "axle"
+kind = "differential"
+first = "hinge"
+second = "shaft"
+carrier = "carrier"
+ratio = -1  # default
+[[springs]]
+name = "spring"
+a = "cart.edge"
+b = "ball.middle"
+stiffness = 2
+damping = 0  # default
+[[springs]]
+name = "damper"
+a = "cart.edge"
+b = "ball.middle"
+stiffness = 0  # default
+damping = 2
+[[bushings]]
+name = "bushing"
+a = "cart.edge"
+b = "wheel"
+stiffness = [1, 2, 3, 4, 5, 6]
+damping = [0, 0, 0, 0, 0, 0]  # default
+axis = [0, 0, 1]  # default
+[[forces]]
+name = "journal"
+a = "cart.edge"
+b = "wheel"
+law = "plastic-hinge"
+parameters = { stiffness = 100.0, limit = 2.0 }
+axis = [0, 0, 1]  # default
+[[joint_springs]]
+name = "twist"
+joint = "hinge"
+stiffness = 2
+damping = 0  # default
+free = 0  # default
+[[joint_springs]]
+name = "drag"
+joint = "hinge"
+stiffness = 0  # default
+damping = 2
+[[frictions]]
+name = "rub"
+joint = "hinge"
+coefficient = 0.1
+radius = 0.2
+axial_radius = 0  # default
+preload = 0  # default
+[[motors]]
+name = "motor"
+joint = "hinge"
+effort = 2
+damping = 0  # default
+[[loads]]
+name = "push"
+place = "cart"
+force = [1, 0, 0]
+moment = [0, 0, 0]  # default
+follower = false  # default
+[[loads]]
+name = "turn"
+place = "cart"
+force = [0, 0, 0]  # default
+moment = [0, 1, 0]
+[[winds]]
+name = "wind"
+body = "cart"
+points = [[0, 0, 0], [0, 1, 0]]
+density = 1.2
+diameter = 0.1
+velocity = [1, 0, 0]
+coefficient = 1.2  # default
+along = 0  # default
+[[contacts]]
+name = "touch"
+a = { shape = "plane", place = "ground", at = [0, 0, -5], axis = [0, 0, 1] }
+b = { shape = "sphere", place = "wheel", radius = 0.1 }
+friction = 0  # default
+restitution = 0  # default
+impact = "newton"  # default
+"""
+
+
+def test_keys_that_are_left_out_have_their_default(tmp_path):
+    """Those of the manual, spelled out and left out, make the same mechanism."""
+    short = "\n".join(line for line in DEFAULTS.splitlines() if not line.endswith("# default"))
+    given, left_out = (load_model(write(tmp_path, text)).system.build() for text in (DEFAULTS, short))
+    own = ".frame_forces[0].call"  # each model has its own object for the law
+    assert [found for found in differences(given, left_out) if not found.startswith(own)] == []
+
+
 def test_every_motion_of_the_format_is_the_function_of_that_name(tmp_path):
     m = flexmb.time_functions
     table = [

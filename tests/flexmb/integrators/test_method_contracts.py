@@ -161,3 +161,35 @@ def test_reactions_stay_smooth_where_fixed_steps_grow(name):
     smooth = flexmb.simulate(mechanism, 0.03, method=METHODS[name](step=1e-4), output_step=1e-3)
     exact = np.array([smooth.multipliers[int(np.argmin(np.abs(smooth.t - t)))] for t in times])
     assert np.abs(np.array([found[0], *found[2:]]) - exact).max() < 2e-3 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize(
+    ("name", "alpha_m", "alpha_f"),
+    [("generalised-alpha", lambda r: (2 * r - 1) / (r + 1), lambda r: r / (r + 1)), ("hht", lambda r: 0.0, lambda r: (1 - r) / (1 + r))],
+)  # fmt: skip
+def test_an_oscillator_moves_by_the_published_amplification_matrix(name, alpha_m, alpha_f):
+    """Positions follow the recurrence of its characteristic polynomial (Cayley and Hamilton); `rho_inf` is its spectral radius at a high frequency, and its local error that by which steps adapt."""
+    rho, step, omega = 0.7, 0.1, 3.0
+    m, f = alpha_m(rho), alpha_f(rho)
+    gamma, beta = 0.5 - m + f, (1 - m + f) ** 2 / 4
+
+    def amplification(frequency):
+        """Of displacement, `step` times velocity, and `step^2` times the acceleration of the method."""
+        stiffness = (frequency * step) ** 2
+        new = np.array([[1, 0, -beta], [0, 1, -gamma], [(1 - f) * stiffness, 0, 1 - m]])
+        old = np.array([[1, 1, 0.5 - beta], [0, 1, 1 - gamma], [-f * stiffness, 0, -m]])
+        return np.linalg.solve(new, old)
+
+    method = METHODS[name](step=step, rho_inf=rho, newton_tolerance=1e-12)
+    assert np.abs(np.linalg.eigvals(amplification(1e6))).max() == pytest.approx(rho, abs=1e-3)
+    turn = 1e-2  # in a step; the accelerations of the method are those at the time (alpha_m - alpha_f) step
+    after = amplification(turn / step) @ [1, 1j * turn, -(turn**2) * np.exp(1j * (m - f) * turn)]
+    assert np.abs(after[0] - np.exp(1j * turn)) / turn**3 == pytest.approx(method.scheme().error_constant, rel=0.02)
+    system = flexmb.System()
+    block = system.add(flexmb.rigid_body("block", mass=2.0, inertia=(1, 1, 1)))
+    system.prismatic("slide", system.ground.at((0, 0, 0)), block, axis=(1, 0, 0))
+    system.joint_spring("spring", "slide", stiffness=2.0 * omega**2)
+    system.set_speed("slide", 0.3)
+    x = flexmb.simulate(system, 1.0, method=method, output_step=step).coordinate("slide")
+    left = np.convolve(x, np.poly(amplification(omega)), mode="valid")
+    assert np.abs(left).max() < 1e-10

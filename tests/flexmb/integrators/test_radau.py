@@ -258,3 +258,11 @@ def test_work_and_precision(tmp_path):
     assert [run.method for run in runs] == ["generalised-alpha", "generalised-alpha", "radau"]
     plot_work_precision(runs, tmp_path / "precision.png")
     assert is_picture(tmp_path / "precision.png")
+
+
+@pytest.mark.parametrize("reference", [{}, {"step": 2e-3}])
+def test_work_and_precision_take_the_reference_that_is_given(reference):
+    settings = [reference, {"method": "radau", "tolerance": 1e-6}]
+    same, other = work_precision(double_pendulum(), 0.1, lambda r: r.q, settings, output_step=0.1, reference=reference)
+    assert same.error == 0.0
+    assert other.error > 1e-8

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from mechanisms import double_pendulum
+from mechanisms import double_pendulum, flexible_pendulum
 from test_cli import is_picture
 from typer.testing import CliRunner
 
@@ -36,6 +36,21 @@ def test_a_data_frame_has_names_and_units(swinging):
     assert list(chosen.columns) == MEASURES
     assert chosen.attrs["units"]["momentum:*:y"] == "momentum"
     np.testing.assert_array_equal(chosen["momentum:*:y"], swinging.linear_momentum()[:, 1])
+
+
+def test_the_table_of_everything_has_the_deformation_of_flexible_bodies(swinging):
+    result = flexmb.simulate(flexible_pendulum(np.random.default_rng(5)), 0.02, step=1e-3)
+    columns, (body,) = result.columns(), result.mechanism.bodies
+    for interface in body.interfaces:
+        name = f"{body.name}.{interface}"
+        for what, values in (("position", result.position(name)), ("deflection", result.deflection(name))):
+            found = [columns[f"{name} {what} {part}"] for part in "xyz"]
+            assert {column.dimension for column in found} == {"length"}
+            np.testing.assert_array_equal(np.column_stack([column.values for column in found]), values)
+    for k, eta in enumerate(result.elastic(body.name).T, 1):
+        np.testing.assert_array_equal(columns[f"{body.name} eta {k}"].values, eta)
+    assert np.ptp(columns[f"{body.name} eta 1"].values) > 0
+    assert not any("deflection" in name or "eta" in name for name in swinging.columns())
 
 
 def test_every_dimension_has_a_unit():

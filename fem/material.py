@@ -216,9 +216,9 @@ LIGHT, LIGHT_SPEED = 2e2, 2.4e3  # kg/m^3, m/s: below this density balsa and hon
 DENSE, DENSE_SPEED = 2.5e3, 4e2  # kg/m^3, m/s: among the metals lead is the slowest, with 700 m/s
 
 
-def check_units(material: Material, size: float) -> str | None:
-    """A hint if modulus, density and the `size` of the part (diagonal of its bounding box) fit no system of units, else
-    None.
+def check_units(material: Material, size: float, system: UnitSystem | None = None) -> str | None:
+    """A hint if modulus, density and the `size` of the part (diagonal of its bounding box) fit no system of units, or
+    not the `system` that is named, else None.
 
     Physical solids occupy a narrow window in each system of `SYSTEMS`; constants that are wrong by 1e3, 1e6, 1e9 or
     1e12 lie outside all windows. There is no hint without a density, or for numbers without units (`DIMENSIONLESS`).
@@ -228,7 +228,15 @@ def check_units(material: Material, size: float) -> str | None:
     shear = float(np.linalg.eigvalsh(material.elasticity)[0])
     if _within(material.density, DIMENSIONLESS[0]) and _within(shear, DIMENSIONLESS[1]):
         return None
-    fitting = [s for s in SYSTEMS if _solid(material.density * s.density, shear * s.modulus)]
+    systems = SYSTEMS if system is None else (system,)
+    fitting = [s for s in systems if _solid(material.density * s.density, shear * s.modulus)]
+    if not fitting and system is not None:
+        return (
+            f"Material {material.name!r}: density {material.density:.4g} and shear modulus {shear:.4g} are those of no "
+            f"solid in the units of the model, {system.name!r}. Steel has the density {7850 / system.density:.4g} and "
+            f"the shear modulus {8.1e10 / system.modulus:.4g} there: give the constants in these units, or name the "
+            "units that they have."
+        )
     if not fitting:
         return (
             f"Material {material.name!r}: density {material.density:.4g} and shear modulus {shear:.4g} are those of no "

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from math import isclose, pi
 from typing import NamedTuple
 
+from fem.material import UnitSystem
 from flexmb.errors import UnitError
 
 ALIASES = {"SI": "m-kg-s", "cgs": "cm-g-s", "MEMS": "um-kg-s"}
@@ -169,6 +170,14 @@ def _size(dimension: str, units: str | None) -> float | None:
             return None
         size *= BASE[name] ** power if power else 1.0
     return size
+
+
+def unit_system(units: str | None) -> UnitSystem | None:
+    """The system with the sizes of its units, for checks of materials; None when it is not known."""
+    length, time, stress = (_size(dimension, units) for dimension in ("length", "time", "stress"))
+    if units is None or length is None or time is None or stress is None:
+        return None
+    return UnitSystem(units, length, stress * (time / length) ** 2, stress)
 
 
 def read_unit(text: str) -> tuple[float, tuple[float, ...]] | None:

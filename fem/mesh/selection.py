@@ -5,6 +5,7 @@ selection is a small record whose `nodes(mesh)` returns sorted node numbers; it 
 everywhere. Default tolerance: 1e-6 of the diagonal of the mesh's box.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.errors import MeshError, unknown_name
+from fem.errors import MeshError, MeshWarning, unknown_name
 from fem.mesh.mesh import Mesh
 
 RELATIVE_TOLERANCE = 1e-6
@@ -142,12 +143,21 @@ class Nearest:
     count: int
 
     def nodes(self, mesh: Mesh | Points) -> Int[np.ndarray, " k"]:
-        """Sorted numbers of the nearest nodes."""
+        """Sorted numbers of the nearest nodes. Issues a `MeshWarning` where even the first is farther from the point
+        than the mesh is large."""
         if not 1 <= self.count <= len(mesh.points):
             raise MeshError(
                 f"Mesh {mesh.name!r} has {len(mesh.points)} nodes; the nearest {self.count} were asked for."
             )
         distance = np.linalg.norm(mesh.points - self.point, axis=1)
+        if distance.min() > mesh.size:
+            warnings.warn(
+                f"The node of mesh {mesh.name!r} that is nearest to {self.point} lies at "
+                f"{mesh.points[distance.argmin()]}, {distance.min():.4g} away from it, and the diagonal of the mesh is "
+                f"{mesh.size:.4g}. Check the coordinates of the point and their unit.",
+                MeshWarning,
+                stacklevel=2,
+            )
         return np.sort(np.argpartition(distance, self.count - 1)[: self.count])
 
 

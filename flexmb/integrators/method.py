@@ -85,7 +85,8 @@ class AdaptiveMethod(Method):
     - `max_step`: upper bound of variable steps. Steps end where a function of time changes its character, and are at
       most half as long as its shortest feature.
 
-    Raises `IntegratorError` when an option is out of range, or both `step` and `max_step` are given.
+    Raises `IntegratorError` when an option is out of range, or when `step` is given with `max_step` or `tolerance`,
+    which fixed steps do not have.
     """
 
     tolerance: float = 1e-6
@@ -103,6 +104,12 @@ class AdaptiveMethod(Method):
             raise IntegratorError(
                 f"max_step={self.max_step} limits variable steps, and step={self.step} selects fixed steps. Omit one "
                 "of them."
+            )
+        if self.step is not None and self.tolerance != type(self).tolerance:
+            newton = ", or give newton_tolerance for the Newton iteration" if hasattr(self, "newton_tolerance") else ""
+            raise IntegratorError(
+                f"tolerance={self.tolerance} bounds the error of variable steps, and step={self.step} selects fixed "
+                f"steps, which do not have it. Omit one of them{newton}."
             )
 
     @property

@@ -30,6 +30,9 @@ EQUAL = 1e-5
 combination.
 """
 
+ALIKE = 0.5
+"""Modal assurance criterion from which a vibration may continue an aperiodic motion."""
+
 SAME_SPEED = 1e-6
 """Relative difference up to which a body turns at the speed that is the parameter."""
 
@@ -227,8 +230,9 @@ def continued(
     shapes are compared with that space, and continued within it.
 
     Two aperiodic motions may become one vibration, or the reverse: a mode that nothing continues is kept as it was, not
-    `live` (k,), until one continues it when all live ones are continued. Where all are, and there are fewer than
-    `count`, the others of `found` are added.
+    `live` (k,), until one continues it when all live ones are continued. No vibration of another shape (`ALIKE`)
+    continues an aperiodic motion. Where all are continued, and there are fewer than `count`, the others of `found` are
+    added.
     """
     a, b = _unit(before.shapes * weight), _unit(found.shapes * weight)
     alike = np.abs(a.conj().T @ b) ** 2
@@ -242,6 +246,9 @@ def continued(
     cost = apart - 0.5 * (alike + spaces)
     cost[~live] += np.ptp(cost) * (len(live) + 1) if cost.size else 0.0
     old, chosen = map(np.asarray, scipy.optimize.linear_sum_assignment(cost))
+    ends = live[old] & (before.eigenvalues[old].imag == 0) & (found.eigenvalues[chosen].imag != 0)
+    ends &= np.maximum(alike, spaces)[old, chosen] < ALIKE
+    old, chosen = old[~ends], chosen[~ends]
     shapes = found.shapes[:, chosen]
     for group in groups:
         mine = np.flatnonzero(np.isin(chosen, group))

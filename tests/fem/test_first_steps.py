@@ -1,6 +1,7 @@
 """What new users write first with meshes and matrices: it works, or is refused with what to write in its place."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from typer.testing import CliRunner
 
 import fem
 import reduction
-from fem.errors import InterfaceError, MeshError
+from fem.errors import InterfaceError, MeshError, MeshWarning
 from fem.mesh.check import check_mesh
 from fem.mesh.structured_meshes import block
 from flexmb.cli.main import app
@@ -40,6 +41,17 @@ def test_elements_that_lock_are_told(kind, tmp_path):
 def test_elements_that_bend_are_not_told():
     for kind in ("tetra10", "hexahedron", "hexahedron20", "wedge15"):
         assert not check_mesh(block(kind, (1.0, 0.1, 0.1), (4, 1, 1))).advice
+
+
+def test_a_nearest_node_that_is_far_away_is_told():
+    mesh = block("hexahedron", (1.0, 0.1, 0.1), (4, 1, 1))
+    with pytest.warns(
+        MeshWarning, match=r"nearest to \[1000\. .* lies at \[1\. .*999 away .* diagonal of the mesh is 1\.01"
+    ):
+        assert len(fem.nearest((1000.0, 0, 0), count=2).nodes(mesh)) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fem.nearest((1.5, 0.2, 0)).nodes(mesh)
 
 
 def test_matrices_with_coordinates_take_selections_by_place():

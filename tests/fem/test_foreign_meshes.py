@@ -55,7 +55,7 @@ def released(body, interface):
     system = flexmb.System()
     handle = system.add(body, eta=eta, angular_velocity=(0.05 * body.frequencies[0], 0, 0))
     system.revolute("hinge", system.ground.at(body.interface(interface).point), handle[interface], axis=(1, 0, 0))
-    return [flexmb.simulate(system, 2 * period, step=period / n, tolerance=1e-10) for n in (500, 1000)]
+    return [flexmb.simulate(system, 2 * period, step=period / n, newton_tolerance=1e-10) for n in (500, 1000)]
 
 
 @pytest.mark.parametrize(("name", "held"), [("beamf", "CN7"), ("rotor", "Nfix")])

@@ -1,9 +1,13 @@
 """Names of units: what systems call their quantities, factors to other units, and the way of a name through files."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from mechanisms import double_pendulum
 
+import fem
 import flexmb
 from flexmb.errors import ModelFileError, UnitError
 from flexmb.files import load_model, load_result, save_result
@@ -141,6 +145,48 @@ def test_a_material_of_other_units_is_refused(tmp_path, units, material, wrong):
     expected = f"bodies.bar.material: '{wrong}' has its constants in" if wrong else r"bar\.msh"
     with pytest.raises(flexmb.FlexmbError, match=expected):
         load_model(path)
+
+
+BEAM = """
+{units}
+[simulation]
+duration = 0.01
+
+[bodies.bar]
+kind = "flexible"
+mesh = "bar.vtu"
+material = {{ youngs_modulus = {modulus}, poissons_ratio = 0.3, density = {density}, section = {{ circle = 0.02 }} }}
+interfaces = {{ root = "nearest/0,0,0" }}
+reduction = {{ modes = 1 }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("units", "modulus", "density", "told"),
+    [
+        ('units = "SI"', 2.1e11, 7850.0, None),
+        ('units = "SI"', 2.1e11, 7.85, r"density 7.85 .* 'SI'. Steel has the density 7850 and"),
+        (
+            'units = "mm-t-s"',
+            2.1e11,
+            7850.0,
+            r".* 'mm-t-s'. Steel has the density 7.85e-09 and the shear modulus 8.1e\+04",
+        ),
+        ('units = "furlong-stone-s"', 2.1e11, 7.85, None),
+        ("", 2.1e11, 7.85, None),
+    ],
+)
+def test_constants_of_no_solid_in_the_named_units_are_told(tmp_path, units, modulus, density, told):
+    fem.write_mesh(fem.structured_meshes.line((0, 0, 0), (1, 0, 0), 4), tmp_path / "bar.vtu")
+    path = tmp_path / "model.toml"
+    path.write_text(BEAM.format(units=units, modulus=modulus, density=density))
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always", flexmb.UnitWarning)
+        load_model(path)
+    texts = [str(warning.message) for warning in issued]
+    assert (told is None) == (texts == []), texts
+    if told is not None:
+        assert re.search(f"Body 'bar': Material 'isotropic': {told}", texts[0]), texts
 
 
 def test_a_cycle_per_second_is_sixty_per_minute():

@@ -16,7 +16,9 @@ def command(
         typer.Option("--output", "-o", help="Result file (default: MODEL.result.h5 in the current folder)."),
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Duration, in place of that in the file.")] = None,
-    step: Annotated[float | None, typer.Option(help="Time step, in place of step and max_step in the file.")] = None,
+    step: Annotated[
+        float | None, typer.Option(help="Time step, in place of step, max_step and tolerance in the file.")
+    ] = None,
     max_step: Annotated[
         float | None, typer.Option(help="Largest step, in place of that in the file; the step then adapts.")
     ] = None,
@@ -37,9 +39,10 @@ def command(
     require_own(target, "result")
     with bars() as say:
         loaded = load_model(model)
-        options = loaded.options | (
-            {} if step is None else {"step": step} | ({"max_step": None} if "max_step" in loaded.options else {})
-        )
+        options = dict(loaded.options)
+        if step is not None:
+            of_variable_steps = ("max_step", "tolerance")
+            options = {key: value for key, value in options.items() if key not in of_variable_steps} | {"step": step}
         options |= {} if max_step is None else {"max_step": max_step, "step": step}
         if start is not None:
             options["initial_state"] = load_result(start).state(-1)

@@ -213,6 +213,15 @@ def named_materials(keys: Any) -> list[str]:
     return [keys] if isinstance(keys, str) and keys != "file" else []
 
 
+def written_materials(keys: Any) -> list[fem.Material]:
+    """The materials whose constants keys of `Materials` write out, with errors as in `material_of`."""
+    if isinstance(keys, dict):
+        return [material for value in keys.values() for material in written_materials(value)]
+    if isinstance(keys, LayupKeys):
+        return [material for ply in keys.plies for material in written_materials(ply.material)]
+    return [_ply_material(keys)] if isinstance(keys, (IsotropicKeys, OrthotropicKeys)) else []
+
+
 def material_of(keys: str | MaterialKeys | SolidKeys | LayupKeys | None) -> fem.Material | fem.Shell | fem.Beam:
     """The record that keys of `Material` stand for. Raises `MechanismError` for an unknown name, `MaterialError` for
     sizes of a section that do not fit together."""

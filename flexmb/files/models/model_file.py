@@ -2,6 +2,7 @@
 
 import copy
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from pydantic import ValidationError
 import fem
 import meshes
 import reduction
-from fem.errors import FlexmbError, unknown_name
+from fem.errors import FlexmbError, UnitWarning, unknown_name
+from fem.material import check_units
 from fem.mesh.selection import from_text
 from fem.user_files import LARGEST_MODEL, is_file, text_of
 from flexmb.analyses.inverse_dynamics import Servo
@@ -29,7 +31,7 @@ from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.contact_keys import SurfaceKeys
-from flexmb.files.models.material_keys import material_of
+from flexmb.files.models.material_keys import material_of, written_materials
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
 from flexmb.mechanism.attachments import Attachment, BodyHandle, FlexibleSurface
@@ -39,6 +41,7 @@ from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.measure import measure
 from flexmb.simulation.events import Action, Event, Lock, Release, Terminate, stop
 from flexmb.simulation.initial_state import with_initial_state
+from flexmb.units import unit_system
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +194,7 @@ def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBo
         changed_at = mesh.stat().st_mtime_ns if is_file(mesh) else 0
         text = keys.model_dump_json(exclude={"position", "orientation", "velocity", "angular_velocity"}, warnings=False)
         body = _reduced(name, text, mesh, changed_at)
+        _check_constants(site.system.units, keys.material, body)
     turn = keys.orientation
     if isinstance(turn, schema.AxisAngle):
         turn = list(np.deg2rad(turn.degrees) * np.array(turn.axis) / np.linalg.norm(turn.axis))
@@ -202,6 +206,16 @@ def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBo
         velocity=keys.velocity,
         angular_velocity=keys.angular_velocity,
     )
+
+
+def _check_constants(units: str | None, keys: Any, body: Body) -> None:
+    """Issue a `UnitWarning` for constants that are those of no solid in the units that the model names, though they may
+    be in others, of which the model of the part tells."""
+    system, size = unit_system(units), body.mesh.size if body.mesh is not None else 0.0
+    for material in written_materials(keys) if system is not None else ():
+        hint = None if check_units(material, size) else check_units(material, size, system)
+        if hint:
+            warnings.warn(f"Body {body.name!r}: {hint}", UnitWarning, stacklevel=2)
 
 
 def _shape(keys: Any, folder: Path, name: str) -> Shape:

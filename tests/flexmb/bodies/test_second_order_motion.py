@@ -93,7 +93,7 @@ def spin_up(body):
 def test_energy_is_kept_as_well_as_without_the_field(kind, case):
     """Order two in the step at least, and a constant within twice that of the same run without geometric stiffness."""
     errors = {
-        choice: [np.abs(flexmb.simulate(case(body), 0.4, step=h, tolerance=1e-9).ledger.residual).max() for h in (1e-4, 5e-5)]
+        choice: [np.abs(flexmb.simulate(case(body), 0.4, step=h, newton_tolerance=1e-9).ledger.residual).max() for h in (1e-4, 5e-5)]
         for choice, body in bodies(kind, None).items()
     }  # fmt: skip
     for coarse, fine in errors.values():

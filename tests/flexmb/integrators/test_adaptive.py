@@ -241,6 +241,10 @@ def test_wrong_features_and_largest_steps_are_refused():
         flexmb.simulate(double_pendulum(), 1.0, max_step=0.0)
     with pytest.raises(IntegratorError, match="limits variable steps"):
         flexmb.simulate(double_pendulum(), 1.0, max_step=0.1, step=0.01)
+    with pytest.raises(IntegratorError, match=r"bounds the error of variable steps.* newton_tolerance"):
+        flexmb.simulate(double_pendulum(), 1.0, tolerance=1e-8, step=0.01)
+    with pytest.raises(IntegratorError, match=r"bounds the error of variable steps.*Omit one of them.$"):
+        flexmb.simulate(double_pendulum(), 1.0, method="radau", tolerance=1e-8, step=0.01)
 
 
 @pytest.mark.parametrize(
@@ -295,6 +299,9 @@ def test_model_files_and_the_command_line_take_the_largest_step(tmp_path):
     for words, wanted in ((["--max-step", "0.02"], 0), (["--max-step", "0.02", "--step", "0.1"], 1)):
         ran = CliRunner().invoke(app, ["run", str(path), "-o", str(tmp_path / "out.h5"), *words])
         assert (ran.exit_code != 0) == bool(wanted), ran.output
+    path.write_text(MODEL.format(options="tolerance = 1e-4\nmax_step = 0.125"))
+    ran = CliRunner().invoke(app, ["run", str(path), "-o", str(tmp_path / "out.h5"), "--step", "0.1"])
+    assert ran.exit_code == 0, ran.output
 
 
 # what is stored -------------------------------------------------------------------------------------------------------

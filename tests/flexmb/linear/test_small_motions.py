@@ -324,6 +324,33 @@ def test_vibrations_along_a_motion_change_with_the_configuration():
     np.testing.assert_allclose(found.frequencies[:, 0], np.sqrt(stiffness) / (2 * np.pi), rtol=1e-6)
 
 
+@pytest.mark.parametrize("count", [4, 10])
+def test_a_buckled_column_is_followed_back_to_its_vibrations(count):
+    """Beyond Euler's load each of the two first vibrations is two aperiodic motions. Below it, one of each two ends: it
+    went on as the next vibration that was left over, with 27 or 537 times the frequency."""
+    part = fem.Model(line((0, 0, 0), (1, 0, 0), 8), fem.Beam(fem.Material.steel(), fem.Section.circle(0.01)))
+    part = part.with_interfaces(foot="start", head="end")
+    body = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=4), name="column")
+
+    def column(push):
+        system = flexmb.System()
+        handle = system.add(body)
+        ground = system.ground
+        system.universal("foot", ground.at((0, 0, 0)), handle["foot"], axis=(0, 1, 0), second_axis=(0, 0, 1))
+        system.joint("point-on-line", "head", ground.at((1, 0, 0)), handle["head"], axis=(1, 0, 0))
+        system.load("push", handle["head"], force=(-push, 0, 0))
+        return system
+
+    euler = np.pi**2 * 2.1e11 * np.pi * 0.01**4 / 64
+    loci = root_locus(column, [1.08 * euler, 0.98 * euler, 0.8 * euler], count=count)
+    buckled = np.flatnonzero(loci.frequencies[0] == 0)
+    assert len(buckled) == 4
+    below = loci.frequencies[1, buckled]
+    assert np.isnan(below).sum() == 2
+    first = np.sqrt(0.02) * np.pi / 2 * np.sqrt(2.1e11 * 0.01**2 / 16 / 7850)
+    np.testing.assert_allclose(below[~np.isnan(below)], first, rtol=0.02)
+
+
 def test_a_root_locus_follows_shapes_through_a_crossing():
     """Two oscillators, one of them tuned through the other: each branch stays with its own mass."""
 

@@ -23,7 +23,9 @@ def command(
         ),
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Duration, in place of that in the file.")] = None,
-    step: Annotated[float | None, typer.Option(help="Time step, in place of that in the file.")] = None,
+    step: Annotated[
+        float | None, typer.Option(help="Time step, in place of step, max_step and tolerance in the file.")
+    ] = None,
     unit: Unit = None,
 ) -> None:
     """Simulate a mechanism at several fidelities, rigid to flexible; print and plot the differences."""
@@ -34,10 +36,11 @@ def command(
 
     with bars() as say:
         loaded = load_model(model)
-        options = loaded.options | ({} if step is None else {"step": step})
         span = loaded.duration if duration is None else duration
         chosen = [int(f) if f.isdigit() else f for f in fidelity or ("rigid", "flexible")]
-        comparison = compare(loaded.system, span, chosen, progress=lambda done: say("simulating", done), **options)
+        comparison = compare(
+            loaded.system, span, chosen, progress=lambda done: say("simulating", done), **loaded.options_at(step)
+        )
     say_text(comparison)
     say_text(f"\n{comparison.flexible.ledger}")
     path = picture or Path(f"{model.stem}.comparison.png")

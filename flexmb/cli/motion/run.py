@@ -39,11 +39,7 @@ def command(
     require_own(target, "result")
     with bars() as say:
         loaded = load_model(model)
-        options = dict(loaded.options)
-        if step is not None:
-            of_variable_steps = ("max_step", "tolerance")
-            options = {key: value for key, value in options.items() if key not in of_variable_steps} | {"step": step}
-        options |= {} if max_step is None else {"max_step": max_step, "step": step}
+        options = loaded.options_at(step) | ({} if max_step is None else {"max_step": max_step, "step": step})
         if start is not None:
             options["initial_state"] = load_result(start).state(-1)
         span = loaded.duration if duration is None else duration

@@ -43,6 +43,9 @@ from flexmb.simulation.events import Action, Event, Lock, Release, Terminate, st
 from flexmb.simulation.initial_state import with_initial_state
 from flexmb.units import unit_system
 
+OF_VARIABLE_STEPS = ("max_step", "tolerance")
+"""Options of `flexmb.simulate` that fixed steps do not have."""
+
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
@@ -56,6 +59,12 @@ class ModelFile:
     duration: float
     options: dict[str, Any]
     servos: tuple[Servo, ...] = ()
+
+    def options_at(self, step: float | None) -> dict[str, Any]:
+        """The options with fixed steps in place of what the file says of steps; None leaves them as they are."""
+        if step is None:
+            return self.options
+        return {key: value for key, value in self.options.items() if key not in OF_VARIABLE_STEPS} | {"step": step}
 
     def mechanism(self) -> Mechanism:
         """The mechanism in the initial state of the file. Raises the errors of `flexmb.simulate` for that state."""

@@ -437,8 +437,11 @@ def test_compare_takes_another_step(flexmb_command, monkeypatch):
         return compared[0]
 
     monkeypatch.setattr("flexmb.analyses.compare.compare", compare)
-    flexmb_command("compare", EXAMPLE, "--duration", "2e-4", "--step", "1e-5")
-    assert [len(result.t) for result in compared[0].results.values()] == [21, 21]
+    variable = Path("variable.toml")
+    variable.write_text(EXAMPLE.read_text().replace("step = 2e-6", "max_step = 2e-5\ntolerance = 1e-5"))
+    for model in (EXAMPLE, variable):
+        flexmb_command("compare", model, "--duration", "2e-4", "--step", "1e-5")
+    assert [len(result.t) for comparison in compared for result in comparison.results.values()] == [21] * 4
 
 
 @pytest.mark.long

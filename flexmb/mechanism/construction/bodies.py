@@ -115,8 +115,8 @@ class WithBodies:
                 point = self._world(place)
         if point is None:
             raise MechanismError(
-                f"{name!r}: two bodies do not define a point. Give at=(x, y, z) in the world, or a place such as "
-                "body['interface'] or body.at(point)."
+                f"{name!r}: bodies and the ground alone do not define a point. Give at=(x, y, z) in the world, or a "
+                'place: body["interface"] or body.at(point), "body.interface" or "body.point" in a model file.'
             )
 
         def resolve(x: Attachment | BodyHandle) -> Attachment:

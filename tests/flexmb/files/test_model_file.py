@@ -519,7 +519,7 @@ WRONG = {
     "unknown body": ('b = "cart"', 'b = "crt"', ["'joints[1] ('rail')'", "no body named 'crt'", "Did you mean 'cart'?", "'ground'"]),
     "unknown point": ('"pendulum.top"', '"pendulum.to"', ["'joints[2] ('hinge')'", "no interface named 'to'", "Did you mean 'top'?", "'tip'"]),
     "point of the ground": ('b = "cart"', 'b = "ground.x"', ["'joints[1] ('rail')'", "ground has no interface 'x'"]),
-    "place of a joint": ("at = [0, 0, 0]\n", "", ["'joints[1] ('rail')'", "do not define a point"]),
+    "place of a joint": ("at = [0, 0, 0]\n", "", ["'joints[1] ('rail')'", "bodies and the ground alone do not define a point", '"body.point" in a model file']),
     "same name twice": ('name = "hinge"', 'name = "rail"', ["'joints[2] ('rail')'", "'rail' is taken"]),
     "prescribed key of a hinge": (DRIVE, 'x = { kind = "spin-up", speed = 1, duration = 1 }', ["'joints[2] ('hinge')'", "no key named 'x'"]),
     "second axis of a hinge": (DRIVE, "second_axis = [1, 0, 0]", ["'joints[2] ('hinge')'", "second_axis belongs to a universal or constant-velocity joint", "'revolute'"]),

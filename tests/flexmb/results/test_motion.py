@@ -356,6 +356,7 @@ def test_a_motion_without_its_axis_is_that_of_the_axis_of_the_joint(kind):
         if name:
             assert chosen_dof(joint, dof) == name
         else:
-            with pytest.raises(JointError, match=r"'joint' .*Name one of: ('|none)"):
+            found = "no degree of freedom is named" if dof is None else f"found dof='{dof}'"
+            with pytest.raises(JointError, match=rf"'joint' \({kind}\): {found}\. Name one of: ('|none)"):
                 chosen_dof(joint, dof)
     assert all(chosen_dof(joint, name) == name for name in joint_dofs(joint))

@@ -64,6 +64,31 @@ def test_a_model_file_gives_the_controller_of_python(tmp_path, sampling):
     assert np.allclose(again.q, result.q, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("law", "made"),
+    [
+        ('{ kind = "pid", kp = 4.0 }', flexmb.controllers.pid(4.0)),
+        ('{ kind = "pid", kp = 4.0, ki = 2.0, initial = 0.5 }', flexmb.controllers.pid(4.0, 2.0, initial=0.5)),
+        ('{ kind = "pid", kp = 4.0, ki = 2.0, upper = 3.0 }', flexmb.controllers.pid(4.0, 2.0, upper=3.0)),
+        ('{ kind = "pid", kp = 4.0, ki = 2.0, upper = 3.0, anti_windup = "none" }', flexmb.controllers.pid(4.0, 2.0, upper=3.0, anti_windup=None)),
+        ('{ kind = "linear", numerator = [1.0], denominator = [1.0, 2.0], inputs = ["measured"], sample_time = 0.01 }', flexmb.controllers.linear(([1.0], [1.0, 2.0]), inputs=["measured"], sample_time=0.01)),
+        ('{ kind = "state-feedback", K = [[2.0]], inputs = ["measured"] }', flexmb.controllers.state_feedback([[2.0]], inputs=["measured"], commands=["command"])),
+        ('{ kind = "gain-schedule", points = [0.0, 1.0], gains = [[[2.0]], [[3.0]]], inputs = ["measured"] }', flexmb.controllers.gain_schedule([0.0, 1.0], [[[2.0]], [[3.0]]], inputs=["measured"], commands=["command"])),
+    ],
+    ids=["proportional", "integral", "limited", "winds up", "linear", "state feedback", "gain schedule"],
+)  # fmt: skip
+def test_numbers_that_a_law_of_a_file_leaves_out_are_those_of_python(law, made, tmp_path):
+    text = MODEL if made.law.name == "pid" else re.sub(", reference = .* }}", " }}", MODEL)
+    if made.law.name == "gain-schedule":
+        text = text.replace('measured = "coordinate:pivot"', 'measured = "coordinate:pivot", schedule = 0.5')
+    path = tmp_path / "servo.toml"
+    path.write_text(text.format(law=law))
+    (controller,) = load_model(path).system.build().controllers
+    assert tuple(controller.parameters) == made.parameters
+    assert tuple(controller.begin) == made.initial
+    assert controller.sample_time == made.sample_time
+
+
 def test_limits_of_a_linear_controller_of_a_file(tmp_path):
     law = (
         '{ kind = "linear", numerator = [40.0], denominator = [1.0], inputs = ["measured"], lower = -3.0, upper = 2.0 }'

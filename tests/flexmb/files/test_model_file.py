@@ -371,6 +371,8 @@ def test_every_motion_of_the_format_is_the_function_of_that_name(tmp_path):
         ('{ kind = "smooth-step", duration = 2, height = 3 }', m.smooth_step(0, 2, 3)),
         ('{ kind = "spin-up", speed = 2, duration = 3 }', m.spin_up(2, 3)),
         ('{ kind = "constant-speed", speed = 2, start = 0.5 }', m.constant_speed(2, 0.5)),
+        ('{ kind = "constant-speed", speed = 2 }', m.constant_speed(2, 0)),
+        ('{ kind = "pulse", duration = 0.2, height = 3 }', m.pulse(0, 0.2, 3)),
         ('{ kind = "pulse", start = 0.1, duration = 0.2, height = 3, period = 0.7 }', m.pulse(0.1, 0.2, 3, 0.7)),
         ('{ kind = "table", times = [0, 1, 2, 3], values = [0, 1, 0, 2] }', m.table([0, 1, 2, 3], [0, 1, 0, 2])),
     ]

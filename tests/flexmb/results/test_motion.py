@@ -17,6 +17,7 @@ from flexmb.mechanism import joints
 from flexmb.mechanism.joints import _POINT, JOINTS, JointKind
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.attitude import attitude_as
+from flexmb.results.joint_motion import chosen_dof, joint_dofs
 from flexmb.results.measure import measure
 from flexmb.results.motion import frame_motion
 from flexmb.results.result import result_of_states
@@ -327,3 +328,35 @@ def test_the_first_quaternion_has_a_scalar_that_is_not_negative(angle):
     sign = np.sign(np.cos(angle / 2))
     expected = [[sign * np.cos(k * angle / 2), sign * np.sin(k * angle / 2), 0, 0] for k in (1, 1.01)]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+CHOSEN = {  # by none, "rotation" and "translation"; an empty one is refused
+    "fixed": ("", "", ""),
+    "revolute": ("rotation z", "rotation z", ""),
+    "prismatic": ("translation z", "", "translation z"),
+    "cylindrical": ("rotation z", "rotation z", "translation z"),
+    "spherical": ("", "", ""),
+    "universal": ("", "", ""),
+    "planar": ("rotation z", "rotation z", ""),
+    "point-on-line": ("translation z", "", "translation z"),
+    "point-on-plane": ("", "", ""),
+    "constant-velocity": ("", "", ""),
+}
+
+
+@pytest.mark.parametrize("kind", CHOSEN)
+def test_a_motion_without_its_axis_is_that_of_the_axis_of_the_joint(kind):
+    """About or along z, if there is one such motion; three rotations of a ball have no axis."""
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+    second = {"second_axis": (0, 1, 0)} if kind in ("universal", "constant-velocity") else {}
+    system.joint(kind, "joint", system.ground, body, at=(0, 0, 0), axis=(0, 0, 1), **second)
+    joint = system.build().joint("joint")
+    for dof, name in zip((None, "rotation", "translation"), CHOSEN[kind], strict=True):
+        if name:
+            assert chosen_dof(joint, dof) == name
+        else:
+            found = "no degree of freedom is named" if dof is None else f"found dof='{dof}'"
+            with pytest.raises(JointError, match=rf"'joint' \({kind}\): {found}\. Name one of: ('|none)"):
+                chosen_dof(joint, dof)
+    assert all(chosen_dof(joint, name) == name for name in joint_dofs(joint))

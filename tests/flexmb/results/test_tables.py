@@ -11,8 +11,10 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
+from flexmb.controllers import pid
 from flexmb.errors import FileError, MeasureError, PictureError, UnitError
 from flexmb.files import save_result
+from flexmb.forces import plastic_hinge
 from flexmb.units import DIMENSIONS, unit_of
 
 MEASURES = ["acceleration:second.end:size", "rate:elbow", "attitude:second:quaternion:w", "momentum:*:y"]
@@ -51,6 +53,36 @@ def test_the_table_of_everything_has_the_deformation_of_flexible_bodies(swinging
         np.testing.assert_array_equal(columns[f"{body.name} eta {k}"].values, eta)
     assert np.ptp(columns[f"{body.name} eta 1"].values) > 0
     assert not any("deflection" in name or "eta" in name for name in swinging.columns())
+
+
+def test_columns_of_the_table_of_everything_are_the_measures_of_their_names():
+    """With their dimensions: of joints that turn and that slide, force elements, a law with a state, a controller."""
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    cart = system.add(flexmb.rigid_body("cart", mass=1.0, inertia=(1, 1, 1)))
+    arm = system.add(flexmb.uniform_rod("arm", mass=1.0, length=1.0))
+    system.prismatic("rail", system.ground, cart, axis=(1, 0, 0), at=(0, 0, 0))
+    system.revolute("hinge", cart, arm["start"], axis=(0, 0, 1))
+    system.joint_spring("coil", "hinge", stiffness=2.0, damping=0.1)
+    system.spring_damper("strut", system.ground.at((0, 1, 0)), arm["end"], stiffness=5.0)
+    system.force("leaf", cart.at((0, 0, 0)), arm["start"], plastic_hinge(stiffness=100.0, limit=1.0))
+    law = pid(kp=3.0, ki=1.0)
+    system.controller("servo", law, inputs={"measured": "coordinate:rail", "reference": 0.1}, outputs={"command": "effort:rail"})  # fmt: skip
+    result = flexmb.simulate(system, 0.2, step=1e-2)
+    measures = {
+        "cart frame x": "position:cart:x", "arm.end position y": "position:arm.end:y", "rail translation": "coordinate:rail",
+        "rail translation rate": "rate:rail", "hinge rotation": "coordinate:hinge", "hinge rotation rate": "rate:hinge",
+        "hinge force y": "force:hinge:y", "rail moment x": "moment:rail:x", "rail moment z": "moment:rail:z",
+        "coil stretch": "stretch:coil", "coil effort": "effort:coil", "coil power": "power:coil", "strut stretch": "stretch:strut",
+        "strut effort": "effort:strut", "strut power": "power:strut", "leaf state plastic": "state:leaf:plastic",
+        "servo input measured": "input:servo:measured", "servo command command": "command:servo:command", "servo state integral": "state:servo:integral",
+    }  # fmt: skip
+    columns = result.columns()
+    for name, text in measures.items():
+        expected = result.columns([text])[text]
+        assert columns[name].dimension == expected.dimension, name
+        np.testing.assert_array_equal(columns[name].values, expected.values, err_msg=name)
+        assert np.ptp(expected.values) > 0 or name == "rail moment x", name
+    assert "servo t" not in columns
 
 
 def test_every_dimension_has_a_unit():

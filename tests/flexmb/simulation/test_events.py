@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from mechanisms import double_pendulum, flexible_pendulum
+from model_files import model_of
 from typer.testing import CliRunner
 
 import flexmb
@@ -251,6 +252,15 @@ def test_model_files_have_stops_and_events(tmp_path, monkeypatch):
         path.write_text(MODEL.replace("lower = -1.0", wrong))
         with pytest.raises(flexmb.FlexmbError, match=told):
             load_model(path)
+
+
+def test_stops_of_model_files_are_plastic_and_events_without_an_action_go_on(tmp_path):
+    text = MODEL.replace("restitution = 0.5\n", "").replace("above = 1.0", "below = -1.0")
+    model = model_of(tmp_path, text)
+    result = flexmb.simulate(model.system, model.duration, **model.options)
+    assert [record.event for record in result.happened] == ["high", "floor"]
+    assert result.t[-1] == 1.0
+    assert result.coordinate("guide")[-1] == pytest.approx(-1.0, abs=1e-9)
 
 
 # at one instant -------------------------------------------------------------------------------------------------------

@@ -360,3 +360,17 @@ def test_a_motion_without_its_axis_is_that_of_the_axis_of_the_joint(kind):
             with pytest.raises(JointError, match=rf"'joint' \({kind}\): {found}\. Name one of: ('|none)"):
                 chosen_dof(joint, dof)
     assert all(chosen_dof(joint, name) == name for name in joint_dofs(joint))
+
+
+@pytest.mark.parametrize("prescribed", [False, True])
+def test_turns_between_two_stored_times_are_counted(prescribed):
+    system = flexmb.System()
+    wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(1, 1, 1)))
+    if prescribed:
+        spin = flexmb.time_functions.constant_speed(10.0)
+        system.prescribe("axle", system.ground, wheel, rotation=spin, axis=(0, 0, 1), at=(0, 0, 0))
+    else:
+        system.revolute("axle", system.ground, wheel, at=(0, 0, 0), axis=(0, 0, 1))
+        system.set_speed("axle", 10.0)
+    result = flexmb.simulate(system, 3.0, step=1e-2, output_step=1.0)
+    np.testing.assert_allclose(result.coordinate("axle", "rotation"), 10.0 * np.arange(4), rtol=1e-9)

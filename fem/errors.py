@@ -77,9 +77,11 @@ class MeshWarning(FlexmbWarning):
 
 
 class UnitWarning(FlexmbWarning):
-    """Modulus, density and size of a part do not belong to one system of units.
+    """Numbers have different units, or other ones than the model names.
 
-    Raised when a part is made; most often millimetres are combined with a modulus in pascal.
+    Raised when a part is made whose modulus, density and size do not belong to one system of units, or whose sections
+    are wider than its mesh is large (most often millimetres are combined with metres or pascal), when a model file
+    names other units, and for a body whose damping ratio seems to be in per cent.
     """
 
 

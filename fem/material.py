@@ -223,11 +223,9 @@ def check_units(material: Material, size: float, system: UnitSystem | None = Non
     Physical solids occupy a narrow window in each system of `SYSTEMS`; constants that are wrong by 1e3, 1e6, 1e9 or
     1e12 lie outside all windows. There is no hint without a density, or for numbers without units (`DIMENSIONLESS`).
     """
-    if material.density is None:
+    if material.density is None or without_units(material):
         return None
-    shear = float(np.linalg.eigvalsh(material.elasticity)[0])
-    if _within(material.density, DIMENSIONLESS[0]) and _within(shear, DIMENSIONLESS[1]):
-        return None
+    shear = _shear_modulus(material)
     systems = SYSTEMS if system is None else (system,)
     fitting = [s for s in systems if _solid(material.density * s.density, shear * s.modulus)]
     if not fitting and system is not None:
@@ -253,6 +251,19 @@ def check_units(material: Material, size: float, system: UnitSystem | None = Non
         f"{size * meant.length:.3g} m long: is the mesh in {other}? Give the material in the units of the mesh, as "
         "Material.steel(units=...) does, or scale the mesh."
     )
+
+
+def without_units(material: Material) -> bool:
+    """Whether density and stiffness are those of a model that is meant to have no units."""
+    return (
+        material.density is not None
+        and _within(material.density, DIMENSIONLESS[0])
+        and _within(_shear_modulus(material), DIMENSIONLESS[1])
+    )
+
+
+def _shear_modulus(material: Material) -> float:
+    return float(np.linalg.eigvalsh(material.elasticity)[0])
 
 
 def _solid(density: float, shear: float) -> bool:

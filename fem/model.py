@@ -26,7 +26,13 @@ from fem.matrices.shell_matrices import Shells
 from fem.matrices.shell_surface import PlyStresses, layers, ply_stresses, shell_surface
 from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import at_stress_places, fibre_stresses, nodal_stresses
-from fem.mesh.check import warn_of_doubled_cells, warn_of_hinges, warn_of_turned_shells, warn_of_untied_nodes
+from fem.mesh.check import (
+    warn_of_doubled_cells,
+    warn_of_hinges,
+    warn_of_turned_shells,
+    warn_of_untied_nodes,
+    width_in_other_units,
+)
 from fem.mesh.constraints import Equation, MeanLink, RigidLink
 from fem.mesh.mesh import Mesh
 from fem.mesh.surface import Surface, require_distinct, surface_of
@@ -228,7 +234,8 @@ class Model:
 
         Raises MaterialError for cells without a material or with two. Issues a MeshWarning for cells that occur twice
         and for nodes that ties of the file do not reach, and a UnitWarning when modulus, density and
-        size do not belong to one system of units. The matrices are assembled on first use.
+        size do not belong to one system of units, or a section is wider, or a shell thicker, than the mesh is large.
+        The matrices are assembled on first use.
         """
         warn_of_doubled_cells(mesh)
         warn_of_untied_nodes(mesh)
@@ -249,7 +256,7 @@ class Model:
         for m in materials:
             if isinstance(m, BeamTable) or (isinstance(m, Shell) and m.stiffness is not None):
                 continue  # no material, whose units could be checked, or one that stands for a stiffness
-            hint = check_units(m if isinstance(m, Material) else m.material, mesh.size)
+            hint = check_units(m if isinstance(m, Material) else m.material, mesh.size) or width_in_other_units(mesh, m)
             if hint:
                 warnings.warn(hint, UnitWarning, stacklevel=2)
         self._set(

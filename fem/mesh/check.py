@@ -11,12 +11,15 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 from scipy.sparse.csgraph import connected_components
 
+from fem.beam import Beam, Truss
 from fem.elements import ELEMENTS, LINE, LINES, SHELLS, Element, element
 from fem.errors import MeshError, MeshWarning
+from fem.material import without_units
 from fem.mesh.cell_quality import integrable, scaled_jacobian
 from fem.mesh.constraints import Equation, MeanLink, RigidLink
 from fem.mesh.directors import opposite_cells
 from fem.mesh.mesh import CellBlock, Mesh
+from fem.shell import Shell
 from fem.shown import shown
 
 ERROR, WARNING = "error", "warning"
@@ -359,6 +362,28 @@ def warn_of_untied_nodes(mesh: Mesh) -> None:
             "POSITION TOLERANCE ties them, a smaller slave leaves them out."
         )
         warnings.warn(MeshWarning(text), stacklevel=3)
+
+
+def width_in_other_units(mesh: Mesh, material: object) -> str | None:
+    """A hint if the section of a beam or truss is wider, or a shell thicker, than the mesh is large, else None.
+
+    There is none for numbers without units (`fem.material.without_units`).
+    """
+    if not isinstance(material, (Beam, Truss, Shell)) or without_units(material.material):
+        return None
+    match material:
+        case Beam():
+            what, width = "section of the beam is {:.4g} wide", np.ptp(np.array(material.section.outline), axis=0).max()
+        case Truss():
+            what, width = "section of the truss is {:.4g} wide", np.sqrt(material.area)
+        case _:
+            what, width = "shell is {:.4g} thick", material.thickness
+    if width <= mesh.size:
+        return None
+    return (
+        f"Material {material.material.name!r}: the {what.format(width)}, and the diagonal of mesh {mesh.name!r} is "
+        f"{mesh.size:.4g}. Give both in one unit of length."
+    )
 
 
 def warn_of_turned_shells(mesh: Mesh, cells: np.ndarray, name: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.errors import InterfaceError, MatrixError, MeshWarning, unknown_name
+from fem.errors import InterfaceError, MatrixError, MeshWarning, UnitWarning, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
 from fem.mesh.mesh import Mesh, triple
 from fem.model import Model
@@ -427,7 +427,8 @@ def flexible_body(
 
     Reference: Wallrapp, "Standardization of flexible body modeling in MBS codes" (1994), for the data set.
 
-    Issues a `MeshWarning` where nodes of a model made from matrices carry rotary inertia of their own (discs).
+    Issues a `MeshWarning` where nodes of a model made from matrices carry rotary inertia of their own (discs), and a
+    `UnitWarning` for a damping ratio above 1.
 
     Raises `MatrixError` when the damping ratios do not match the elastic coordinates or are not finite, or the
     geometric stiffness is unknown.
@@ -439,6 +440,13 @@ def flexible_body(
         raise MatrixError(
             f"Modal damping must give one finite ratio for each of the {len(omega)} elastic coordinates; found shape "
             f"{np.shape(ratios)}."
+        )
+    if ratios.max(initial=0.0) > 1:
+        warnings.warn(
+            f"Body {name or model.name!r}: modal damping of {ratios.max():.4g} times critical damping, with which a "
+            "vibration creeps back without crossing zero. Ratios are fractions: 5 % is 0.05.",
+            UnitWarning,
+            stacklevel=2,
         )
     chosen = geometric_stiffness or (SECOND_ORDER if model.has_elements else NO_SECOND_ORDER)
     if chosen not in (SECOND_ORDER, NO_SECOND_ORDER):

@@ -510,7 +510,17 @@ class Equations:
             f"body is {self.fastest_body(w)!r}. "
             "Likely causes: the step is too large for the motion (give a smaller step=, or none for variable steps), a "
             "driver jumps, "
-            f"or the mechanism passes a singular position in which its joints lock.{self._rubbing()}"
+            f"or the mechanism passes a singular position in which its joints lock.{self._rubbing()}{self._touching()}"
+        )
+
+    def _touching(self) -> str:
+        """A sentence on the steps of contacts of flexible surfaces; empty without any."""
+        names = [contact.name for contact in self.mechanism.surface_contacts]
+        if not names:
+            return ""
+        return (
+            f" The flexible surfaces of {few(names)} need steps that resolve the vibrations which an impact excites in "
+            "them, as variable steps do."
         )
 
     def _rubbing(self) -> str:

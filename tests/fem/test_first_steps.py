@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import fem
 import reduction
-from fem.errors import InterfaceError, MeshError, MeshWarning
+from fem.errors import InterfaceError, MeshError, MeshWarning, UnitWarning
 from fem.mesh.check import check_mesh
-from fem.mesh.structured_meshes import block
+from fem.mesh.structured_meshes import block, line, sheet
 from flexmb.cli.main import app
 
 
@@ -52,6 +52,25 @@ def test_a_nearest_node_that_is_far_away_is_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fem.nearest((1.5, 0.2, 0)).nodes(mesh)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wide", "fits", "told"),
+    [
+        ("line", fem.Section.rectangle(50, 5), fem.Section.rectangle(0.05, 0.005), r"section of the beam is 50 wide"),
+        ("truss", 250.0, 2.5e-4, r"section of the truss is 15\.81 wide"),
+        ("quad", 5.0, 0.005, r"shell is 5 thick"),
+    ],
+)
+def test_sections_in_other_units_than_the_mesh_are_told(kind, wide, fits, told):
+    mesh = sheet("quad", (1, 0.1), (4, 1)) if kind == "quad" else line((0, 0, 0), (1, 0, 0), 4, kind=kind)
+    made = {"line": fem.Beam, "truss": fem.Truss, "quad": fem.Shell}[kind]
+    with pytest.warns(UnitWarning, match=told + r", and the diagonal of mesh .* is 1"):
+        fem.Model(mesh, made(fem.Material.steel(), wide))
+    for part, size in ((fem.Material.steel(), fits), (fem.Material.isotropic(1.0, 0.3, 1.0), wide)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fem.Model(mesh, made(part, size))
 
 
 def test_matrices_with_coordinates_take_selections_by_place():

@@ -46,15 +46,24 @@ def command(
         loaded = load_model(path, changes)
         return numbers_of(simulate(loaded.system, loaded.duration, **loaded.options), texts, selected)
 
-    with bars() as say:
-        study = parameter_study(
-            outcome,
-            full_factorial(**varied),
-            workers=workers,
-            threads=threads,
-            checkpoint=checkpoint,
-            progress=lambda done: say("variants", done),
+    try:
+        with bars() as say:
+            study = parameter_study(
+                outcome,
+                full_factorial(**varied),
+                workers=workers,
+                threads=threads,
+                checkpoint=checkpoint,
+                progress=lambda done: say("variants", done),
+            )
+    except KeyboardInterrupt:
+        kept = (
+            f"{checkpoint} has the finished ones: the same command goes on with the others."
+            if checkpoint
+            else ("Their outcomes are lost; --checkpoint FILE keeps them, so that the same command goes on.")
         )
+        say_text(f"Interrupted before all variants were finished. {kept}")
+        raise
     say_text(study)
     table = study.write_csv(output or Path(f"{model.stem}.study.csv"))
     plot_study(study, table.with_suffix(".png"), measure or (), unit=unit, units=_units(path))

@@ -91,6 +91,8 @@ def test_damping_of_the_elastic_coordinates():
     np.testing.assert_allclose(body.damping, 0.02 * omega + 3.0 + 1e-5 * omega**2)
     graded = flexmb.flexible_body(model, basis, modal_damping=lambda w: 1e-6 * w)
     np.testing.assert_allclose(graded.damping, 2e-6 * omega**2)
+    with pytest.warns(flexmb.UnitWarning, match=r"modal damping of 5 times critical .* 5 % is 0\.05"):
+        flexmb.flexible_body(model, basis, modal_damping=5.0)
     with pytest.raises(flexmb.FlexmbError, match="one finite ratio"):
         flexmb.flexible_body(model, basis, modal_damping=lambda w: 1.0)
     with pytest.raises(flexmb.FlexmbError, match="damping must not be negative"):

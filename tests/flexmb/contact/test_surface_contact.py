@@ -418,6 +418,12 @@ def test_what_cannot_be_is_refused():
         flexmb.simulate(both, 0.01, step=1e-3)
 
 
+def test_steps_too_large_for_an_impact_are_told_with_the_surfaces():
+    system = on_a_plane(height=0.01, velocity=(100.0, 0, -100.0), friction=0.5)
+    with pytest.raises(flexmb.ConvergenceError, match=r"flexible surfaces of 'floor' need steps .* variable steps do"):
+        flexmb.simulate(system, 0.02, step=1e-3)
+
+
 def test_bodies_in_a_socket_touch_its_wall():
     system = flexmb.System(gravity=(0, 0, -G))
     own = system.add(BLOCK, position=(-0.15, -0.1, -0.0))

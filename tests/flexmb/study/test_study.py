@@ -4,6 +4,7 @@ import csv
 import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -275,6 +276,22 @@ def test_the_verb_writes_table_and_plot(tmp_path, monkeypatch):
     for wrong in ("speed", "a=1:2:x"):
         with pytest.raises(StudyError, match="vary"):
             CliRunner().invoke(app, ["study", "model.toml", "--vary", wrong], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(["--checkpoint", "kept.jsonl"], "kept.jsonl has the finished ones"), ([], "--checkpoint FILE keeps them")],
+)
+def test_an_interrupted_verb_says_what_is_kept(words, told, tmp_path, monkeypatch):
+    def interrupted(*given, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("flexmb.study.parameter_study", interrupted)
+    shutil.copy(EXAMPLE, "model.toml")
+    done = CliRunner().invoke(app, ["study", "model.toml", "--vary", "bodies.crank.mass=1,2", *words])
+    assert done.exit_code == 130
+    assert told in " ".join(done.output.split())
 
 
 SLIDING = """

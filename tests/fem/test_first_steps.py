@@ -147,3 +147,41 @@ def test_a_surface_mesh_is_a_sheet_on_the_command_line(tmp_path):
     told = runner.invoke(app, ["frequencies", path, "--thickness", "0.001"])
     assert told.exit_code == 1
     assert "give their --material" in str(told.exception)
+
+
+def test_lines_are_beams_on_the_command_line(tmp_path):
+    """The lowest frequencies of a clamped bar are those of Euler and Bernoulli in both planes."""
+    path = str(fem.write_mesh(line((0, 0, 0), (1, 0, 0), 8), tmp_path / "bar.vtu"))
+    runner, root = CliRunner(), "nearest/0,0,0"
+
+    def of_steel(section):
+        return ["--material", "2e11,0.3,8000", "--section", section]
+
+    table = tmp_path / "modes.csv"
+    held = ["--support", root, "--modes", "2", "--table", str(table)]
+    told = runner.invoke(app, ["frequencies", path, *of_steel("rectangle=0.01,0.02"), *held])
+    assert told.exit_code == 0, told.output
+    found = [float(row.split(",")[1]) for row in table.read_text().splitlines()[1:]]
+    exact = [1.8751**2 / (2 * np.pi) * np.sqrt(2e11 * width**2 / 12 / 8000) for width in (0.01, 0.02)]
+    np.testing.assert_allclose(found, exact, rtol=2e-3)
+    for section, area in (
+        ("circle=0.02", np.pi * 1e-4),
+        ("tube=0.02,0.01", np.pi * 0.75e-4),
+        ("box=0.02,0.01,0.001", 0.056e-3),
+    ):
+        told = runner.invoke(app, ["inspect", path, *of_steel(section)])
+        assert float(told.output.split("mass ")[1].split(",")[0]) == pytest.approx(8000 * area, rel=1e-6)
+    words = ["reduce", path, *of_steel("circle=0.02"), "-o", str(tmp_path / "bar.h5"), "--interface", f"root={root}"]
+    assert runner.invoke(app, words).exit_code == 0
+    wrong = {
+        "tube=0.02": "expected tube=outer,inner as numbers; found '0.02'",
+        "circle": "expected circle=diameter as numbers",
+        "circel=0.02": "Did you mean 'circle'",
+        "tube=0.02,0.03": "inner diameter",
+    }
+    for section, message in wrong.items():
+        assert message in str(runner.invoke(app, ["inspect", path, *of_steel(section)]).exception)
+    told = runner.invoke(app, ["inspect", path, "--section", "circle=0.02"])
+    assert "--section makes beams of lines: give their --material" in str(told.exception)
+    told = runner.invoke(app, ["inspect", path, *of_steel("circle=0.02"), "--thickness", "0.001"])
+    assert "give one of them" in str(told.exception)

@@ -5,13 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from flexmb.cli.parts.options import MaterialName, Thickness
+from flexmb.cli.parts.options import BeamSection, MaterialName, Thickness
 
 
 def command(
     mesh: Annotated[Path, typer.Argument(help="Mesh file or deck: .msh, .inp, .bdf, .vtu, .med, .step, ...")],
     material: MaterialName = "file",
     thickness: Thickness = None,
+    section: BeamSection = None,
     support: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,7 +63,7 @@ def command(
         places[from_text(name)] = tuple(int(c) for c in components) or None
     with at_work("modes"):
         loaded = fem.read_mesh(mesh, ignore=ignored, supports=None if free else "keep", shells=shells_of(thickness))
-        part = fem.Model(loaded, section_from(material, thickness), name=mesh.stem)
+        part = fem.Model(loaded, section_from(material, thickness, section), name=mesh.stem)
         found = fem.natural_modes(part, modes, places, band=None if band is None else (0.0, band))
     say_text(found)
     if table is not None:

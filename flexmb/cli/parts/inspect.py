@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexmb.cli.parts.options import MATERIALS, Cells, Thickness
+from flexmb.cli.parts.options import MATERIALS, BeamSection, Cells, Thickness
 
 if TYPE_CHECKING:
     from fem import Model
@@ -17,6 +17,7 @@ def command(
         str, typer.Option(help=f"{MATERIALS[:-1]} where it has some. Mass properties are shown with it.")
     ] = "",
     thickness: Thickness = None,
+    section: BeamSection = None,
     cells: Cells = None,
     surface: Annotated[
         list[str] | None,
@@ -36,15 +37,15 @@ def command(
     from flexmb.cli.screen import say_text, yellow_warnings
 
     with yellow_warnings():
-        section = section_from(material, thickness)
+        part = section_from(material, thickness, section)
         loaded = fem.read_mesh(mesh, shells=shells_of(thickness))
         loaded = fem.extract_cells(loaded, cells) if cells else loaded
         say_text(loaded)
         say_text(check_mesh(loaded))
         for text in surface or []:
             say_text(surface_of(loaded, text, from_text(text), loaded.name))
-        if section is not None:
-            _say_mass(fem.Model(loaded, section), material)
+        if part is not None:
+            _say_mass(fem.Model(loaded, part), material)
         elif material or loaded.declared:
             try:
                 _say_mass(fem.Model(loaded), "the materials of the file")

@@ -1,7 +1,17 @@
-"""Materials as texts of the command line."""
+"""Materials, and sections of beams, as texts of the command line."""
 
-from fem import Material, MaterialError, Shell
+from collections.abc import Callable
+
+from fem import Beam, Material, MaterialError, Section, Shell
 from fem.errors import unknown_name
+
+SECTIONS: dict[str, tuple[Callable[..., Section], str]] = {
+    "circle": (Section.circle, "diameter"),
+    "tube": (Section.tube, "outer,inner"),
+    "rectangle": (Section.rectangle, "width_y,width_z"),
+    "box": (Section.box, "width_y,width_z,wall"),
+}
+"""Maker and sizes of each kind of section."""
 
 
 def material_from(text: str) -> Material:
@@ -25,13 +35,41 @@ def shells_of(thickness: float | None) -> str | None:
     return None if thickness is None else "all"
 
 
-def section_from(text: str, thickness: float | None) -> Material | Shell | None:
-    """The material of a part, or its shell for the option --thickness; None for that of the file.
+def beam_section(text: str) -> Section:
+    """The section that a text such as `circle=0.02` or `box=0.1,0.05,0.004` denotes.
 
-    Raises `MaterialError` for any other text, and for a thickness beside the materials of a file.
+    Raises `MaterialError` for another kind, or sizes that are not those of the kind.
     """
-    if thickness is None:
+    kind, _, given = text.partition("=")
+    if kind not in SECTIONS:
+        raise MaterialError(unknown_name("kind of section", kind, SECTIONS) + " --section circle=0.02, for instance.")
+    make, names = SECTIONS[kind]
+    try:
+        sizes = [float(x) for x in given.split(",")]
+    except ValueError:
+        sizes = []
+    if len(sizes) != len(names.split(",")):
+        raise MaterialError(f"--section {text}: expected {kind}={names} as numbers; found {given!r}.")
+    return make(*sizes)
+
+
+def section_from(text: str, thickness: float | None, section: str | None) -> Material | Shell | Beam | None:
+    """The material of a part, or its shell for the option --thickness, or its beam for --section; None for that of the
+    file.
+
+    Raises `MaterialError` for any other text, for a thickness or section beside the materials of a file, and for both.
+    """
+    if thickness is not None and section is not None:
+        raise MaterialError(
+            "--thickness makes shells of a surface mesh and --section beams of a mesh of lines: give one of them. A "
+            "model file gives materials to the sets of a mesh with both."
+        )
+    if thickness is None and section is None:
         return None if text in ("", "file") else material_from(text)
     if text in ("", "file"):
-        raise MaterialError("--thickness makes shells of a surface mesh: give their --material, such as steel.")
+        option = "--thickness makes shells of a surface mesh" if section is None else "--section makes beams of lines"
+        raise MaterialError(f"{option}: give their --material, such as steel.")
+    if section is not None:
+        return Beam(material_from(text), beam_section(section))
+    assert thickness is not None
     return Shell(material_from(text), thickness)

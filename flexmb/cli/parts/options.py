@@ -20,3 +20,11 @@ Thickness = Annotated[
         help="Thickness of a surface mesh without one: its triangles and quadrilaterals are shells of --material."
     ),
 ]
+BeamSection = Annotated[
+    str | None,
+    typer.Option(
+        "--section",
+        help="Section of beams, which the lines of a mesh without one become: circle=DIAMETER, tube=OUTER,INNER, "
+        "rectangle=WIDTH_Y,WIDTH_Z or box=WIDTH_Y,WIDTH_Z,WALL, of --material. Model files have all others.",
+    ),
+]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flexmb.cli.parts.options import Cells, MaterialName, Thickness
+from flexmb.cli.parts.options import BeamSection, Cells, MaterialName, Thickness
 from flexmb.cli.units import Unit
 
 
@@ -30,6 +30,7 @@ def command(
     output: Annotated[Path, typer.Option("--output", "-o", help="Body file to write (.h5).")],
     material: MaterialName = "file",
     thickness: Thickness = None,
+    section: BeamSection = None,
     cells: Cells = None,
     interface: Annotated[
         list[str] | None,
@@ -137,7 +138,7 @@ def command(
         loaded = fem.read_mesh(mesh, ignore=ignore or (), shells=shells_of(thickness))
         loaded = fem.extract_cells(loaded, cells) if cells else loaded
         name = loaded.name if cells else mesh.stem
-        part = fem.Model(loaded, section_from(material, thickness), name=name).with_interfaces(**interfaces)
+        part = fem.Model(loaded, section_from(material, thickness, section), name=name).with_interfaces(**interfaces)
         part = part.with_solver(memory, checkpoint=checkpoint)
         part = part.with_surfaces(**surfaces) if surfaces else part
     reach = None if band is None else (0.0, band)

@@ -1,9 +1,9 @@
 """Functions of time in a model file: `{ kind = "...", ... }`."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from fem.user_files import quotes_inside
 from flexmb.errors import MotionError, TableError
@@ -117,3 +117,13 @@ class Table(Keys):
 MotionKeys = Annotated[
     Polynomial | ConstantSpeed | Harmonic | SmoothStep | SpinUp | Pulse | Table, Field(discriminator="kind")
 ]
+
+
+def _of_number(given: Any) -> Any:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return {"kind": "polynomial", "coefficients": [given]}
+    return given
+
+
+FactorKeys = Annotated[MotionKeys, BeforeValidator(_of_number)]
+"""A factor over time, also a number. Of a motion a number is refused: it could be a place or a speed."""

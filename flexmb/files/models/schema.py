@@ -17,7 +17,7 @@ from flexmb.files.models.element_keys import BeltKeys, CableKeys, ElasticRelatio
 from flexmb.files.models.key_types import Direction, Keys, Name, NotNegative, Positive, Vector, refusal, sort_of
 from flexmb.files.models.law_keys import FrameLawName, WithLaw, frame_law
 from flexmb.files.models.material_keys import Materials, named_materials
-from flexmb.files.models.motion_keys import MotionKeys
+from flexmb.files.models.motion_keys import FactorKeys, MotionKeys
 from flexmb.forces.frame.ring_compliance import ring_compliance_from_csv
 from flexmb.integrators.method import Method, method_of, methods
 from flexmb.mechanism.control.signals import Source
@@ -501,7 +501,7 @@ class LoadKeys(Keys):
     place: str
     force: Vector = Field([0.0, 0.0, 0.0])
     moment: Vector = Field([0.0, 0.0, 0.0])
-    factor: MotionKeys | None = None
+    factor: FactorKeys | None = None
     follower: bool = False
 
 
@@ -511,7 +511,7 @@ class _LineKeys(Keys):
     name: Name
     body: str
     points: Annotated[list[Vector], Field(min_length=2)]
-    factor: MotionKeys | None = None
+    factor: FactorKeys | None = None
 
 
 class PipeFlowKeys(_LineKeys):

@@ -384,6 +384,12 @@ def test_every_motion_of_the_format_is_the_function_of_that_name(tmp_path):
             assert found(t) == expected(t), text
 
 
+def test_a_factor_may_be_a_number(tmp_path):
+    gust = '{ kind = "pulse", start = 0.5, duration = 0.2, height = 1.0 }'
+    (found,) = load_model(write(tmp_path, EXAMPLE.replace(gust, "100"))).system.build().functions
+    assert found(0.3) == flexmb.time_functions.polynomial(100.0)(0.3)
+
+
 def test_an_initial_state_of_joints_is_that_of_simulate(tmp_path):
     """Values and rates of joints in the file start the same motion as in Python, and the same analyses."""
     text = EXAMPLE + "\n[initial_state]\nhinge = 0.3\nrail = [0.05, -1.2]\n"

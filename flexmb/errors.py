@@ -123,9 +123,10 @@ class StressError(FlexmbError, ValueError):
 
 
 class MeasureError(FlexmbError, ValueError):
-    """The text of a measure is invalid.
+    """A measure is invalid.
 
-    Raised when the text of a measure cannot be read, or names something that the mechanism does not have.
+    Raised when the text of a measure cannot be read, or names something that the mechanism does not have, and for an
+    observed quantity that has no size.
     """
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flexmb.errors import MeasureError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
@@ -51,14 +52,30 @@ def work_precision(
     `observe(result)`: an array over the stored times, such as `lambda r: r.position("rod.tip")`. `reference`: options
     of the reference run, by default Radau IIA with a tolerance of 1e-11. It must be so accurate that a more accurate
     one would not change the errors.
+
+    Raises `MeasureError` where the observed quantity of the reference run is zero throughout, which errors cannot be
+    relative to, or not finite, and where it has another shape in a run.
     """
     mechanism = system.build() if isinstance(system, System) else system
     common: dict[str, Any] = {"output_step": output_step}
     exact: Mapping[str, Any] = {"method": "radau", "tolerance": 1e-11} if reference is None else reference
-    truth = np.asarray(observe(simulate(mechanism, duration, **common, **exact)))
-    scale, runs = np.abs(truth).max(), []
+    truth = np.asarray(observe(simulate(mechanism, duration, **common, **exact)), dtype=float)
+    scale, runs = float(np.abs(truth).max(initial=0.0)), []
+    if not (np.isfinite(scale) and scale > 0):
+        what = "zero throughout" if scale == 0 else "not finite"
+        raise MeasureError(
+            f"The observed quantity of {mechanism.name!r} is {what} in the reference run; errors are relative to "
+            "its largest value. Observe a quantity that the motion changes."
+        )
     for options in settings:
         result = simulate(mechanism, duration, **common, **options)
-        off = np.abs(np.asarray(observe(result)) - truth).max() / scale
-        runs.append(Precision(dict(options), result.statistics.cpu_seconds, float(off)))
+        observed = np.asarray(observe(result), dtype=float)
+        if observed.shape != truth.shape:
+            raise MeasureError(
+                f"The observed quantity of {mechanism.name!r} has the shape {observed.shape} with the options "
+                f"{dict(options)} and {truth.shape} in the reference run: it must be an array over the stored times."
+            )
+        runs.append(
+            Precision(dict(options), result.statistics.cpu_seconds, float(np.abs(observed - truth).max() / scale))
+        )
     return runs

@@ -11,7 +11,7 @@ from test_cli import is_picture
 
 import flexmb
 from flexmb.analyses.work_precision import work_precision
-from flexmb.errors import HistoryError, IntegratorError
+from flexmb.errors import HistoryError, IntegratorError, MeasureError
 from flexmb.kernels.calls import displace, exponential_rates
 from flexmb.kernels.implicit.radau import ESTIMATE, LAGRANGE, NODES, REAL, A
 from flexmb.mechanism.compile import compiled
@@ -266,3 +266,20 @@ def test_work_and_precision_take_the_reference_that_is_given(reference):
     same, other = work_precision(double_pendulum(), 0.1, lambda r: r.q, settings, output_step=0.1, reference=reference)
     assert same.error == 0.0
     assert other.error > 1e-8
+
+
+@pytest.mark.parametrize(
+    ("observe", "message"),
+    [
+        (lambda r: 0.0 * r.q, "zero throughout in the reference run"),
+        (lambda r: r.q[:, :0], "zero throughout in the reference run"),
+        (lambda r: np.full(3, np.nan), "not finite in the reference run"),
+        (
+            lambda r: r.q[: 2 + (r.statistics.largest_step != r.statistics.smallest_step)],
+            r"shape \(2, 14\) .*and \(3, 14\) in the reference",
+        ),
+    ],
+)
+def test_what_is_observed_for_work_and_precision_must_have_a_size(observe, message):
+    with pytest.raises(MeasureError, match=message):
+        work_precision(double_pendulum(), 0.1, observe, [{"step": 2e-3}], output_step=0.05)

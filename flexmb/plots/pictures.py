@@ -22,7 +22,7 @@ from flexmb.drawn.surface import body_surface, faces_outwards, model_surface
 from flexmb.errors import PictureError
 from flexmb.plots.animation import require_writable, write_animation
 from flexmb.plots.axes import BLUE, GREEN, GREY, INK, ORANGE
-from flexmb.plots.scene import MovingScene, drawn, stress_title
+from flexmb.plots.scene import NEARER, MovingScene, drawn, stress_title
 from flexmb.results.elements.surface_contact import pressure_films
 from flexmb.results.result import Result
 from flexmb.results.stress import largest_stress
@@ -34,8 +34,10 @@ SET_COLOURS = (ORANGE, GREEN, BLUE, "#a23b72", "#7a5195", "#00858a")
 BODY_COLOURS = ("#8fa3b8", "#c9a66b", "#7fa08a", "#b58a9c", "#8d8bb8", "#b0b0a0")
 _TUBES = {"line_width": 8, "render_lines_as_tubes": True}
 """Style of line cells."""
+_FACES = {"ambient": 0.35, "diffuse": 0.75, "specular": 0.2}
+"""Light of faces with edges, which can be seen on dark sides as well."""
 PIXELS, SMALL_PIXELS = (1280, 720), (800, 450)
-EDGES, MOST_EDGED = "#42505f", 30000
+EDGES, MOST_EDGED = "#2c3744", 30000
 """Colour of the edges of cells, and the number of faces up to which they are drawn."""
 CAPTION = 0.08
 """Part of the height of a panel, at its top, that is left to the caption."""
@@ -144,13 +146,13 @@ def _add_skin(plotter: pv.Plotter, mesh: Mesh, named: list[tuple[str, str]]) -> 
         colours[rows] = _next_colour(name, named)
     skin = pv.PolyData(mesh.points, drawn)
     skin.cell_data["colour"] = colours[owner]
-    plotter.add_mesh(skin, scalars="colour", rgb=True, specular=0.2)
+    plotter.add_mesh(skin, scalars="colour", rgb=True, **_FACES)
     if len(faces) < MOST_EDGED:
         corners = [mesh.face_corners(int(c), int(f)) for c, f in faces]
         edges = np.unique(
             np.sort(np.concatenate([np.column_stack([c, np.roll(c, -1)]) for c in corners]), axis=1), axis=0
         )
-        plotter.add_mesh(_edge_lines(mesh, edges), color=EDGES, line_width=1)
+        _add_edges(plotter, _edge_lines(mesh, edges))
 
 
 def _add_shells(plotter: pv.Plotter, mesh: Mesh, named: list[tuple[str, str]]) -> None:
@@ -172,11 +174,18 @@ def _add_shells(plotter: pv.Plotter, mesh: Mesh, named: list[tuple[str, str]]) -
         edges.append(np.stack([ring, np.roll(ring, -1, axis=1)], axis=2).reshape(-1, 2))
     drawn = pv.PolyData(mesh.points, np.concatenate(faces))
     drawn.cell_data["colour"] = np.concatenate(painted)
-    plotter.add_mesh(drawn, scalars="colour", rgb=True, specular=0.2)
+    plotter.add_mesh(drawn, scalars="colour", rgb=True, **_FACES)
     if len(every) < MOST_EDGED:
         pairs = np.unique(np.sort(np.concatenate(edges), axis=1), axis=0)
         lines = pv.PolyData(mesh.points, lines=np.insert(pairs, 0, 2, axis=1).ravel())
-        plotter.add_mesh(lines, color=EDGES, line_width=1)
+        _add_edges(plotter, lines)
+
+
+def _add_edges(plotter: pv.Plotter, lines: pv.PolyData) -> None:
+    """Draw edges of cells in front of the faces in which they lie."""
+    actor = plotter.add_mesh(lines, color=EDGES, line_width=1)
+    actor.mapper.SetResolveCoincidentTopologyToPolygonOffset()
+    actor.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(*NEARER)
 
 
 def _next_colour(name: str, named: list[tuple[str, str]]) -> tuple[int, int, int]:

@@ -12,7 +12,8 @@ MOST_VALUES = 10**6
 
 
 def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
-    """A key and its values from `text`: numbers, booleans and texts between commas, or FIRST:LAST:COUNT.
+    """A key, or several with commas between them, and its values from `text`: numbers, booleans and texts between
+    commas, or FIRST:LAST:COUNT.
 
     Raises `StudyError`, with the name of the `option`, when the text has another form.
     """

@@ -15,7 +15,7 @@ def command(
         list[str],
         typer.Option(
             help="KEY=FIRST:LAST:COUNT or KEY=V1,V2,...: the speed of a driver, an initial speed, or any other key of "
-            "the model file. Two keys give a map of stability."
+            "the model file; KEY,KEY=... gives the same values to several keys. Two options give a map of stability."
         ),
     ],
     moving: Annotated[

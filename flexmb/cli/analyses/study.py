@@ -15,7 +15,8 @@ def command(
         list[str],
         typer.Option(
             help="KEY=V1,V2,... or KEY=FIRST:LAST:COUNT, a key of the model file such as bodies.rod.modal_damping or "
-            "joints.bearing.drive.speed. Repeat for every combination."
+            "joints.bearing.drive.speed. KEY,KEY=... gives the same values to several keys. Repeat for every "
+            "combination."
         ),
     ],
     output: Annotated[

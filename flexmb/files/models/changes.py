@@ -2,6 +2,7 @@
 `bodies.disc.velocity.0`."""
 
 import copy
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,11 +14,15 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the content `data` of a model file with other values for some keys.
 
     The name of a table selects it from a list of tables (joints, loads, ...), a number, counted from 0, an entry of a
-    list of values. The table that contains the key must exist, the key need not. Raises `ChangeError` for a table or
-    an entry that does not exist.
+    list of values. Keys with commas between them take the same value. The table that contains the key must exist, the
+    key need not. Raises `ChangeError` for a table or an entry that does not exist, and for a key that changes twice.
     """
     data = copy.deepcopy(data)
-    for key, value in changes.items():
+    single = [(key.strip(), value) for keys, value in changes.items() for key in keys.split(",")]
+    for key, count in Counter(key for key, _ in single).items():
+        if count > 1:
+            raise ChangeError(f"Key {key!r} is to change {count} times. Name it once.")
+    for key, value in single:
         *tables, last = key.split(".")
         table: Any = data
         for place, part in enumerate(tables):

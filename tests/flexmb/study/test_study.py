@@ -257,6 +257,13 @@ def test_keys_of_a_model_file_are_changed():
             changed(listed, {f"bodies.disc.velocity.{wrong}": 1.0})
     with pytest.raises(ChangeError, match="none"):
         changed(listed, {"none.0": 1.0})
+    both = {"left": {"effort": 1.0}, "right": {"effort": 2.0, "speed": 3.0}}
+    assert changed(both, {"left.effort, right.effort": 7.0}) == {
+        "left": {"effort": 7.0},
+        "right": {"effort": 7.0, "speed": 3.0},
+    }
+    with pytest.raises(ChangeError, match=r"'left.effort' is to change 2 times"):
+        changed(both, {"left.effort,right.effort": 7.0, "left.effort": 8.0})
 
 
 def test_the_verb_writes_table_and_plot(tmp_path, monkeypatch):

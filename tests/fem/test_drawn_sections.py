@@ -12,7 +12,7 @@ from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MeshError
 from flexmb.files.models.material_keys import MaterialKeys, material_of
 
-STEEL = fem.Material.steel()
+STEEL = fem.Material.steel(units="mm")  # sections are some millimetres wide
 H, W, T = 100.0, 50.0, 2.0
 CHANNEL = [(0, 0, T, H), (0, 0, W, T), (0, H - T, W, H)]
 
@@ -63,7 +63,7 @@ def test_thin_walled_sections():
     np.testing.assert_allclose(beam.shear_centre, 0, atol=1e-6)
 
 
-def largest_shear_of_torsion(section, length=10.0, offset=(0.0, 0.0)):
+def largest_shear_of_torsion(section, length=200.0, offset=(0.0, 0.0)):
     """The largest shear stress of a cantilever under a unit torque at its end, and the places of all fibres."""
     model = fem.Model(
         fem.structured_meshes.line((0, 0, 0), (length, 0, 0), 1), fem.Beam(STEEL, section, (0, 1, 0), offset)

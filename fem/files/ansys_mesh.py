@@ -388,5 +388,6 @@ def _supports(archive: _Archive, row_of: dict[int, int], turning: set[int]) -> I
         if node in archive.turned:
             archive.unread.append(source)
         elif node in row_of:
-            for k in components if row_of[node] in turning else (k for k in components if k < 3):
-                yield Stated(Equation(np.array([row_of[node]]), np.array([k]), np.ones(1), source.label), source)
+            for k in components:
+                if k < 3 or row_of[node] in turning:
+                    yield Stated(Equation(np.array([row_of[node]]), np.array([k]), np.ones(1), source.label), source)

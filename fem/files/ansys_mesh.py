@@ -315,6 +315,7 @@ def _raw_mesh(archive: _Archive) -> RawMesh:
         if len(rows):
             shells[block] = rows, archive.said("EBLOCK", archive.block, f"{kind} elements that are shells")
     turning = {int(n) for block, (rows, _) in shells.items() for n in blocks[block][1][rows].flat}
+    supports = tuple(_supports(archive, row_of, turning))  # adds to what is not obeyed
     bound = [(m, *ends) for ends, m in archive.middle.items()]
     source = archive.said("EBLOCK", archive.block, "edges without a node in their middle")
     straight = [
@@ -333,7 +334,7 @@ def _raw_mesh(archive: _Archive) -> RawMesh:
         unread=tuple(archive.unread),
         declared=tuple(_declared(archive, place, sized)),
         constraints=tuple(straight),
-        supports=tuple(_supports(archive, row_of, turning)),
+        supports=supports,
         shells=shells,
     )
 

@@ -112,6 +112,39 @@ def test_a_support_of_several_nodes_or_labels_is_named(more, tmp_path):
     assert not mesh.constraints
 
 
+def test_thicknesses_of_real_constants(tmp_path):
+    """Those of the corners, which are one, by R and by a block whose first set goes on in a second line."""
+    shell = [(1, (1, 2, 3, 4))]
+    numbers = "".join(f"{x:16.9G}" for x in (0.3, 0.3, 0.3, 0.3, 0.0, 0.0))
+    block = f"RLBLOCK,2,2,8,7\n(2i8,6g16.9)\n(7g16.9)\n{2:8d}{8:8d}{numbers}\n{5.0:16.9G}{6.0:16.9G}\n"
+    for more in ("R,1,0.1,0.1,0.1,0.1\n", f"{block}{1:8d}{1:8d}{0.1:16.9G}\n"):
+        mesh = fem.read_mesh(archive(tmp_path, {1: 63}, shell, CUBE[:4], more + MATERIAL))
+        assert fem.Model(mesh).mass == pytest.approx(0.1 * 7.8e-9)
+    with pytest.warns(MeshWarning, match="1 shells have no thickness that is read"):
+        fem.read_mesh(archive(tmp_path, {1: 63}, shell, CUBE[:4], "R,1,0.1,0.1,0.2,0.2\n" + MATERIAL))
+
+
+def test_a_support_in_the_axes_of_a_node_is_named(tmp_path):
+    path = archive(tmp_path, {1: 185}, [(1, range(1, 9))], more="D,1,UX,0.0\nD,2,UX,0.0\n")
+    first = f"{1:9d}{0:9d}{0:9d}" + 3 * f"{0.0:21.13E}"
+    path.write_text(path.read_text().replace(first, first + f"{30.0:21.13E}"))
+    with pytest.warns(MeshWarning, match=r"D, line \d+ of part.cdb"):
+        mesh = fem.read_mesh(path, supports="keep")
+    assert [c.nodes.tolist() for c in mesh.constraints] == [[1]]
+
+
+def test_elements_share_the_nodes_that_are_added_on_their_edges(tmp_path):
+    """Two cubes upon each other, the upper one upside down: twenty edges, of which two have nodes of their own."""
+    points = [*CUBE, *((x, y, 2) for x, y, _ in CUBE[:4]), (0.5, 0, 0), (0, 0.5, 2)]
+    cubes = [[*range(1, 9), 13], [9, 12, 11, 10, 5, 8, 7, 6, 14]]
+    mesh = fem.read_mesh(archive(tmp_path, {1: 186}, [(1, [*cube, *[0] * 11]) for cube in cubes], points, MATERIAL))
+    assert len(mesh.points) == 12 + 20
+    assert mesh.warnings[0].startswith("18 edges")
+    model = fem.Model(mesh)
+    assert model.mass == pytest.approx(2 * 7.8e-9)
+    assert abs(model.K @ model.rigid_body_modes()).max() < 1e-9 * abs(model.K).max()
+
+
 def test_what_is_not_read_is_named(tmp_path):
     brick = (1, (1, 2, 3, 4, 5, 6, 7, 8))
     path = archive(

@@ -37,7 +37,7 @@ NAMED = {
 }  # fmt: skip
 """Commands that change the part or load it."""
 _REFUSED = {"E", "EMORE", "K", "L", "A", "V", "VMESH", "AMESH", "CDREAD", "IGESIN"}
-_DOFS = {"UX": (0,), "UY": (1,), "UZ": (2,), "ROTX": (3,), "ROTY": (4,), "ROTZ": (5,), "ALL": (0, 1, 2)}
+_DOFS = {"UX": (0,), "UY": (1,), "UZ": (2,), "ROTX": (3,), "ROTY": (4,), "ROTZ": (5,), "ALL": tuple(range(6))}
 _BRICK = {
     # what is left of the nodes of a brick where corners coincide: corners, then the nodes in the middle of edges
     "tetra": ((0, 1, 2, 4), (8, 9, 11, 16, 17, 18)),
@@ -128,7 +128,10 @@ def _take(
     elif name == "CM":
         archive.unsupported.append(f"the component {words[1]} (CM, line {number}), a selection; write it by CMBLOCK")
     elif name in ("MP", "MPDATA"):
-        key, material, given = (words[1], words[2], words[3:4]) if name == "MP" else (words[3], words[4], words[6:])
+        if name == "MP":  # a constant, then factors of powers of the temperature
+            key, material, given = words[1], words[2], words[3:4] + [w for w in words[4:] if w and float(w)]
+        else:
+            key, material, given = words[3], words[4], words[6:]
         own = archive.constants.setdefault(int(material), {}).setdefault(key.upper(), [])
         own += [float(w) for w in given if w]
         archive.placed.setdefault(int(material), archive.said(name, number, ",".join(words)))
@@ -148,13 +151,20 @@ def _take(
     elif name == "SECBLOCK":
         for _ in range(int(words[1])):
             archive.layers.setdefault(section, []).append(float(next(lines)[1].split(",")[0]))
-    elif name == "D" and len(words) > 3 and words[1].isdigit() and words[2].upper() in _DOFS and not float(words[3]):
+    elif name == "D" and _holds_one_node(words):
         source = archive.said(name, number, ",".join(words))
         archive.held.append((int(words[1]), _DOFS[words[2].upper()], source))
     elif name in NAMED:
         archive.unread.append(archive.said(name, number, ",".join(words)))
     elif name in _REFUSED or (name in ("N", "EN") and "-1" not in words):
         raise ValueError("nodes and elements are read from blocks; write the archive by CDWRITE,DB,NAME,CDB")
+
+
+def _holds_one_node(words: list[str]) -> bool:
+    """Whether a D holds a dof of one node, or all of them, at zero: without a range of nodes, and without more
+    labels."""
+    place = len(words) > 3 and words[1].isdigit() and words[2].upper() in _DOFS
+    return place and not float(words[3]) and not any(words[5:])
 
 
 def _widths(text: str) -> list[int]:
@@ -304,6 +314,8 @@ def _raw_mesh(archive: _Archive) -> RawMesh:
         rows = np.array(sorted(place[n][1] for n in sized if place[n][0] == block), dtype=np.int64)
         if len(rows):
             shells[block] = rows, archive.said("EBLOCK", archive.block, f"{kind} elements that are shells")
+    turning = {int(n) for block, (rows, _) in shells.items() for n in blocks[block][1][rows].flat}
+    supports = tuple(_supports(archive, row_of, turning))  # adds to what is not obeyed
     bound = [(m, *ends) for ends, m in archive.middle.items()]
     source = archive.said("EBLOCK", archive.block, "edges without a node in their middle")
     straight = [
@@ -322,7 +334,7 @@ def _raw_mesh(archive: _Archive) -> RawMesh:
         unread=tuple(archive.unread),
         declared=tuple(_declared(archive, place, sized)),
         constraints=tuple(straight),
-        supports=tuple(_supports(archive, row_of)),
+        supports=supports,
         shells=shells,
     )
 
@@ -370,11 +382,13 @@ def _material(constants: dict[str, list[float]]) -> tuple[np.ndarray | None, flo
         return None, one.get("DENS"), str(error)
 
 
-def _supports(archive: _Archive, row_of: dict[int, int]) -> Iterator[Stated]:
-    """Dofs that are held at zero. Those of nodes with axes of their own are not obeyed."""
+def _supports(archive: _Archive, row_of: dict[int, int], turning: set[int]) -> Iterator[Stated]:
+    """Dofs that are held at zero, rotations at the nodes of shells, which are `turning`. Those of nodes with axes of
+    their own are not obeyed."""
     for node, components, source in archive.held:
         if node in archive.turned:
             archive.unread.append(source)
         elif node in row_of:
             for k in components:
-                yield Stated(Equation(np.array([row_of[node]]), np.array([k]), np.ones(1), source.label), source)
+                if k < 3 or row_of[node] in turning:
+                    yield Stated(Equation(np.array([row_of[node]]), np.array([k]), np.ones(1), source.label), source)

@@ -60,9 +60,7 @@ class Comparison:
     @property
     def rigid(self) -> Result:
         """The result without elastic coordinates. Raises `MechanismError` when there is none."""
-        if "rigid" not in self.results:
-            raise MechanismError(unknown_name("fidelity", "rigid", self.results))
-        return self.results["rigid"]
+        return self._at("rigid")
 
     @property
     def flexible(self) -> Result:
@@ -75,8 +73,16 @@ class Comparison:
         return self.reference.t
 
     def difference(self, marker: str, fidelity: str = "rigid") -> Float[np.ndarray, "nt 3"]:
-        """World position (nt, 3) of a marker in the reference minus that at another fidelity."""
-        return self.reference.position(marker) - self.results[fidelity].position(marker)
+        """World position (nt, 3) of a marker in the reference minus that at another fidelity.
+
+        Raises `MechanismError` when no result has this fidelity.
+        """
+        return self.reference.position(marker) - self._at(fidelity).position(marker)
+
+    def _at(self, fidelity: str) -> Result:
+        if fidelity not in self.results:
+            raise MechanismError(unknown_name("fidelity", fidelity, self.results))
+        return self.results[fidelity]
 
     def moving_markers(self) -> list[str]:
         """The markers at the interfaces of the mechanism's bodies."""

@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import LinearError
 from flexmb.linear.first_order import FirstOrder, first_order
@@ -31,7 +32,10 @@ class Response:
     units: str | None = None
 
     def of(self, output: str, to: str) -> np.ndarray:
-        """The complex amplitudes (nf,) of one output for one input."""
+        """The complex amplitudes (nf,) of one output for one input. Raises `LinearError` for an unknown name."""
+        for what, name, known in (("output", output, self.outputs), ("input", to, self.inputs)):
+            if name not in known:
+                raise LinearError(unknown_name(what, name, known))
         return self.values[:, self.outputs.index(output), self.inputs.index(to)]
 
     def write_csv(self, path: str | Path) -> Path:

@@ -78,11 +78,71 @@ def test_shells_and_supports(tmp_path):
     with pytest.warns(MeshWarning, match=r"D, line \d+ of part.cdb"):
         mesh = fem.read_mesh(path, supports="keep")
     assert mesh.kinds == {"quad": 1, "triangle": 1}
-    assert len(mesh.constraints) == 4
+    assert len(mesh.constraints) == 7  # six dofs, and one
     assert fem.Model(fem.read_mesh(path, ignore=["D"])).mass == pytest.approx(1.5 * 0.1 * 7.8e-9)
     path.write_text(path.read_text().replace("SECDATA,0.1,1\n", "SECDATA,0.1,1\nSECDATA,0.1,1\n"))
     with pytest.warns(MeshWarning, match="2 shells have no thickness that is read: one layer"):
         fem.read_mesh(path, ignore=["D"])
+
+
+def test_a_support_of_all_dofs_clamps_shells(tmp_path):
+    """ALL holds rotations too, as six labels do; at solids, which have none, it holds the translations."""
+    labels = ("ALL",), ("UX", "UY", "UZ", "ROTX", "ROTY", "ROTZ")
+    more = ["".join(f"D,{n},{label},0.0,0.0\n" for n in (1, 4) for label in some) for some in labels]
+    shells = [
+        fem.read_mesh(
+            archive(tmp_path, {1: 181}, [(1, (1, 2, 3, 4))], CUBE[:4], f"SECTYPE,1,SHELL\nSECDATA,0.1,1\n{text}"),
+            supports="keep",
+        )
+        for text in more
+    ]
+    solids = [
+        fem.read_mesh(archive(tmp_path, {1: 185}, [(1, range(1, 9))], more=text), supports="keep") for text in more
+    ]
+    held = [[(int(c.nodes[0]), int(c.components[0])) for c in mesh.constraints] for mesh in shells + solids]
+    assert held == 2 * [[(n, k) for n in (0, 3) for k in range(6)]] + 2 * [[(n, k) for n in (0, 3) for k in range(3)]]
+
+
+@pytest.mark.parametrize("more", ["D,1,ALL,0.0,,8,1\n", "D,1,UX,0.0,,,,UY,UZ\n"])
+def test_a_support_of_several_nodes_or_labels_is_named(more, tmp_path):
+    """A range of nodes, or further labels, which CDWRITE never writes, is no support of the first alone."""
+    path = archive(tmp_path, {1: 185}, [(1, range(1, 9))], more=more)
+    with pytest.warns(MeshWarning, match=r"D, line \d+ of part.cdb"):
+        mesh = fem.read_mesh(path, supports="keep")
+    assert not mesh.constraints
+
+
+def test_thicknesses_of_real_constants(tmp_path):
+    """Those of the corners, which are one, by R and by a block whose first set goes on in a second line."""
+    shell = [(1, (1, 2, 3, 4))]
+    numbers = "".join(f"{x:16.9G}" for x in (0.3, 0.3, 0.3, 0.3, 0.0, 0.0))
+    block = f"RLBLOCK,2,2,8,7\n(2i8,6g16.9)\n(7g16.9)\n{2:8d}{8:8d}{numbers}\n{5.0:16.9G}{6.0:16.9G}\n"
+    for more in ("R,1,0.1,0.1,0.1,0.1\n", f"{block}{1:8d}{1:8d}{0.1:16.9G}\n"):
+        mesh = fem.read_mesh(archive(tmp_path, {1: 63}, shell, CUBE[:4], more + MATERIAL))
+        assert fem.Model(mesh).mass == pytest.approx(0.1 * 7.8e-9)
+    with pytest.warns(MeshWarning, match="1 shells have no thickness that is read"):
+        fem.read_mesh(archive(tmp_path, {1: 63}, shell, CUBE[:4], "R,1,0.1,0.1,0.2,0.2\n" + MATERIAL))
+
+
+def test_a_support_in_the_axes_of_a_node_is_named(tmp_path):
+    path = archive(tmp_path, {1: 185}, [(1, range(1, 9))], more="D,1,UX,0.0\nD,2,UX,0.0\n")
+    first = f"{1:9d}{0:9d}{0:9d}" + 3 * f"{0.0:21.13E}"
+    path.write_text(path.read_text().replace(first, first + f"{30.0:21.13E}"))
+    with pytest.warns(MeshWarning, match=r"D, line \d+ of part.cdb"):
+        mesh = fem.read_mesh(path, supports="keep")
+    assert [c.nodes.tolist() for c in mesh.constraints] == [[1]]
+
+
+def test_elements_share_the_nodes_that_are_added_on_their_edges(tmp_path):
+    """Two cubes upon each other, the upper one upside down: twenty edges, of which two have nodes of their own."""
+    points = [*CUBE, *((x, y, 2) for x, y, _ in CUBE[:4]), (0.5, 0, 0), (0, 0.5, 2)]
+    cubes = [[*range(1, 9), 13], [9, 12, 11, 10, 5, 8, 7, 6, 14]]
+    mesh = fem.read_mesh(archive(tmp_path, {1: 186}, [(1, [*cube, *[0] * 11]) for cube in cubes], points, MATERIAL))
+    assert len(mesh.points) == 12 + 20
+    assert mesh.warnings[0].startswith("18 edges")
+    model = fem.Model(mesh)
+    assert model.mass == pytest.approx(2 * 7.8e-9)
+    assert abs(model.K @ model.rigid_body_modes()).max() < 1e-9 * abs(model.K).max()
 
 
 def test_what_is_not_read_is_named(tmp_path):
@@ -107,6 +167,12 @@ def test_what_is_not_read_is_named(tmp_path):
     mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [brick], more=hot))
     with pytest.raises(fem.MaterialError, match="constants that depend on temperature"):
         fem.Model(mesh)
+    sloping = "MP,EX,1,210000.0,-60.0\nMP,NUXY,1,0.3,0.0\nMP,DENS,1,7.8E-09\n"
+    mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [brick], more=sloping))
+    with pytest.raises(fem.MaterialError, match="constants that depend on temperature"):
+        fem.Model(mesh)
+    mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [brick], more=sloping.replace("-60.0", "0.0")))
+    assert fem.Model(mesh).mass == pytest.approx(7.8e-9)
 
 
 def test_a_format_of_a_billion_fields_is_refused(tmp_path):

@@ -27,6 +27,8 @@ class CurveKeys(Keys):
     def _one_source(self) -> Self:
         if (self.points is None) == (self.csv is None):
             raise refusal("a curve needs either points = [[x, y], ...] or csv = (a file with columns of x and y)")
+        if self.csv is None and "columns" in self.model_fields_set:
+            raise refusal("columns selects those of a csv file; none is given")
         return self
 
     def curve(self, folder: Path, units: str | None = None) -> Curve:

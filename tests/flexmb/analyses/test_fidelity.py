@@ -55,6 +55,8 @@ def test_more_coordinates_come_nearer(comparison):
     off = [np.abs(comparison.difference("random.end", name)).max() for name in ("rigid", "1 modes", "2 modes")]
     assert off[0] > off[1] > off[2] > 0
     assert comparison.reference is comparison.flexible is comparison.results["flexible"]
+    with pytest.raises(MechanismError, match=r"fidelity named '1 mode'. Did you mean '1 modes'"):
+        comparison.difference("random.end", "1 mode")
 
 
 def test_results_that_events_end_at_different_times_are_not_compared():

@@ -73,6 +73,7 @@ def test_elements_of_a_file_are_those_of_the_same_calls(tmp_path):
     [
         ('kind = "point-on-curve"', 'kind = "slider-on-curve", offset = 0.1', "keys of point-on-curve"),
         ("curve = { points", 'curve = { csv = "x.csv", points', "either points"),
+        ("curve = { points", "curve = { columns = [1, 0], points", "columns selects those of a csv file"),
         ('"load.hook", [1', '"load", [1', "runs over 'body.interface'"),
         ("damping = 5.0", "slack = 5.0", "unknown key|There is no key"),
         ('stored = "k*x**2/2"', 'stored = "xdot"', "depends on x alone"),

@@ -87,6 +87,7 @@ WRONG = {
     "": "either effort = (such as \"-k*x\") or law = (a table, or the name of a registered law), or stiffness or damping; found none",
     'law = { kind = "tabel" }': "no kind named 'tabel'. Did you mean 'table'",
     'law = { kind = "table", x = [0.0, 1.0] }': "a table needs either x and y, or csv",
+    'law = { kind = "table", x = [0.0, 1.0], y = [0.0, 1.0], csv = "table.csv" }': "a table needs either x and y, or csv",
     'law = { kind = "table", x = [0.0, 0.0], y = [0.0, 1.0] }': "Table, point 2: expected increasing numbers x",
     'law = { kind = "table", csv = "none.csv" }': "There is no table",
     'law = { kind = "table", x = [0.0, 1.0], y = [0.0, 1.0], columns = [0, 1] }': "columns selects those of a csv file",

@@ -86,6 +86,10 @@ def test_responses_are_those_of_an_oscillator_on_a_shaken_table():
     assert np.abs(found.values - exact).max() <= 1e-8 * np.abs(exact).max()
     np.testing.assert_allclose(found.values[:, :4, :3], exact[:, :4, :3], rtol=1e-8)
     assert found.of("place", "push")[0] == found.values[0, 0, 0]
+    with pytest.raises(LinearError, match=r"no output named 'plaec'. Did you mean 'place'"):
+        found.of("plaec", "push")
+    with pytest.raises(LinearError, match=r"no input named 'place'.*Existing: 'push', 'spring'"):
+        found.of("place", "place")
     assert "largest" in str(found)
 
 

@@ -245,6 +245,7 @@ def test_momenta_are_those_of_the_readable_equations(second_order):
     )
     at_marker = angular - np.cross(result.position("a.end")[1], linear)
     np.testing.assert_allclose(result.angular_momentum(about="a.end")[1], at_marker, atol=1e-12)
+    assert measure("angular-momentum:*@a.end:z")(result)[1] == pytest.approx(at_marker[2], abs=1e-12)
 
 
 def test_momenta_obey_newton_and_euler():

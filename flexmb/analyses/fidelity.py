@@ -23,6 +23,11 @@ def with_fidelity(mechanism: Mechanism, fidelity: Fidelity) -> Mechanism:
 
     Raises `MechanismError` for an unknown fidelity.
     """
+    if not isinstance(fidelity, str | int | np.integer) or isinstance(fidelity, bool):
+        raise MechanismError(
+            f"A fidelity is one of {', '.join(map(repr, NAMED))}, or a whole number of elastic coordinates; found "
+            f"{fidelity!r}."
+        )
     if isinstance(fidelity, str) and fidelity not in NAMED:
         raise MechanismError(
             f"{unknown_name('fidelity', fidelity, NAMED)} Or give a number of elastic coordinates; comparisons also "

@@ -316,6 +316,8 @@ def test_a_distributing_coupling_of_calculix_is_a_mean_without_rotation(tmp_path
     _, _, u = null_motions(read(tmp_path, text))
     for k in range(3):
         np.testing.assert_allclose(u(900, k), (u(103, k) + 3 * u(106, k)) / 4, atol=1e-12)
+    with pytest.raises(MeshWarning, match="weights of its nodes add up to zero"):
+        read(tmp_path, text.replace("1.", "0.").replace("3.", "0."))
 
 
 def test_springs_are_refused_where_they_cannot_be():

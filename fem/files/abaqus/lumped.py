@@ -102,6 +102,8 @@ def _distributing(c: Constraints, s: Statement, lump: Lumped) -> Iterator[Equati
         who, weight = s.entries(k, 2, "a node or set and a weight")[:2]
         weights |= dict.fromkeys(c.nodes(who), number(weight))
     weights.pop(reference, None)
+    if not sum(weights.values()) > 0:
+        raise MeshError("the weights of its nodes add up to zero or less: give positive ones")
     share = np.array(list(weights.values())) / sum(weights.values())
     nodes = np.array([reference, *weights])
     for k in range(3):

@@ -113,6 +113,9 @@ def test_bad_fidelities_are_told():
     mechanism = flexible_pendulum(np.random.default_rng(5)).build()
     with pytest.raises(MechanismError, match=r"'rigd'.*rigid.*number of elastic coordinates"):
         with_fidelity(mechanism, "rigd")
+    for wrong in (2.7, True, None):
+        with pytest.raises(MechanismError, match=f"whole number of elastic coordinates; found {wrong}"):
+            with_fidelity(mechanism, wrong)
     with pytest.raises(MechanismError, match="at least one elastic coordinate"):
         with_fidelity(mechanism, 0)
     with pytest.raises(MechanismError, match="at least two different"):

@@ -513,4 +513,11 @@ EDITS = (
     Edit("nodes of lumps are counted", "fem/model.py", "{len(self.points) - aside} nodes", "{len(self.points)} nodes", "tests/fem/test_nastran_lumps.py -k one_thing"),
     Edit("bodies that settle tip", "flexmb/linear/touching.py", "\nTIPS = 25\n", "\nTIPS = 5\n", "tests/flexmb/contact/test_surfaces_at_rest.py -k settles_on_a_ball"),
     Edit("laws of springs in radians", "flexmb/mechanism/construction/forces.py", 'self._law(name, law, "length", "force"),\n            )\n        ]', 'self._law(name, law, "angle", "moment"),\n            )\n        ]', "tests/flexmb/forces/test_scalar_tables.py -k between_places"),
+    Edit("moments of momentum about markers", "flexmb/results/measure.py", 'place = (about or "mass centre") if numbers is None else numbers', 'place = "mass centre" if numbers is None else numbers', "tests/flexmb/results/test_motion.py -k momenta_are_those"),
+    Edit("tables with points and a file", "flexmb/files/models/law_keys.py", "given not in ((True, True, False), (False, False, True))", "given not in ((True, True, False), (False, False, True), (True, True, True))", "tests/flexmb/files/test_law_keys.py -k wrong"),
+    Edit("lines that continue a block of constants", "fem/files/ansys_mesh.py", "while len(values) < count:", "while False:", "tests/fem/test_ansys_meshes.py -k thicknesses_of_real"),
+    Edit("thicknesses that differ at corners", "fem/files/ansys_mesh.py", "layers = values[:1] if len(set(values)) == 1 else []", "layers = values[:1]", "tests/fem/test_ansys_meshes.py -k thicknesses_of_real"),
+    Edit("nodes on edges that elements share", "fem/files/ansys_mesh.py", "key = (min(a, b), max(a, b))", "key = (a, b)", "tests/fem/test_ansys_meshes.py -k share_the_nodes"),
+    Edit("straight edges of archives", "fem/files/ansys_mesh.py", "np.array([1.0, -0.5, -0.5])", "np.array([1.0, -0.5, 0.5])", "tests/fem/test_ansys_meshes.py -k share_the_nodes"),
+    Edit("supports of nodes with axes", "fem/files/ansys_mesh.py", "if node in archive.turned:", "if False:", "tests/fem/test_ansys_meshes.py -k axes_of_a_node"),
 )  # fmt: skip

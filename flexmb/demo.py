@@ -1,5 +1,6 @@
 """The demo: a slider-crank with a flexible connecting rod, from the mesh supplied with flexmb to pictures."""
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -105,7 +106,7 @@ def run(
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     say = progress or (lambda what, done: None)
-    with _patience(PATIENCE), ThreadPoolExecutor(1) as second:
+    with _two_threads(), ThreadPoolExecutor(1) as second:
         for name in ("flexmb.plots.pictures", "pyvista.plotting"):
             second.submit(import_module, name)
         report(f"Mesh conrod.msh -> flexible body\n{connecting_rod()}\n")
@@ -122,14 +123,21 @@ def run(
 
 
 @contextmanager
-def _patience(seconds: float) -> Iterator[None]:
-    """A simulation asks for the interpreter at every time that it stores, and waits for it as long as this."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(seconds)
+def _two_threads() -> Iterator[None]:
+    """Settings of the interpreter while one thread simulates and the other one draws.
+
+    A simulation asks for the interpreter at every time that it stores, and waits for it for `PATIENCE`. Garbage is left
+    to the thread that draws, which VTK wants to end what it began.
+    """
+    interval, collects = sys.getswitchinterval(), gc.isenabled()
+    sys.setswitchinterval(PATIENCE)
+    gc.disable()
     try:
         yield
     finally:
-        sys.setswitchinterval(before)
+        sys.setswitchinterval(interval)
+        if collects:
+            gc.enable()
 
 
 def _write(comparison: Comparison, directory: Path) -> None:

@@ -16,7 +16,7 @@ from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
 from fem.meshing import cad_process
 from fem.user_files import alone, require_file, text_of
 
-SECONDS, BYTES_PER_SECOND = 30.0, 1e5
+SECONDS, BYTES_PER_SECOND = 20.0, 1e5
 """Processor time that Gmsh may take to read a file, and the slowest speed of a long one."""
 LEAST_MEMORY = 2**32
 """Memory that the process may take, in bytes, where less is available."""

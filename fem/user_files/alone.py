@@ -8,8 +8,10 @@ runs `main(output, *words)` of the file PROGRAM, which may take so many bytes of
 """
 
 import contextlib
+import ctypes
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +21,8 @@ from typing import Any
 
 import psutil
 
+END_WITH_PARENT = 1
+"""The number of this wish for `prctl` of Linux."""
 PATIENCE = 15.0
 """Time that a process may take in all, relative to its processor time: one that only waits ends then."""
 LOOK = 0.2
@@ -71,7 +75,9 @@ def _processor_time(process: int) -> float:
 
 
 def _run(memory: str, program: str, *words: str) -> None:
-    """Run a program within the limits of this process."""
+    """Run a program within the limits of this process, which ends with the one that waits for it."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # other systems than Linux have none
+        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # for libraries that print
     with contextlib.suppress(ImportError, OSError, ValueError):  # no limits in this system

@@ -3,6 +3,9 @@
 import os
 import re
 import struct
+import subprocess
+import sys
+import time
 import zipfile
 import zlib
 from itertools import pairwise
@@ -11,6 +14,7 @@ from pathlib import Path
 import h5py
 import matplotlib.pyplot as plt
 import numpy as np
+import psutil
 import pytest
 from fuzz.targets import MODELS, _saved_body
 
@@ -594,3 +598,25 @@ def test_coordinates_whose_volume_overflows_are_refused(tmp_path):
     path.write_text(BLOCK.replace("3, 2, 0, 0", "3, 1e200, 0, 0"))
     with pytest.raises(MeshError, match=r"number 3 in the file\) has the coordinates"):
         fem.read_mesh(path)
+
+
+def eventually(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no such signal")
+def test_the_process_that_reads_ends_with_the_one_that_waits_for_it(tmp_path):
+    program, started = tmp_path / "sleeps.py", tmp_path / "started"
+    program.write_text(
+        f"import os, time\ndef main(output):\n    open({str(started)!r}, 'w').write(str(os.getpid()))\n    time.sleep(60)\n"
+    )
+    words = f"from fem.user_files import alone; alone.ended({str(program)!r}, seconds=60, memory=2**32)"
+    waiting = subprocess.Popen([sys.executable, "-c", words], cwd=Path(__file__).parents[2])
+    assert eventually(lambda: started.exists() and started.read_text().isdigit())
+    reader = psutil.Process(int(started.read_text()))
+    waiting.kill()
+    waiting.wait()
+    assert eventually(lambda: not reader.is_running() or reader.status() == psutil.STATUS_ZOMBIE)

@@ -5,7 +5,6 @@ import re
 import struct
 import subprocess
 import sys
-import time
 import zipfile
 import zlib
 from itertools import pairwise
@@ -17,6 +16,7 @@ import numpy as np
 import psutil
 import pytest
 from fuzz.targets import MODELS, _saved_body
+from test_beyond_one_machine import wait_until
 
 import fem
 import flexmb
@@ -600,13 +600,6 @@ def test_coordinates_whose_volume_overflows_are_refused(tmp_path):
         fem.read_mesh(path)
 
 
-def eventually(condition, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
-
-
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no such signal")
 def test_the_process_that_reads_ends_with_the_one_that_waits_for_it(tmp_path):
     program, started = tmp_path / "sleeps.py", tmp_path / "started"
@@ -615,8 +608,8 @@ def test_the_process_that_reads_ends_with_the_one_that_waits_for_it(tmp_path):
     )
     words = f"from fem.user_files import alone; alone.ended({str(program)!r}, seconds=60, memory=2**32)"
     waiting = subprocess.Popen([sys.executable, "-c", words], cwd=Path(__file__).parents[2])
-    assert eventually(lambda: started.exists() and started.read_text().isdigit())
+    wait_until(lambda: started.exists() and started.read_text().isdigit(), seconds=30)
     reader = psutil.Process(int(started.read_text()))
     waiting.kill()
     waiting.wait()
-    assert eventually(lambda: not reader.is_running() or reader.status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: not reader.is_running() or reader.status() == psutil.STATUS_ZOMBIE, seconds=30)

@@ -1,5 +1,6 @@
 """The verdict that ends every run: sound runs of every integrator have none against them, unsound ones are loud."""
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -79,6 +80,22 @@ def test_a_balance_that_does_not_close_is_loud():
         result = flexmb.simulate(system, 1.0, step=1e-2, rho_inf=0.1)
     assert not result.verdict.sound
     assert "does not close" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("method", "step", "word"),
+    [("generalised-alpha", 4e-3, "coarse"), ("generalised-alpha", 2.8e-2, "noise"), ("hht", 4e-3, "coarse")],
+)
+def test_the_step_that_the_verdict_proposes_resolves_the_elastic_motion(method, step, word):
+    """A body swings on a hinge while its vibrations die away; the residual of both methods is of second order."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    body = system.add(random_flexible_body(np.random.default_rng(5), modes=2, stiffness=(3e3, 9e3)))
+    system.revolute("hinge", system.ground, body["start"], axis=(0, 1, 0))
+    coarse = flexmb.simulate(system, 1.0, step=step, method=method).verdict
+    assert f"the elastic motion is {word}: reduce the step, about " in str(coarse)
+    smaller = float(re.search(r"about (\S+) times if the residual falls with its square", str(coarse))[1])
+    fine = flexmb.simulate(system, 1.0, step=step / smaller, method=method).verdict
+    assert 0.5e-3 < fine.strain_ratio < 1.5e-3
 
 
 def test_an_open_joint_is_named_with_its_time():

@@ -14,6 +14,7 @@ import scipy.sparse.linalg as sla
 import fem
 import flexmb
 import reduction
+from fem.analysis.model_warnings import warn_of_free_warping
 from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning
 from fem.join import part_dofs
@@ -298,7 +299,7 @@ def test_clamped_open_sections_without_held_warping_are_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error", MeshWarning)
         for model in quiet:
-            model.warn_of_free_warping()
+            warn_of_free_warping(model)
 
 
 def test_the_factor_of_the_warning_where_both_ends_are_clamped():
@@ -309,14 +310,14 @@ def test_the_factor_of_the_warning_where_both_ends_are_clamped():
     twist = static(model, held, d.rotations(2)[0])[d.rotations(2)[0]]
     free = part("I", 2, torsion="saint-venant").with_interfaces(root="start", tip="end")
     with pytest.warns(MeshWarning, match=f"up to {1 / (G * s.J) / twist:.3g} times as far"):
-        free.warn_of_free_warping()
+        warn_of_free_warping(free)
 
 
 def messages(model):
     """The warnings of a reduction about warping."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model.warn_of_free_warping()
+        warn_of_free_warping(model)
     return [str(w.message) for w in told]
 
 

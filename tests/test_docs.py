@@ -70,6 +70,7 @@ def small_motions(tmp_path_factory):
         return names_of("linear.md"), folder
 
 
+@pytest.mark.long
 def test_the_arm_of_the_manual_rests_and_vibrates(small_motions):
     """A uniform arm on a controller: torques balance, and the frequency is that of one degree of freedom."""
     names, _ = small_motions
@@ -342,6 +343,7 @@ def test_the_ball_of_the_manual_bounces():
     assert names["pressed"] == pytest.approx(np.pi / 4 * 0.008**2 * 7850 * 9.81, rel=1e-2)
 
 
+@pytest.mark.long
 def test_the_surfaces_of_the_manual_have_exact_statics():
     names = names_of("flexible-contact.md")
     assert "no face of the skin has all of its nodes in the given nodes" in names["message"]

@@ -1,5 +1,6 @@
 """Frequency responses, steady and periodic motions, diagrams against closed forms."""
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import flexmb
 import reduction
 from fem.mesh.structured_meshes import line
 from flexmb.cli.main import app
-from flexmb.errors import EquilibriumError, LinearError, MeasureError
+from flexmb.errors import EquilibriumError, FileError, LinearError, MeasureError
 from flexmb.files.models.model_file import load_model
 from flexmb.linear import (
     along_motion,
@@ -91,6 +92,25 @@ def test_responses_are_those_of_an_oscillator_on_a_shaken_table():
     with pytest.raises(LinearError, match=r"no input named 'place'.*Existing: 'push', 'spring'"):
         found.of("place", "place")
     assert "largest" in str(found)
+
+
+def test_tables_of_responses_have_a_column_for_each_name(tmp_path):
+    """Names with commas, as of a moment of momentum about a point, are quoted, and none is lost to an encoding."""
+    name = "angular-momentum:mass@0.5,0,0:y"
+    response = frequency_response(
+        linearise(shaken()), FREQUENCIES, ["push"], {name: measure(name), "Weg ζ": MEASURES["place"]}
+    )
+    with response.write_csv(tmp_path / "response.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == [
+        "frequency",
+        *(f"{what}{n} / push{end}" for n in (name, "Weg ζ") for what, end in (("|", "|"), ("phase of ", ""))),
+    ]
+    assert {len(row) for row in rows} == {len(header)}
+    table = np.array(rows, dtype=float)
+    np.testing.assert_allclose(table[:, 1::2], np.abs(response.values[:, :, 0]), rtol=1e-15)
+    with pytest.raises(FileError, match="Cannot write the table"):
+        response.write_csv(tmp_path / "absent" / "response.csv")
 
 
 def test_the_state_space_model_gives_the_same_responses():

@@ -253,6 +253,19 @@ def test_a_governor_rises_with_its_speed():
     assert -rotation_from_quaternion(slow.state.q[10:14])[2, 0] == pytest.approx(1.0, rel=1e-9)
 
 
+def test_a_steady_motion_begins_where_its_driver_is_whatever_the_time():
+    """A rod in the middle of its spin-up, at t = 0.7: the steady motion has the angle of that time, and the speed after it."""
+    system, motion = flexmb.System(), flexmb.time_functions.spin_up(6.0, 2.0)
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+    system.drive("hinge", motion)
+    mechanism = system.build()
+    mechanism = replace(mechanism, initial=replace(mechanism.initial, t=0.7))
+    for found in (steady_motion(mechanism), steady_motion(mechanism, 5.0)):
+        assert found.result.coordinate("hinge")[0] == pytest.approx(motion(0.7)[0], rel=1e-12)
+        assert found.result.coordinate_rate("hinge")[0] == pytest.approx(6.0, rel=1e-12)
+
+
 def test_what_is_not_steady_is_told():
     with pytest.raises(EquilibriumError, match="does not move steadily"):
         steady_motion(

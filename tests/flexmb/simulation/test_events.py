@@ -447,6 +447,26 @@ def test_a_contact_without_force_lasts_and_lets_go_when_it_is_pulled(integrator)
     assert np.abs(result.ledger.residual).max() < 1e-6
 
 
+@pytest.mark.parametrize("upper", [True, False])
+def test_a_bead_stays_at_the_end_of_a_rod_that_turns(upper):
+    """It runs outwards as `cosh(W t)`, loses its speed along the rod at the stop, and is held there by `m W^2 r`."""
+    system, speed, side = flexmb.System(), 4.0, 1.0 if upper else -1.0
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+    system.drive("hinge", flexmb.time_functions.constant_speed(speed))
+    bead = system.add(flexmb.rigid_body("bead", mass=0.5, inertia=(0.01,) * 3), position=(0.4 * side, 0, 0))
+    system.prismatic("slide", rod.at((0, 0, 0)), bead.at((0, 0, 0)), axis=(1, 0, 0))
+    end = stop("end", "slide", 0.8 * side, upper=upper)
+    result = flexmb.simulate(system, 1.0, step=1e-3, output_step=0.01, events=[end])
+    (hit,) = result.happened
+    assert hit.t == pytest.approx(np.arccosh(2.0) / speed, rel=1e-5)
+    assert hit.lost == pytest.approx(0.25 * (0.4 * speed * np.sqrt(3.0)) ** 2, rel=1e-5)
+    held = result.t > hit.t
+    np.testing.assert_allclose(result.coordinate("slide")[held], 0.8 * side, atol=1e-12)
+    force = np.linalg.norm(result.reaction("end")[held, :3], axis=1)
+    np.testing.assert_allclose(force, 0.5 * speed**2 * 0.8, rtol=1e-5)
+
+
 def test_stored_times_make_no_difference():
     """A pendulum that bounces, grazes and passes a threshold both ways, stored once in five seconds or a hundred times a second."""
 

@@ -239,6 +239,10 @@ def partly(k):
     return partial(lambda k, t, x, v: -k * x, k)
 
 
+def partly_by_keyword(k):
+    return partial(lambda t, x, v, k: -k * x, k=k)
+
+
 class Callable:
     def __init__(self, k):
         self.k = k
@@ -279,7 +283,7 @@ def pendulum_with(law):
 
 
 @pytest.mark.parametrize(
-    "make", [held_constant, keyword_only, default, partly, Callable, bound, nested, compiled, listed]
+    "make", [held_constant, keyword_only, default, partly, partly_by_keyword, Callable, bound, nested, compiled, listed]
 )
 def test_values_that_laws_hold_are_seen_however_they_hold_them(make):
     def tip(result):

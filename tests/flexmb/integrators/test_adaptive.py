@@ -504,6 +504,18 @@ def beside():
     return system, lambda r: r.columns(["state:swung:swing"])["state:swung:swing"].values
 
 
+@pytest.mark.filterwarnings("ignore::flexmb.EnergyBalanceWarning")  # of hardly any energy
+def test_steps_of_explicit_runs_follow_their_states_with_order_five():
+    """A hundred thousandth of the tolerance takes some ten times as many steps, and the state has it."""
+    system, seen = beside()
+    steps = []
+    for tolerance in (1e-5, 1e-10):
+        result = flexmb.simulate(system, 2.0, method="explicit", tolerance=tolerance, output_step=0.5)
+        assert np.abs(seen(result) - np.sin(30.0 * result.t)).max() < 100 * tolerance
+        steps.append(result.statistics.steps)
+    assert 5 < steps[1] / steps[0] < 14
+
+
 @pytest.mark.parametrize("build", [lagging, beside])
 @pytest.mark.parametrize("method", ["generalised-alpha", "hht"])
 def test_errors_of_states_follow_the_tolerance(method, build):

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from flexmb.study.identity import content_of
+
 DEEPEST = 12
 """Largest depth to which objects within objects are examined."""
 
@@ -41,7 +43,7 @@ def held_by(value: Any, depth: int = 0) -> Any:
 
 def _of_function(function: FunctionType, depth: int) -> Any:
     code = function.__code__
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    cells = [content_of(cell) for cell in function.__closure__ or ()]
     variables = {name: function.__globals__[name] for name in _names(code) if name in function.__globals__}
     variables = {name: x for name, x in variables.items() if x is not function}
     return "function", code, held_by((cells, function.__defaults__, function.__kwdefaults__, variables), depth + 1)

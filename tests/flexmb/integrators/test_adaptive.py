@@ -164,7 +164,7 @@ def test_a_dense_table_over_the_time_counts_by_what_it_describes():
     assert rise.feature == pytest.approx(2e-3)
 
 
-@pytest.mark.parametrize("begin", [-7.3, 0.3, 12.5])
+@pytest.mark.parametrize("begin", [-7.3, 12.5])
 def test_a_curve_that_repeats_itself_may_begin_at_any_time(begin):
     """It tells the same changes as the curve from zero on, so much later."""
     knots, values = np.array([0.0, 1.0, 1.1, 1.2, 3.0]), np.array([0.0, 0.0, 1.0, 0.0, 0.0])
@@ -502,18 +502,6 @@ def beside():
     system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0))
     system.force("swung", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), swung())
     return system, lambda r: r.columns(["state:swung:swing"])["state:swung:swing"].values
-
-
-@pytest.mark.filterwarnings("ignore::flexmb.EnergyBalanceWarning")  # of hardly any energy
-def test_steps_of_explicit_runs_follow_their_states_with_order_five():
-    """A hundred thousandth of the tolerance takes some ten times as many steps, and the state has it."""
-    system, seen = beside()
-    steps = []
-    for tolerance in (1e-5, 1e-10):
-        result = flexmb.simulate(system, 2.0, method="explicit", tolerance=tolerance, output_step=0.5)
-        assert np.abs(seen(result) - np.sin(30.0 * result.t)).max() < 100 * tolerance
-        steps.append(result.statistics.steps)
-    assert 5 < steps[1] / steps[0] < 14
 
 
 @pytest.mark.parametrize("build", [lagging, beside])

@@ -243,6 +243,12 @@ def partly_by_keyword(k):
     return partial(lambda t, x, v, k: -k * x, k=k)
 
 
+def unset(k):
+    if k < 0:
+        other = -k
+    return lambda t, x, v: -k * x if k >= 0 else -other * x
+
+
 class Callable:
     def __init__(self, k):
         self.k = k
@@ -283,7 +289,8 @@ def pendulum_with(law):
 
 
 @pytest.mark.parametrize(
-    "make", [held_constant, keyword_only, default, partly, partly_by_keyword, Callable, bound, nested, compiled, listed]
+    "make",
+    [held_constant, keyword_only, default, partly, partly_by_keyword, unset, Callable, bound, nested, compiled, listed],
 )
 def test_values_that_laws_hold_are_seen_however_they_hold_them(make):
     def tip(result):

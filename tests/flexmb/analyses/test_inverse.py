@@ -1,5 +1,6 @@
 """Inverse dynamics: efforts that, put into the forward simulation, give back the prescribed motion."""
 
+import csv
 from dataclasses import replace
 
 import numpy as np
@@ -138,3 +139,7 @@ def test_the_verb_writes_efforts(tmp_path, monkeypatch):
     assert "effort of m1" in done.output
     assert np.loadtxt(tmp_path / "arm.inverse.csv", delimiter=",", skiprows=1).shape == (51, 3)
     assert is_picture(tmp_path / "arm.inverse.png")
+    (tmp_path / "arm.toml").write_text(MODEL.replace('"m1"', '"m1, left"'))
+    CliRunner().invoke(app, [word.replace("m1", "m1, left") for word in words], catch_exceptions=False)
+    with (tmp_path / "arm.inverse.csv").open(newline="") as file:
+        assert next(csv.reader(file)) == ["t", "m1, left", "m2"]

@@ -1,5 +1,6 @@
 """Stresses against beam theory, against the full finite element solution, and in time; tables of results."""
 
+import csv
 import re
 import warnings
 from dataclasses import replace
@@ -331,6 +332,13 @@ def test_the_shear_force_of_a_beam_stands_in_its_own_column(tmp_path):
     )
     assert row["a zx"] == pytest.approx(-1.5 * FORCE / (B * H), rel=0.12)
     assert max(abs(row["a xy"]), abs(row["a yz"])) < 0.05 * abs(row["a zx"])
+
+
+def test_names_of_points_may_have_commas(swinging, tmp_path):
+    with write_stress_csv(swinging, "bar", {"root, top": (0, 0, 0)}, tmp_path / "a.csv").open(newline="") as file:
+        header, first = next(rows := csv.reader(file)), next(rows)
+    assert header[:2] == ["t", "root, top xx"]
+    assert len(header) == len(first) == 8
 
 
 def test_elastic_coordinates_are_counted_from_one(swinging):

@@ -177,6 +177,20 @@ def test_temperatures_return_to_the_initial_ones(tmp_path):
     np.testing.assert_allclose(results[1].displacements, 0.0, atol=1e-15)
 
 
+def test_nodes_without_cells_take_no_temperatures_from_others(tmp_path):
+    """The deck defines a node that nothing uses before all others, and the temperatures rise along the bar."""
+    x = fem.structured_meshes.block("hexahedron", (L, B, H), (4, 1, 1)).points[:, 0]
+    warm = "*TEMPERATURE\n" + "".join(f"{k + 1}, {40 + 5 * x[k]}\n" for k in range(len(x)))
+    path = bar(tmp_path, "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 20.\n" + static(f"*BOUNDARY\n{AXIAL}{warm}"))
+    _, (plain,) = solved(path)
+    path.write_text("*NODE\n9000, -50., 0., 0.\n" + path.read_text())
+    mesh, (found,) = solved(path)
+    tip = mesh.nodes("TIP")
+    assert "1 nodes that no cell of the part uses" in str(mesh.warnings)
+    np.testing.assert_allclose(found.displacements, plain.displacements, rtol=1e-9, atol=1e-15)
+    assert found.displacements[tip, 0].mean() == pytest.approx(1e-5 * (20 * L + 5 * L**2 / 2), rel=1e-9)
+
+
 def test_axes_of_materials(tmp_path):
     """Stiff along y of the deck's axes, which are turned onto x of the mesh."""
     stiff = "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n1e4, 21e4, 1e4, 0., 0., 0., 1e4, 1e4,\n1e4\n"

@@ -379,6 +379,20 @@ def test_a_perturbation_sees_the_stretched_part(tmp_path):
     assert (base - spun) * (2 * np.pi) ** 2 == pytest.approx(speed2, rel=1e-9)
 
 
+def test_rotation_softens_motions_across_its_axis_only(tmp_path):
+    """A bar that moves along itself, across the axis and along it; oblique, by the square of the sine between them."""
+    speed2 = 4e8
+
+    def axial(axis):
+        spin = "" if axis is None else f"*DLOAD\nEALL, CENTRIF, {speed2}, 1., 2., 3., {axis}\n"
+        steps = static("*BOUNDARY\nALL, 2, 3\nFIX, 1\n") + f"*STEP, PERTURBATION\n{spin}*FREQUENCY\n3\n*END STEP\n"
+        return solved(bar(tmp_path, steps))[1][1].frequencies[0] ** 2 * (2 * np.pi) ** 2
+
+    base = axial(None)
+    for axis, sine2 in (("0., 2., 0.", 1.0), ("3., 0., 0.", 0.0), ("3., 4., 0.", 0.64), ("1., 2., 2.", 8 / 9)):
+        assert base - axial(axis) == pytest.approx(speed2 * sine2, rel=1e-7, abs=1e-7 * base)
+
+
 def test_motions_without_stiffness_and_mass_have_no_frequency():
     """Neither of the two matrices can be factorised: K is not positive, and M is singular."""
     K, M = sp.diags([1.0, -1.0]).tocsr(), sp.diags([1.0, 0.0]).tocsr()

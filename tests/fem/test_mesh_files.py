@@ -128,6 +128,16 @@ def test_files_of_gmsh_itself(order, version, binary, tmp_path):
     assert report.findings == ()
 
 
+@pytest.mark.parametrize("ending", ["msh", "vtu", "vtk", "xdmf"])
+@pytest.mark.parametrize("kind", ["tetra", "pyramid", "wedge", "hexahedron", "hexahedron20"])
+def test_every_side_of_a_block_returns(kind, ending, tmp_path):
+    """Whatever number it has in the cells."""
+    mesh = block(kind, (2.0, 1.0, 1.0), (2, 1, 1))
+    assert len(mesh.face_sets) == 6
+    assert {face for faces in mesh.face_sets.values() for face in faces[:, 1]} <= set(range(len(ELEMENTS[kind].faces)))
+    same(fem.read_mesh(fem.write_mesh(mesh, tmp_path / f"part.{ending}")), mesh)
+
+
 # Abaqus and CalculiX decks -------------------------------------------------------------------------------------------
 
 DECK = """** two cubes

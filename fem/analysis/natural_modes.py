@@ -273,8 +273,9 @@ def _at_shift(
     with inverse:
         while True:
             found = lowest_modes(solve, problem.M, count, start)
-            X = np.abs(found.vectors)
-            share = (found.eigenvalues - shift) / np.einsum("ik,ik->k", X, problem.terms @ X)
+            X, sizes = found.vectors, np.abs(found.vectors)
+            # the eigenvalue less the shift has the round-off of the factor, which a motion of few terms exceeds
+            share = np.einsum("ik,ik->k", X, problem.K @ X) / np.einsum("ik,ik->k", sizes, problem.terms @ sizes)
             values = np.where(share <= NO_STIFFNESS, 0.0, found.eigenvalues - shift)
             if limit is None or values[-1] > limit or count == available:
                 return found, values, share

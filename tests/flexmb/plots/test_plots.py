@@ -31,7 +31,7 @@ from flexmb.linear.eigenvalue_loci import EigenvalueLoci, StabilityMap
 from flexmb.linear.response import Response
 from flexmb.linear.vibration import Vibration
 from flexmb.plots import linear_plots, pictures, precision_plots, reduction_plots, result_plots, study_plots
-from flexmb.plots.axes import BLUE, GREY, apart
+from flexmb.plots.axes import BLUE, GREY, apart, name_curves, subplots
 from flexmb.plots.curves import curves
 from flexmb.results.result import result_of_states
 from flexmb.results.stress import largest_stress
@@ -391,6 +391,25 @@ def test_names_keep_their_order_and_distance():
     np.testing.assert_allclose(apart([0.5, 0.5, 0.5], 0.1), [0.5, 0.6, 0.7])
     np.testing.assert_allclose(apart([0.98, 0.99, 1.0], 0.1), [0.8, 0.9, 1.0])
     assert len(apart([], 0.1)) == 0
+
+
+def test_names_of_curves_are_at_the_last_points_in_view():
+    """At their heights there, whatever the order of the curves at their beginning."""
+    _, axis = subplots("unseen.png", figsize=(6, 6))
+    ends = {"down": (1.0, 0.5), "up": (1.0, 2.5), "short": (0.5, 1.5), "gap": (0.8, 2.0), "leaves": (0.75, 3.0)}
+    axis.plot([0, 1], [2, 0.5], label="down")
+    axis.plot([0, 1], [0, 2.5], label="up")
+    axis.plot([0, 0.5], [1.2, 1.5], label="short")
+    axis.plot([0, 0.4, 0.8, 1.0], [0.1, 0.2, 2.0, np.nan], label="gap")
+    axis.plot([0, 0.75, 1.0], [0.3, 3.0, 5.0], label="leaves")
+    axis.set(xlim=(-1, 2), ylim=(0, 3))
+    name_curves(axis)
+    named = {text.get_text(): text for text in names_of(axis)}
+    assert named.keys() == ends.keys()
+    for name, (x, y) in ends.items():
+        np.testing.assert_allclose(named[name].xy, ((x + 1) / 3, y / 3), atol=1e-12)
+    heights = {name: text.get_position()[1] for name, text in named.items()}
+    assert sorted(heights, key=heights.get) == ["down", "short", "gap", "up", "leaves"]
 
 
 def test_comparisons_name_their_curves_beside_them(arguments):

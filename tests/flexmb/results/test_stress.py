@@ -168,6 +168,21 @@ def test_stresses_are_kept_drawn_and_told(swinging, tmp_path, monkeypatch):
     assert b"von_mises" in text
 
 
+def test_the_picture_of_stresses_is_at_the_time_of_the_largest(swinging, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_result(swinging, tmp_path / "swing.h5")
+    drawn = []
+    monkeypatch.setattr("flexmb.plots.pictures.picture_result", lambda result, *given, **_: drawn.append(given))
+    done = CliRunner().invoke(app, ["stress", "swing.h5", "--magnification", "3"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    envelope = largest_stress(swinging, "bar").values
+    ((path, index, magnification),) = drawn
+    assert str(path) == "swing.bar.stress.picture.png"
+    assert index not in (0, len(envelope) - 1)
+    assert envelope[index] == envelope.max()
+    assert magnification == 3.0
+
+
 def test_results_become_tables(swinging, tmp_path):
     table = columns(swinging)
     np.testing.assert_array_equal(table["bar.tip position z"], swinging.position("bar.tip")[:, 2])

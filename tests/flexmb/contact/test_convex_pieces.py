@@ -210,6 +210,9 @@ def test_solids_that_are_apart_are_divided_one_by_one():
     volumes = np.array([scipy.spatial.ConvexHull(piece.points).volume for piece in three])
     assert np.abs(volumes - 1.0).min() < 1e-12
     assert volumes.sum() == pytest.approx(4.0, rel=1e-3)
+    # beside a solid far away, the concavity of 0.05 of half of the whole is more than half of the angle
+    two = convex_pieces(solids.together(angle(), solids.box((1, 1, 1), centre=(60, 0, 0))))
+    assert [piece.name for piece in two] == ["mesh 0", "mesh 1"]
     inner = solids.box((0.5, 0.5, 0.5))
     hollow = solids.together(solids.box((1, 1, 1)), flexmb.Shape(inner.points, inner.triangles[:, ::-1]))
     assert len(convex_pieces(hollow, concavity=1.0)) >= 1  # the cavity alone would be inside out

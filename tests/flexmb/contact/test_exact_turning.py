@@ -64,6 +64,24 @@ def test_random_contacts_with_turning_satisfy_their_laws(seed):
             assert np.allclose(f, -bound * v / np.linalg.norm(v), atol=1e-6 * (bound + 1e-6))
 
 
+@pytest.mark.parametrize("seed", [27, 60, 73, 94, 98, 143])
+def test_redundant_contacts_share_moments_of_turning_with_least_norm(seed):
+    """A table on four legs that stick: where forces and moments of least norm are within their bounds, they act."""
+    rng, rows = np.random.default_rng(seed), 1 + seed % 2
+    feet = np.column_stack([rng.uniform(-1, 1, (4, 2)), np.full(4, -0.5)])
+    n, x, y = np.eye(3)[[2, 0, 1]]
+    H = [np.concatenate([d, np.cross(foot, d)]) for foot in feet for d in (n, x, y)]
+    turned = (n,) if rows == 1 else (x, y)
+    H = np.array([*H, *(np.concatenate([np.zeros(3), d]) for _ in feet for d in turned)])
+    load = np.concatenate([rng.normal(size=2) * 0.1, [-1], rng.normal(size=3) * 0.1])
+    W, b, blocks = H @ H.T, H @ load, [*[Coulomb(0.5)] * 4, *(Turning(k, 0.2, rows) for k in range(4))]
+    expected = -np.linalg.pinv(W) @ b
+    forces, moments = expected[:12].reshape(4, 3), expected[12:].reshape(4, rows)
+    assert (np.linalg.norm(forces[:, 1:], axis=1) < 0.45 * forces[:, 0]).all()
+    assert (np.linalg.norm(moments, axis=1) < 0.18 * forces[:, 0]).all()
+    np.testing.assert_allclose(solve_contacts(W, b, blocks).impulses, expected, atol=1e-9)
+
+
 def test_a_ball_rolls_to_rest():
     deceleration = 5 / 7 * G * ROLLING / R
     result = flexmb.simulate(ball((1, 0, 0), (0, 1 / R, 0)), 1 / deceleration + 0.2, step=2e-3)

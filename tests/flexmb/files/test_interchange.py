@@ -241,6 +241,9 @@ def test_orthonormality_is_made(body, tmp_path):
     data = data_of(load_body(path))
     rng = np.random.default_rng(0)
     A = rng.normal(size=(body.modes, body.modes))
+    B = rng.normal(size=(body.modes, body.modes))
+    coupled = data.D + 0.1 * np.sqrt(np.outer(np.diag(data.D), np.diag(data.D))) * (B + B.T)
+    data = replace(data, D=coupled)  # as foam between shells has it
     mixed = replace(
         data, S1=data.S1 @ A, J1=np.einsum("ai,akl->ikl", A, data.J1), h0=data.h0 @ A,
         J2=np.einsum("ai,bj,abkl->ijkl", A, A, data.J2), h=np.einsum("kab,ai,bj->kij", data.h, A, A), SG=0 * data.SG,
@@ -254,6 +257,10 @@ def test_orthonormality_is_made(body, tmp_path):
     there = mass_matrix(again, signs * eta) * np.outer(flip, flip)
     ours = mass_matrix(_without_second_order(body), eta)
     np.testing.assert_allclose(there, ours, atol=1e-9 * np.abs(ours).max())
+    damping = (np.diag(again.damping) + again.velocity_matrix[6:, 6:]) * np.outer(signs, signs)
+    np.testing.assert_allclose(damping, coupled, atol=1e-9 * coupled.max())
+    assert (again.damping > 0).all()
+    assert not again.velocity_matrix[:6].any()
 
 
 def test_refusals(body, tmp_path):

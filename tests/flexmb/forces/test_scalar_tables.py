@@ -86,6 +86,9 @@ def test_what_maps_do_outside_their_points_and_beyond_their_period():
     a, b = np.linspace(-30, 30, 101), np.linspace(-2, 2, 101)
     np.testing.assert_allclose(again.over(0.0, a, b), np.sin(a) * (1 + 0.5 * b), atol=3e-3)
     np.testing.assert_allclose(compiled_over(again, 0.0, a, b), again.over(0.0, a, b), atol=1e-12)
+    later = force_map(x + 2.0, v, values, period=2 * np.pi)  # one period is as good as another, wherever it begins
+    np.testing.assert_allclose(later.over(0.0, a + 2.0, b / 2), again.over(0.0, a, b / 2), atol=1e-12)
+    np.testing.assert_allclose(compiled_over(later, 0.0, a + 2.0, b / 2), again.over(0.0, a, b / 2), atol=1e-12)
     held = force_map(x, v, values, outside="hold")
     assert held(0.0, 1.0, 5.0) == pytest.approx(held(0.0, 1.0, 1.0), rel=1e-13)
     np.testing.assert_allclose(compiled_over(held, 0.0, a, b), held.over(0.0, a, b), atol=1e-12)

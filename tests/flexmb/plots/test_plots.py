@@ -506,6 +506,23 @@ def test_curves_of_a_study_are_named_by_the_other_parameters():
     assert not names_of(axis)
 
 
+def test_bars_of_a_gradient_and_their_errors_are_in_per_cent():
+    """Of the measure, for one per cent of the parameter; errors have no sign."""
+    at, outcome = np.array([2.0, -0.5]), {"force in pin": 4.0, "kinetic energy": -0.1}
+    slopes = {"force in pin": np.array([3.0, 8.0]), "kinetic energy": np.array([0.2, 0.4])}
+    errors = {"force in pin": np.array([0.2, 0.4]), "kinetic energy": np.array([0.01, 0.02])}
+    found = Gradient(dict(zip(("mass", "length"), at.tolist(), strict=True)), outcome, slopes, errors)
+    _, (axis,) = study_plots.plot_gradient(found)
+    bars = {bar.get_label(): bar for bar in axis.containers if bar.get_label() in outcome}
+    assert list(bars) == list(outcome)
+    for name, bar in bars.items():
+        expected = slopes[name] * at / outcome[name]
+        np.testing.assert_allclose([patch.get_width() for patch in bar.patches], expected)
+        ends = np.array(bar.errorbar.lines[2][0].get_segments())[:, :, 0]
+        np.testing.assert_allclose(ends.mean(axis=1), expected)
+        np.testing.assert_allclose(0.5 * np.ptp(ends, axis=1), np.abs(errors[name] * at / outcome[name]))
+
+
 def test_studies_without_numbers_are_refused():
     with pytest.raises(StudyError, match="No parameter of the study is a number"):
         study_plots.plot_study(Study((Row({"method": "a"}, {"x": 1.0}),)))

@@ -324,6 +324,26 @@ def test_stresses_of_forces_at_interfaces_are_not_warned_of(swinging):
     assert told(swinging)[1] is None
 
 
+def test_what_is_missing_is_looked_for_about_the_mass_centre_wherever_the_frame_is():
+    """Of a bar without symmetry: for each acceleration about its mass centre, the largest stress of the points that are
+    kept does not depend on where the mesh is drawn."""
+
+    def largest(shift):
+        mesh = block("hexahedron", (1.0, 0.3, 0.2), (5, 2, 2))
+        points = mesh.points + 0.1 * mesh.points[:, [1, 2, 0]] ** 2 + np.asarray(shift)
+        model = fem.Model(replace(mesh, points=points), fem.Material.steel()).with_interfaces(root="x0", tip="x1")
+        shapes = flexmb.flexible_body(model, reduction.craig_bampton(model, 4), geometric_stiffness="none").stress
+        about = np.eye(12)
+        for a, b in np.ndindex(3, 3):  # (X - centre)_a e_b
+            about[b, 3 + 3 * a + b] = -model.centre_of_mass[a]
+        return np.array([von_mises(shapes.lacking @ pattern).max() for pattern in about.T])
+
+    here = largest((0, 0, 0))
+    assert (here > 0).all()
+    for shift in ((7.0, -4.0, 3.0), (-2.0, 5.0, 9.0)):
+        np.testing.assert_allclose(largest(shift), here, rtol=1e-4)
+
+
 def test_bodies_keep_what_they_lack(tmp_path):
     body = spinning().mechanism.bodies[0]
     kept = load_body(save_body(body, tmp_path / "bar.h5")).stress

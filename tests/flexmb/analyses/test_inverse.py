@@ -138,3 +138,7 @@ def test_the_verb_writes_efforts(tmp_path, monkeypatch):
     assert "effort of m1" in done.output
     assert np.loadtxt(tmp_path / "arm.inverse.csv", delimiter=",", skiprows=1).shape == (51, 3)
     assert is_picture(tmp_path / "arm.inverse.png")
+    done = CliRunner().invoke(app, [*words, "--order", "2", "--after", "0.1"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    times = np.loadtxt(tmp_path / "arm.inverse.csv", delimiter=",", skiprows=1)[:, 0]
+    np.testing.assert_allclose(times, np.linspace(0.0, 0.6, 61), atol=1e-12)

@@ -56,12 +56,12 @@ def test_shapes_at_and_near_their_bodies_are_not_named(given):
         system.contact("floor", floor, ball, law=LAW)
 
 
-def shot(group, offset=0.0, thickness=0.02):
+def shot(group, offset=0.0, thickness=0.02, place=-0.355):
     system = flexmb.System()
     plate = system.add(flexmb.rigid_body("plate", mass=1.0, inertia=(0.1, 0.1, 0.2)))
     bullet = system.add(
         flexmb.rigid_body("bullet", mass=0.01, inertia=(1e-6,) * 3),
-        position=(offset, 0, -0.355),
+        position=(offset, 0, place),
         velocity=(0, 0, 100.0),
     )
     both = [Box(1.0, 1.0, thickness).on(plate.at((0, 0, 0))), Sphere(0.01).on(bullet.at((0, 0, 0)))]
@@ -87,6 +87,7 @@ def test_steps_that_resolve_a_contact_or_bodies_far_apart_are_not_named():
         result = flexmb.simulate(shot(False), 0.004, step=4e-7, output_step=1e-4)
         flexmb.simulate(shot(False), 0.004, step=4e-7, output_step=2e-3)  # stored seldom
         flexmb.simulate(shot(False, offset=30.0), 0.01, step=1e-3)
+        flexmb.simulate(shot(False, place=0.1), 0.01, step=1e-3)  # it flies away
     assert result.velocity("bullet")[-1, 2] == pytest.approx(100.0 * (0.01 - 1.0) / 1.01, rel=1e-3)
 
 

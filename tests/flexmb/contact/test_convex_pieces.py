@@ -191,6 +191,11 @@ def test_model_files_have_pieces_and_smooth_meshes(tmp_path):
     assert [force.name for force in made.system.build().frame_forces] == ["corner 0", "corner 1"]
     made = model_of(tmp_path, MODEL.replace("KEYS", "smooth = 4"))
     assert [force.name for force in made.system.build().frame_forces] == ["corner"]
+    edges = np.ptp(shape.points, axis=0)
+    for keys in ("hull = true", "smooth = 2", "pieces = 0.05"):
+        forces = model_of(tmp_path, MODEL.replace("KEYS", f"{keys}, scale = 0.1")).system.build().frame_forces
+        points = np.concatenate([mesh.points for force in forces for mesh in force.meshes.values()])
+        np.testing.assert_allclose(np.ptp(points, axis=0), 0.1 * edges, rtol=1e-3)
     with pytest.raises(ModelFileError, match="give one of these keys"):
         model_of(tmp_path, MODEL.replace("KEYS", "smooth = 4, hull = true"))
     with pytest.raises(ModelFileError, match="smooth and pieces belong to a mesh"):

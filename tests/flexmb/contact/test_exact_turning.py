@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from model_files import model_of
 
+import fem
 import flexmb
+import reduction
+from fem.mesh import structured_meshes
 from flexmb.contact import Bounded, Box, Coulomb, Plane, Sphere, Turning, TurningFriction, solve_contacts
 from flexmb.contact.impacts import impact_impulses
 from flexmb.errors import LawError, MechanismError, UnilateralError
@@ -212,6 +215,35 @@ def test_a_model_file_has_it(tmp_path):
     assert model.system.build().contacts[0].rolling == 0.005
     result = flexmb.simulate(model.system, model.duration, **model.options)
     assert result.velocity("ball")[-1, 0] == pytest.approx(1 - 0.1 * 5 / 7 * G * ROLLING / R, rel=1e-10)
+
+
+def test_states_of_contacts_follow_each_other():
+    """Points of exact contacts, then pairs of features, then friction of turning, then flexible surfaces."""
+    system = ball()
+    other = system.add(flexmb.rigid_body("box", mass=M, inertia=(I,) * 3), position=(1, 0, R))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    lengths = TurningFriction(ROLLING, SPINNING)
+    system.contact("box track", floor, Box(R, R, R).on(other.at((0, 0, 0))), friction=0.5, turning_friction=lengths)
+    part = fem.Model(
+        structured_meshes.block("hexahedron", (0.3, 0.2, 0.1), (3, 2, 1)), fem.Material.steel()
+    ).with_surfaces(below="z0")
+    body = flexmb.flexible_body(part, reduction.contact_basis(part, 3), name="block", geometric_stiffness="none")
+    system.contact("seat", floor, system.add(body, position=(2, 0, 0)).surface("below"))
+    mechanism = system.build()
+    one, many = mechanism.contacts
+    begins = [
+        mechanism.contact_state("track"),
+        mechanism.contact_state("box track"),
+        mechanism.feature_state(one),
+        mechanism.feature_state(many),
+        mechanism.turning_state(one),
+        mechanism.turning_state(many),
+        mechanism.contact_state("seat"),
+        len(mechanism.initial_states),
+    ]
+    assert begins[0] == 0
+    sizes = [4, 4 * many.points, one.features, many.features, 4, 4 * many.points, 3 * len(body.surfaces["below"].nodes)]
+    np.testing.assert_array_equal(np.diff(begins), sizes)
 
 
 def test_what_cannot_be_is_refused():

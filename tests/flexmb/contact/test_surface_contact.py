@@ -113,6 +113,9 @@ def test_forces_do_not_depend_on_the_orientation_in_the_world():
     forces = [run.surface_contact("floor").force for run in runs]
     assert np.abs(forces[0]).max() > 0
     np.testing.assert_allclose(forces[1] @ turned, forces[0], atol=1e-6 * np.abs(forces[0]).max())
+    slips = [run.surface_contact("floor").slip for run in runs]
+    assert slips[0].max() > 0.1
+    np.testing.assert_allclose(slips[1], slips[0], atol=1e-5 * slips[0].max())
 
 
 def test_a_body_that_has_left_has_no_area_in_contact():
@@ -189,6 +192,10 @@ def test_a_body_and_a_moving_shape_keep_their_momenta():
     momentum, spin = result.linear_momentum(), result.angular_momentum(about=(0.0, 0.0, 0.0))
     assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum[0]).max()
     assert np.abs(spin - spin[0]).max() < 1e-3 * np.abs(spin[0]).max()
+    own = result.angular_momentum("ball")  # the moment about its centre, on the block, is what it loses
+    given = -np.trapezoid(result.surface_contact("hit").moment, result.t, axis=0)
+    assert np.abs(own[-1]).max() > 1e-3
+    np.testing.assert_allclose(given, own[-1] - own[0], atol=2e-2 * np.abs(own[-1]).max())
 
 
 @pytest.mark.filterwarnings("ignore:Contact .* narrower than the mesh")

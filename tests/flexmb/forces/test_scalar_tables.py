@@ -373,6 +373,13 @@ def test_units_in_a_row_of_their_own_and_in_maps_and_files(tmp_path):
         assert (again.titles, getattr(again, "scale", 1.0)) == (law.titles, 1.0)
         with pytest.raises(TableError, match="found mm"):
             slider_in("SI").joint_spring("strut", "rail", law=again)
+    scaled = table_from_csv(titled(tmp_path, "travel (m)", "force (kN)"), scale=1000.0)
+    system = slider_in("SI")
+    system.joint_spring("strut", "rail", law=scaled)
+    path = flexmb.files.save_result(flexmb.simulate(system, 0.01, step=1e-3), tmp_path / "bench.h5")
+    again = flexmb.files.load_result(path).mechanism.laws[0].function
+    assert again(0.0, 0.5, 0.0) == pytest.approx(-1000.0)
+    slider_in("SI").joint_spring("strut", "rail", law=again)  # the file tells that its kilonewtons are newtons now
 
 
 def test_a_model_file_refuses_units_that_contradict_its_own(tmp_path):

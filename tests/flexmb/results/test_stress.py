@@ -3,7 +3,6 @@
 import re
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -17,7 +16,7 @@ import reduction
 from fem.matrices.stress import von_mises
 from fem.mesh.structured_meshes import block, line
 from flexmb.cli.main import app
-from flexmb.errors import MeasureError, PictureError, StressError, TruncatedStressWarning
+from flexmb.errors import FileError, MeasureError, PictureError, StressError, TruncatedStressWarning
 from flexmb.files import load_body, save_body, save_result
 from flexmb.files.results.table_file import columns, data_frame, dataset, write_table
 from flexmb.files.results.vtk_file import export_vtk
@@ -205,7 +204,10 @@ def test_what_has_no_stress_is_told(swinging, tmp_path):
         picture_result(rigid, tmp_path / "x.png", stress=True)
     with pytest.raises(StressError, match="three finite coordinates"):
         stress_at(swinging, "bar", (0, np.nan, 0))
-    assert Path(write_stress_csv(swinging, "bar", {"a": (0, 0, 0)}, tmp_path / "a.csv")).exists()
+    written = write_stress_csv(swinging, "bar", {"a, left": (0, 0, 0)}, tmp_path / "a.csv")
+    assert written.read_text().startswith('t,"a, left xx","a, left yy",')
+    with pytest.raises(FileError, match=r"Cannot write the table .*gone"):
+        write_stress_csv(swinging, "bar", {"a": (0, 0, 0)}, tmp_path / "gone" / "a.csv")
 
 
 def test_the_envelope_is_that_of_all_times_however_they_are_divided(monkeypatch):

@@ -124,6 +124,8 @@ def test_a_body_that_has_left_has_no_area_in_contact():
     body = dropped.add(BLOCK, position=(0, 0, 0.03), orientation=(0, -0.05, 0))
     dropped.contact("floor", Plane().on(dropped.ground.at((0, 0, 0))), body.surface("below"), friction=0.3)
     over = flexmb.simulate(dropped, 0.12, step=2e-4).surface_contact("floor")
+    corner = 0.03 + (BLOCK.mesh.points @ flexmb.spatial.lie.rotation_exp((0, -0.05, 0)).T)[:, 2].min()
+    assert over.columns()["gap"].values[0] == pytest.approx(corner, rel=1e-12)  # that of the lowest node
     apart = over.gap.min(axis=1) > 1e-5
     assert apart[-1]
     assert (over.area[~apart] > 0.0).any()
@@ -293,6 +295,17 @@ def test_pictures_paint_the_pressure_on_the_surface(tmp_path, monkeypatch):
     free.add(BLOCK)
     with pytest.raises(PictureError, match="'mechanism' has no contact of a flexible surface"):
         picture_result(flexmb.simulate(free, 1e-3, step=1e-3), "none.png", pressure=True)
+
+
+def test_bodies_without_films_are_fainter_than_those_seen_through():
+    system = on_a_plane()
+    system.add(flexmb.rigid_body("other", mass=1.0, inertia=(1, 1, 1)), position=(1, 0, 0.1))
+    result = flexmb.simulate(system, 0.002, step=1e-3)
+    scene = MovingScene(pyvista.Plotter(off_screen=True), result.mechanism, result.q)
+    scene.show_films(pressure_films(result), "pressure")
+    seen, other = (scene.actors[k].prop.opacity for k in (0, 1))
+    scene.plotter.close()
+    assert 0.0 < other < seen < 1.0
 
 
 def test_films_are_in_front_of_the_ground_that_they_touch():

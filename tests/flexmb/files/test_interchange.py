@@ -59,6 +59,15 @@ def test_a_body_comes_back(body, ending, tmp_path):
     assert list(again.interfaces) == (list(body.interfaces) if whole else ["1", "2"])
 
 
+@pytest.mark.parametrize("ending", [".npz", ".mat"])
+def test_an_interface_keeps_its_second_order_beside_one_without(body, ending, tmp_path):
+    mixed = replace(body, interfaces=body.interfaces | {"root": replace(body.interfaces["root"], second=None)})
+    again = load_body(save_body(mixed, tmp_path / f"bar{ending}"))
+    eta, _ = state(body, 0.1)
+    for name, interface in mixed.interfaces.items():
+        np.testing.assert_allclose(again.interfaces[name].motion(eta), interface.motion(eta), rtol=1e-12, atol=1e-15)
+
+
 def _without_second_order(body):
     inv = body.invariants
     h = 0.5 * (inv.h - inv.h.transpose(0, 2, 1))

@@ -21,7 +21,7 @@ from flexmb.errors import (
     TableRangeWarning,
     TruncatedShapeWarning,
 )
-from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
+from flexmb.kernels.base.data import GROUND, make_marker_kinematics
 from flexmb.kernels.calls import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
@@ -34,7 +34,7 @@ from flexmb.results.elements.contact_group import ContactGroupMotion, group_moti
 from flexmb.results.elements.control import ControllerHistory, controller_history, signal_column
 from flexmb.results.elements.energy import EnergyByElement, energy_by_element, negative_heats
 from flexmb.results.elements.forces import element_force, power_of, row_effort
-from flexmb.results.elements.motion import element_dofs, element_row, row_motion
+from flexmb.results.elements.motion import element_dofs, element_row, row_dof, row_motion
 from flexmb.results.elements.ranges import beyond_tables, lacking_shapes, outside_limits
 from flexmb.results.elements.surface_contact import SurfaceContactMotion, surface_contact_motion
 from flexmb.results.elements.tunnels import doubtful_contacts
@@ -303,19 +303,20 @@ class Result:
         """The effort (nt,) of a joint's driver: the inverse dynamics of a prescribed motion.
 
         The driver exerts it on the second body against the first: a torque for a driven rotation, a force for a driven
-        translation. `dof` selects one of the two. Raises `MechanismError` when the joint has no driven motion, or
-        several and `dof` selects none.
+        translation. `dof`, such as "rotation" or "translation x", selects one of several. Raises `MechanismError` when
+        the joint has no driven motion, or several and `dof` selects none.
         """
-        record = self.mechanism.joint(joint)
-        kinds = {"rotation": ANGLE, "translation": TRANSLATION}
-        driven = [r for r in record.rows if self.mechanism.rows[r].function >= 0]
-        rows = [r for r in driven if dof is None or self.mechanism.rows[r].kind == kinds.get(dof)]
-        if len(rows) != 1:
-            number = f"{len(driven)} driven motions{'' if dof is None else f', {len(rows)} of them {dof}'}"
+        rows = self.mechanism.rows
+        driven = {row_dof(rows[r]): r for r in self.mechanism.joint(joint).rows if rows[r].function >= 0}
+        chosen = [r for name, r in driven.items() if dof in (None, name, name.partition(" ")[0])]
+        if len(chosen) != 1:
+            names = f": {', '.join(map(repr, driven))}" if driven else ""
+            said = "" if dof is None else f"; found dof={dof!r}"
             raise MechanismError(
-                f"Joint {joint!r} has {number}; an effort belongs to one. Name it with dof=, or drive the joint."
+                f"Joint {joint!r} has {len(driven)} driven motions{names}{said}. An effort belongs to one: "
+                f"{'name it with dof=.' if driven else 'drive the joint.'}"
             )
-        return -np.asarray(self.multipliers[:, rows[0]])
+        return -np.asarray(self.multipliers[:, chosen[0]])
 
     # force elements ---------------------------------------------------------------------------------------------------
 

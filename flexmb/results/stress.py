@@ -214,9 +214,9 @@ def write_stress_csv(result: Result, body: str, points: dict[str, ArrayLike], pa
     Columns: time, then six stresses (body axes) and the von Mises stress of each point. Raises `StressError` as
     `stress_at`, and `FileError` when the file cannot be written.
     """
-    columns, names = [result.t], ["t"]
+    columns = {"t": np.asarray(result.t)}
     for name, point in points.items():
         stress = stress_at(result, body, point)[1]
-        columns += [*stress.T, von_mises(stress)]
-        names += [f"{name} {part}" for part in ("xx", "yy", "zz", "xy", "yz", "zx", "von Mises")]
-    return write_numbers(names, columns, path)
+        parts = zip(("xx", "yy", "zz", "xy", "yz", "zx", "von Mises"), [*stress.T, von_mises(stress)], strict=True)
+        columns |= {f"{name} {part}": values for part, values in parts}
+    return write_numbers(columns, path)

@@ -1,7 +1,7 @@
 """Named columns of numbers as tables of pandas, polars and xarray, and as text with a header and units."""
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,20 +62,20 @@ def write_columns(table: Mapping[str, Column], path: str | Path, units: str | No
 
     Raises `FileError` when the file cannot be written.
     """
-    header = [f"{name} [{unit_of(column.dimension, units)}]" for name, column in table.items()]
-    return write_numbers(header, [column.values for column in table.values()], path)
+    named = {f"{name} [{unit_of(column.dimension, units)}]": column.values for name, column in table.items()}
+    return write_numbers(named, path)
 
 
-def write_numbers(names: Sequence[str], columns: Sequence[np.ndarray], path: str | Path) -> Path:
-    """Write columns (n,) with their names in the first row, quoted where they have commas, as a CSV file; the path.
+def write_numbers(columns: Mapping[str, np.ndarray], path: str | Path) -> Path:
+    """Write a CSV file of named columns (nt,) with all digits; the path. Names that contain commas are quoted.
 
     Raises `FileError` when the file cannot be written.
     """
     path = Path(path)
     try:
         with written_whole(path) as part, part.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerow(names)
-            np.savetxt(file, np.column_stack(columns), delimiter=",", fmt="%.17g")
+            csv.writer(file, lineterminator="\n").writerow(columns)
+            np.savetxt(file, np.column_stack([*columns.values()]), delimiter=",", fmt="%.17g")
     except OSError as error:
         raise FileError(f"Cannot write the table {path}: {error}.") from None
     return path

@@ -41,6 +41,8 @@ def test_a_box_stands_and_what_is_on_it_vibrates(shape):
     forces = [rest.result.reaction(name)[0] for name in names]
     assert len(forces) == 4
     np.testing.assert_allclose(np.sum(forces, axis=0)[:3], (0, 0, 2.5 * G), atol=1e-9)
+    np.testing.assert_allclose(rest.result.effort("spring"), 0.5 * G, rtol=1e-9)  # carries the mass
+    np.testing.assert_allclose(rest.result.stretch("spring"), -0.5 * G / 200.0, rtol=1e-9)
     small = linearise(rest)
     assert small.degrees_of_freedom == 1
     np.testing.assert_allclose(small.modes().frequencies, np.sqrt(200.0 / 0.5) / (2 * np.pi), rtol=1e-9)

@@ -12,6 +12,7 @@ import fem
 import flexmb
 import reduction
 from flexmb.files import load_result, save_result
+from flexmb.results.result import EventRecord, Statistics
 
 METHODS = [
     {"step": 1e-3},
@@ -127,3 +128,14 @@ def test_loads_that_fixed_steps_pass_over_stay_in_the_verdict_and_in_the_file(tm
     assert "'kick'" in str(result)
     again = load_result(save_result(result, tmp_path / "run.h5"))
     assert again.verdict == result.verdict
+
+
+def test_a_report_tells_the_effort_of_steps_and_the_first_events():
+    varied = Statistics(200, 3, 500, 0.01, 1e-4, 1e-3)
+    assert str(varied) == "200 steps of 0.0001 to 0.001 (3 rejected), 2.50 iterations and 50 us a step"
+    assert str(Statistics(10, 0, 20, 1e-3, 1e-3, 1e-3)) == "10 steps of 0.001, 2.00 iterations and 100 us a step"
+    result = flexmb.simulate(double_pendulum(), 0.01, step=1e-3)
+    events = tuple(EventRecord(0.1 * k, f"event {k}") for k in range(25))
+    told = str(replace(result, happened=events))
+    assert "1.9  event 19\n... and 5 more events\n" in told
+    assert "more events" not in str(replace(result, happened=events[:20]))

@@ -129,7 +129,7 @@ def test_another_number_of_sectors_than_that_of_the_sides_is_refused(tmp_path, s
 def test_one_node_that_is_apart_from_the_other_side_is_refused(tmp_path):
     points, _, place = ring(EACH, False)
     number = place(2, 0, 0) + 1
-    x, y, z = points[number - 1]
+    x, y, z = points[number - 1].tolist()
     deck = sector_deck((1, 1)).replace(f"\n{number}, {x!r}, {y!r}, {z!r}\n", f"\n{number}, {x!r}, {y!r}, {z + 0.3!r}\n")
     path = tmp_path / "sector.inp"
     path.write_text(deck)

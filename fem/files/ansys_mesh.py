@@ -9,8 +9,8 @@ See Ansys Mechanical APDL, Programmer's Reference, section "Coded Database File 
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +33,11 @@ MARKS = {151, 152, 153, 154, 155, 200}
 """Element types on surfaces and lines that carry loads or mark places."""
 NAMED = {
     "CE", "CERIG", "CP", "CPINTF", "RBE3", "TB", "TBDATA", "D", "F", "SF", "SFE", "BF", "BFE", "SECOFFSET", "CMSFILE",
-    "EMODIF", "ENDRELEASE",
+    "EMODIF", "ENDRELEASE", "NROTAT", "NMODIF", "NSCALE", "NDELE", "EDELE", "DDELE", "RMODIF", "MPCHG",
 }  # fmt: skip
 """Commands that change the part or load it."""
+_IN_PART = {63, 181, 281}
+"""Shells that are membranes, or bend alone, by their first option."""
 _REFUSED = {"E", "EMORE", "K", "L", "A", "V", "VMESH", "AMESH", "CDREAD", "IGESIN"}
 _DOFS = {"UX": (0,), "UY": (1,), "UZ": (2,), "ROTX": (3,), "ROTY": (4,), "ROTZ": (5,), "ALL": tuple(range(6))}
 _BRICK = {
@@ -48,9 +50,11 @@ _BRICK = {
 _QUADRATIC = {"tetra": "tetra10", "pyramid": "pyramid13", "wedge": "wedge15", "hexahedron": "hexahedron20"}
 MOST_MEMBERS = 10_000_000
 """Largest number of members of all components of an archive."""
+ROUNDED = 1e-2
+"""Relative difference of a shear modulus from that of an isotropic material, as archives round it."""
 FIELDS = 1000
 """Fields in a line of a block, at most; archives have up to thirty."""
-_FORMAT = re.compile(r"(\d*)([ieg])(\d+)", re.IGNORECASE)
+_FORMAT = re.compile(r"(\d*)([aieg])(\d+)", re.IGNORECASE)
 
 
 @dataclass
@@ -61,6 +65,7 @@ class _Archive:
     points: dict[int, list[float]] = field(default_factory=dict)
     turned: set[int] = field(default_factory=set)  # nodes with axes of their own
     types: dict[int, int] = field(default_factory=dict)
+    options: list[tuple[int, Unread]] = field(default_factory=list)  # types whose first option is not zero
     cells: dict[str, list[tuple[int, list[int]]]] = field(default_factory=dict)  # kind -> element and nodes
     attributes: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)  # material, type, real, section
     middle: dict[tuple[int, int], int] = field(default_factory=dict)  # ends of an edge without a node -> the one added
@@ -68,7 +73,10 @@ class _Archive:
     constants: dict[int, dict[str, list[float]]] = field(default_factory=dict)
     placed: dict[int, Unread] = field(default_factory=dict)  # materials
     real: dict[int, list[float]] = field(default_factory=dict)
-    layers: dict[int, list[float]] = field(default_factory=dict)  # section -> thickness of each layer
+    reals_said: dict[int, Unread] = field(default_factory=dict)
+    layers: dict[int, list[tuple[float, int]]] = field(
+        default_factory=dict
+    )  # section -> thickness and material of each
     held: list[tuple[int, tuple[int, ...], Unread]] = field(default_factory=list)
     block: int = 0  # line of the last EBLOCK
     left: Counter[int] = field(default_factory=Counter)  # element types that are not read
@@ -90,7 +98,7 @@ def read_ansys_mesh(path: Path) -> RawMesh:
             name = words[0].upper()
             try:
                 if name == "SECTYPE":
-                    section = int(words[1])
+                    section = int(words[1]) if "".join(words[2:3])[:4].upper() in ("SHEL", "") else 0
                 _take(archive, lines, number, name, words, section)
             except (ValueError, IndexError, StopIteration) as error:
                 raise MeshError(f"{path.name}, line {number}: {name} cannot be read: {error}.") from None
@@ -111,6 +119,9 @@ def _take(
         _take_elements(archive, lines, number, words)
     elif name == "ET":
         archive.types[int(words[1])] = int(words[2])
+        _take_option(archive, int(words[1]), words[3:4], archive.said(name, number, ",".join(words)))
+    elif name.startswith("KEYO") and words[2] == "1":
+        _take_option(archive, int(words[1]), words[3:4], archive.said(name, number, ",".join(words)))
     elif name == "ETBLOCK":
         widths = _widths(next(lines)[1])
         for _, line in lines:
@@ -118,6 +129,7 @@ def _take(
             if row[0] < 0:
                 break
             archive.types[row[0]] = row[1]
+            _take_option(archive, row[0], [str(value) for value in row[2:3]], archive.said(name, number, line.strip()))
     elif name == "CMBLOCK":
         widths, count = _widths(next(lines)[1]), int(words[3])
         found: list[int] = []
@@ -136,7 +148,11 @@ def _take(
         own += [float(w) for w in given if w]
         archive.placed.setdefault(int(material), archive.said(name, number, ",".join(words)))
     elif name == "R" and len(words) > 2:
-        archive.real[int(words[1])] = [float(w or "0") for w in words[2:]]
+        archive.reals_said[int(words[1])] = archive.said(name, number, ",".join(words))
+        archive.real[int(words[1])] = [float(w or "0") for w in words[2:8]] + [0.0] * (8 - len(words))
+    elif name == "RMORE":
+        more = [float(w or "0") for w in words[1:7]]
+        archive.real[list(archive.real)[-1]] += more + [0.0] * (6 - len(more))
     elif name == "RLBLOCK":
         first, more = _widths(next(lines)[1]), _widths(next(lines)[1])
         for _ in range(int(words[1])):
@@ -146,15 +162,20 @@ def _take(
             while len(values) < count:
                 values += _reals(next(lines)[1], more)
             archive.real[own_number] = values
+            archive.reals_said[own_number] = archive.said(name, number, f"the set {own_number} of real constants")
     elif name == "SECDATA" and section:
-        archive.layers.setdefault(section, []).append(float(words[1]))
-    elif name == "SECBLOCK":
+        archive.layers.setdefault(section, []).append(_layer(words[1:]))
+    elif name == "SECBLOCK" and section:
         for _ in range(int(words[1])):
-            archive.layers.setdefault(section, []).append(float(next(lines)[1].split(",")[0]))
+            archive.layers.setdefault(section, []).append(_layer(next(lines)[1].split(",")))
+    elif name.startswith("SECC") and not any(float(w) for w in words[1:] if w):
+        pass  # shear stiffness and added mass of their own: none
+    elif name == "SECOFFSET" and words[1:2] and words[1].upper().startswith("MID"):
+        pass
     elif name == "D" and _holds_one_node(words):
         source = archive.said(name, number, ",".join(words))
         archive.held.append((int(words[1]), _DOFS[words[2].upper()], source))
-    elif name in NAMED:
+    elif name in NAMED or name.startswith("SECC"):
         archive.unread.append(archive.said(name, number, ",".join(words)))
     elif name in _REFUSED or (name in ("N", "EN") and "-1" not in words):
         raise ValueError("nodes and elements are read from blocks; write the archive by CDWRITE,DB,NAME,CDB")
@@ -164,7 +185,17 @@ def _holds_one_node(words: list[str]) -> bool:
     """Whether a D holds a dof of one node, or all of them, at zero: without a range of nodes, and without more
     labels."""
     place = len(words) > 3 and words[1].isdigit() and words[2].upper() in _DOFS
-    return place and not float(words[3]) and not any(words[5:])
+    return place and not float(words[3]) and not float((words[4:5] and words[4]) or 0) and not any(words[5:])
+
+
+def _layer(words: list[str]) -> tuple[float, int]:
+    """Thickness and material of a layer; no material (0) where that of the element applies."""
+    return float(words[0]), int(float(words[1].strip() or "0")) if len(words) > 1 else 0
+
+
+def _take_option(archive: _Archive, kind: int, value: list[str], source: Unread) -> None:
+    if value and value[0] and int(float(value[0])):
+        archive.options.append((kind, source))
 
 
 def _widths(text: str) -> list[int]:
@@ -203,13 +234,14 @@ def _ranges(values: list[int], most: int) -> list[int]:
 
 
 def _take_nodes(archive: _Archive, lines: Iterator[tuple[int, str]]) -> None:
-    widths = _widths(next(lines)[1])
+    form = next(lines)[1]
+    widths, first = _widths(form), sum(int(n or "1") for n, kind, _ in _FORMAT.findall(form) if kind.lower() == "i")
     for _, line in lines:
         if line.strip()[:1].upper() == "N" or line.strip() == "-1" or not line.strip():
             return
         values = _reals(line, widths)
-        archive.points[int(values[0])] = [*values[3:6], 0.0, 0.0, 0.0][:3]
-        if any(values[6:]):
+        archive.points[int(values[0])] = [*values[first : first + 3], 0.0, 0.0, 0.0][:3]
+        if any(values[first + 3 :]):
             archive.turned.add(int(values[0]))
 
 
@@ -309,6 +341,7 @@ def _raw_mesh(archive: _Archive) -> RawMesh:
     if bare:
         reason = f"{len(bare)} shells have no thickness that is read: one layer, the same at all corners"
         archive.unread.append(archive.said("EBLOCK", archive.block, f"{reason} (first: element {bare[0]})"))
+    archive.unread.extend(_shells_with_more(archive, sized))
     shells: dict[int, tuple[np.ndarray, Unread]] = {}
     for block, (kind, _) in enumerate(blocks):
         rows = np.array(sorted(place[n][1] for n in sized if place[n][0] == block), dtype=np.int64)
@@ -346,11 +379,33 @@ def _is_shell(archive: _Archive, number: int) -> bool:
 def _thickness(archive: _Archive, number: int) -> float | None:
     """The thickness of a shell of one layer, None for others."""
     _, _, real, section = archive.attributes[number]
-    layers = archive.layers.get(section)
-    if layers is None:
+    if section in archive.layers:
+        layers = [thickness for thickness, _ in archive.layers[section]]
+    else:
         values = [t for t in archive.real.get(real, [])[:4] if t]
         layers = values[:1] if len(set(values)) == 1 else []
     return layers[0] if len(layers) == 1 and layers[0] > 0 else None
+
+
+def _material_number(archive: _Archive, number: int) -> int:
+    """The material of an element; that of its layer takes its place in a shell."""
+    material, _, _, section = archive.attributes[number]
+    return (_is_shell(archive, number) and archive.layers.get(section, [(0.0, 0)])[0][1]) or material
+
+
+def _shells_with_more(archive: _Archive, shells: Iterable[int]) -> Iterator[Unread]:
+    """What the shells have beyond a thickness: first options, and further real constants."""
+    kinds, reals = set(), set()
+    for number in shells:
+        _, kind, real, section = archive.attributes[number]
+        kinds.add(kind)
+        reals |= set() if section in archive.layers else {real}
+    for kind, source in archive.options:
+        if kind in kinds and archive.types[kind] in _IN_PART:
+            yield source
+    for real in sorted(reals):
+        if any(archive.real.get(real, [])[4:]):
+            yield replace(archive.reals_said[real], text=f"{archive.reals_said[real].text}: more than a thickness")
 
 
 def _declared(
@@ -359,7 +414,7 @@ def _declared(
     """The materials of the cells; shells of one thickness together."""
     together: dict[tuple[int, float | None], list[tuple[int, int]]] = {}
     for number, where in place.items():
-        together.setdefault((archive.attributes[number][0], sized.get(number)), []).append(where)
+        together.setdefault((_material_number(archive, number), sized.get(number)), []).append(where)
     for (material, thickness), cells in together.items():
         if material in archive.constants:
             C, density, wrong = _material(archive.constants[material])
@@ -376,17 +431,20 @@ def _material(constants: dict[str, list[float]]) -> tuple[np.ndarray | None, flo
         return None, one.get("DENS"), "has orthotropic constants, which are not read from archives"
     if "EX" not in one:
         return None, one.get("DENS"), "has no EX"
+    nu = one.get("PRXY", one.get("NUXY", 0.3))
+    if "GXY" in one and not np.isclose(one["GXY"] * 2 * (1 + nu), one["EX"], rtol=ROUNDED):
+        return None, one.get("DENS"), "has a shear modulus GXY that is not that of EX and Poisson's ratio"
     try:
-        return Material.isotropic(one["EX"], one.get("PRXY", one.get("NUXY", 0.3))).elasticity, one.get("DENS"), ""
+        return Material.isotropic(one["EX"], nu).elasticity, one.get("DENS"), ""
     except MaterialError as error:
         return None, one.get("DENS"), str(error)
 
 
 def _supports(archive: _Archive, row_of: dict[int, int], turning: set[int]) -> Iterator[Stated]:
-    """Dofs that are held at zero, rotations at the nodes of shells, which are `turning`. Those of nodes with axes of
-    their own are not obeyed."""
+    """Dofs that are held at zero, rotations at the nodes of shells, which are `turning`. Some of those of nodes with
+    axes of their own are not obeyed; all of them are the same in any axes."""
     for node, components, source in archive.held:
-        if node in archive.turned:
+        if node in archive.turned and components != _DOFS["ALL"]:
             archive.unread.append(source)
         elif node in row_of:
             for k in components:

@@ -76,7 +76,7 @@ def mass(mesh: Mesh, pattern: Pattern, materials: Materials, material_of: np.nda
             xi, weights = batch.shape.mass_rule
             _, determinant = jacobian(batch.shape, batch.x, xi)
             _insist_on_positive(mesh, batch, determinant)
-            N, material = batch.shape.shape(xi), materials[batch.material]
+            N, material = batch.shape.shape(xi), _solid(mesh, batch, materials)
             if batch.shape.hourglass:
                 N = np.full_like(N, 1 / N.shape[1])
             products = (N[:, :, None] * N[:, None, :]).reshape(len(xi), -1)
@@ -199,7 +199,7 @@ def beam_groups(
     Refuses lines that were given no `fem.Beam` and no `fem.BeamTable`.
     """
     groups = []
-    needed = "a fem.Beam (a material and a section) or a fem.BeamTable"
+    needed = "a fem.Beam (a material and a section; on the command line --section) or a fem.BeamTable"
     for _, first, block, beam, rows in _sectioned(mesh, materials, material_of, (LINE,), (Beam, BeamTable), needed):
         cells = block.connectivity[rows]
         if isinstance(beam, BeamTable):  # its sections look one way, whatever way the nodes of a cell run
@@ -236,7 +236,7 @@ def shell_groups(
     Refuses triangles and quadrilaterals that were given no `fem.Shell`.
     """
     groups = []
-    needed = "a fem.Shell (a material and a thickness)"
+    needed = "a fem.Shell (a material and a thickness; on the command line --thickness)"
     for number, _, block, shell, rows in _sectioned(mesh, materials, material_of, SHELLS, (Shell,), needed):
         cells, vertex = block.connectivity[rows], mesh.directors.of_cells[number][rows]
         x, V = mesh.points[cells], mesh.directors.vectors[vertex]
@@ -356,15 +356,21 @@ def _tensors(materials: Materials) -> list[np.ndarray | None]:
     return [elasticity_tensor(m.elasticity) if isinstance(m, Material) else None for m in materials]
 
 
-def _cells(mesh: Mesh, batch: _Batch, materials: Materials, tensors: list[np.ndarray | None]) -> Cells:
-    tensor = tensors[batch.material]
-    if tensor is None:
+def _solid(mesh: Mesh, batch: _Batch, materials: Materials) -> Material:
+    """The material of solid cells. Refuses the section of a beam, truss or shell."""
+    material = materials[batch.material]
+    if not isinstance(material, Material):
         raise MaterialError(
             f"Mesh {mesh.name!r}: {batch.shape.kind} cells were given the section of a beam, truss or shell; give "
-            "them a fem.Material."
+            "them a fem.Material (on the command line --material without --section and --thickness)."
         )
-    material = materials[batch.material]
-    if isinstance(material, Material) and material.axes is not None:
+    return material
+
+
+def _cells(mesh: Mesh, batch: _Batch, materials: Materials, tensors: list[np.ndarray | None]) -> Cells:
+    tensor, material = tensors[batch.material], _solid(mesh, batch, materials)
+    assert tensor is not None
+    if material.axes is not None:
         at = np.einsum("qn,enx->eqx", batch.shape.shape(batch.shape.stiffness_rule[0]), batch.x)
         tensor = turned_elasticity(tensor, material.axes.at(at.reshape(-1, 3)).reshape(*at.shape[:2], 3, 3))
     cells = Cells.of(batch.shape, batch.x, tensor)

@@ -435,11 +435,16 @@ def flexible_body(
     """
     model.require_obeyed()
     omega = np.sqrt(basis.eigenvalues)
-    ratios = modal_damping(omega) if callable(modal_damping) else np.full(len(omega), float(modal_damping))
-    if np.shape(ratios) != omega.shape or not np.isfinite(ratios).all():
+    if not callable(modal_damping) and np.ndim(modal_damping):
+        raise MatrixError(
+            f"Modal damping is one ratio, or a function of the {len(omega)} angular eigenfrequencies, such as "
+            f"lambda w: {modal_damping}; found {modal_damping}."
+        )
+    ratios = np.asarray(modal_damping(omega) if callable(modal_damping) else np.full(len(omega), modal_damping), float)
+    if ratios.shape != omega.shape or not np.isfinite(ratios).all():
         raise MatrixError(
             f"Modal damping must give one finite ratio for each of the {len(omega)} elastic coordinates; found shape "
-            f"{np.shape(ratios)}."
+            f"{ratios.shape}."
         )
     if ratios.max(initial=0.0) > 1:
         warnings.warn(

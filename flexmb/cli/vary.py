@@ -1,6 +1,8 @@
 """Values of the form `KEY=VALUES` on the command line."""
 
+import re
 import tomllib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ from flexmb.errors import StudyError
 
 MOST_VALUES = 10**6
 """Largest number of values of FIRST:LAST:COUNT."""
+_KEY = re.compile(r"""((?>(?:^|(?<=[.,\s]))(?:"[^"]*"|'[^']*')|[^=])*?)=(.*)""", re.DOTALL)
+"""A key, in which names may be in quotes, and what follows the equals sign."""
 
 
 def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
@@ -17,11 +21,12 @@ def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
 
     Raises `StudyError`, with the name of the `option`, when the text has another form.
     """
-    key, equals, given = text.partition("=")
-    if not equals or not key or not given:
+    found = _KEY.fullmatch(text)
+    key, given = found.groups() if found else ("", "")
+    if not key or not given:
         raise StudyError(f"{option} expects KEY=V1,V2,... or KEY=FIRST:LAST:COUNT; found {text!r}.")
     parts = given.split(":")
-    if len(parts) == 3:
+    if len(parts) == 3 and "," not in given:
         try:
             first, last, count = float(parts[0]), float(parts[1]), int(parts[2])
         except ValueError:
@@ -32,6 +37,20 @@ def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
             )
         return key, np.linspace(first, last, count).tolist()
     return key, [_value(part.strip()) for part in given.split(",")]
+
+
+def all_varied(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """The values of each key of several `texts`, as `values_of` reads them.
+
+    Raises `StudyError` for a key that occurs twice, too.
+    """
+    varied: dict[str, list[Any]] = {}
+    for text in texts:
+        keys, values = values_of(text)
+        if keys in varied:
+            raise StudyError(f"--vary has {keys!r} twice. Give all of its values together: {keys}=V1,V2,...")
+        varied[keys] = values
+    return varied
 
 
 def span_of(option: str, text: str, default: int) -> tuple[float, float, int]:

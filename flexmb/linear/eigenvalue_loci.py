@@ -31,7 +31,7 @@ combination.
 """
 
 ALIKE = 0.5
-"""Modal assurance criterion from which a vibration may continue an aperiodic motion."""
+"""Modal assurance criterion from which a motion may continue an aperiodic one, or one that was not there."""
 
 SAME_SPEED = 1e-6
 """Relative difference up to which a body turns at the speed that is the parameter."""
@@ -230,9 +230,8 @@ def continued(
     shapes are compared with that space, and continued within it.
 
     Two aperiodic motions may become one vibration, or the reverse: a mode that nothing continues is kept as it was, not
-    `live` (k,), until one continues it when all live ones are continued. No vibration of another shape (`ALIKE`)
-    continues an aperiodic motion. Where all are continued, and there are fewer than `count`, the others of `found` are
-    added.
+    `live` (k,), until one of its kind and its shape (`ALIKE`) is left over by the live ones. No motion of another shape
+    continues an aperiodic one. Where there are fewer than `count`, the others of `found` are added.
     """
     a, b = _unit(before.shapes * weight), _unit(found.shapes * weight)
     alike = np.abs(a.conj().T @ b) ** 2
@@ -246,8 +245,9 @@ def continued(
     cost = apart - 0.5 * (alike + spaces)
     cost[~live] += np.ptp(cost) * (len(live) + 1) if cost.size else 0.0
     old, chosen = map(np.asarray, scipy.optimize.linear_sum_assignment(cost))
-    ends = live[old] & (before.eigenvalues[old].imag == 0) & (found.eigenvalues[chosen].imag != 0)
-    ends &= np.maximum(alike, spaces)[old, chosen] < ALIKE
+    aperiodic, other = before.eigenvalues[old].imag == 0, np.maximum(alike, spaces)[old, chosen] < ALIKE
+    changes = aperiodic != (found.eigenvalues[chosen].imag == 0)
+    ends = np.where(live[old], aperiodic & other, changes | other)
     old, chosen = old[~ends], chosen[~ends]
     shapes = found.shapes[:, chosen]
     for group in groups:

@@ -125,12 +125,78 @@ def test_thicknesses_of_real_constants(tmp_path):
 
 
 def test_a_support_in_the_axes_of_a_node_is_named(tmp_path):
+    """All dofs of a node are the same in any axes."""
     path = archive(tmp_path, {1: 185}, [(1, range(1, 9))], more="D,1,UX,0.0\nD,2,UX,0.0\n")
     first = f"{1:9d}{0:9d}{0:9d}" + 3 * f"{0.0:21.13E}"
     path.write_text(path.read_text().replace(first, first + f"{30.0:21.13E}"))
     with pytest.warns(MeshWarning, match=r"D, line \d+ of part.cdb"):
         mesh = fem.read_mesh(path, supports="keep")
     assert [c.nodes.tolist() for c in mesh.constraints] == [[1]]
+    path.write_text(path.read_text().replace("D,1,UX", "D,1,ALL"))
+    assert [c.nodes.tolist() for c in fem.read_mesh(path, supports="keep").constraints] == 3 * [[0]] + [[1]]
+
+
+SHELL = "SECTYPE,1,SHELL\nSECOFFSET,MID\nSECBLOCK,1\n 0.1, 1, 0.0, 3\nSECCONTROL,0.0,0.0,0.0,0.0\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("SECCONTROL,0.0,0.0,0.0,0.0", "SECCONTROL,0.0,0.0,0.0,100.0", "SECCONTROL, line"),
+        ("SECOFFSET,MID", "SECOFFSET,TOP", "SECOFFSET, line"),
+        (f"ET,{1:9d},181", f"ET,{1:9d},181,1", "ET, line"),
+        (f"ET,{1:9d},181", f"ET,{1:9d},181\nKEYOP,1,1,1", "KEYOP, line"),
+        (f"ET,{1:9d},181", f"ETBLOCK,1,1\n(2i9,19a9)\n{1:9d}{181:9d}{1:9d}\n{-1:9d}", "ETBLOCK, line"),
+        (SHELL, "R,1,0.1,0.1,0.1,0.1,1e9\n", "R, line"),
+        (SHELL, "R,1,0.1\nRMORE,0.0,0.0,0.0,55.0\n", "R, line .* more than a thickness"),
+        (SHELL, SHELL + "NROTAT,1\n", "NROTAT, line"),
+        (SHELL, SHELL + "EDELE,1\n", "EDELE, line"),
+        (SHELL, SHELL + "D,1,UX,0.0,5.0\n", "D, line"),
+    ],
+)
+def test_what_changes_a_shell_is_named(old, new, told, tmp_path):
+    """Added mass, an offset, membranes, foundations, axes and elements that later commands change."""
+    path = archive(tmp_path, {1: 181}, [(1, (1, 2, 3, 4))], CUBE[:4], SHELL + MATERIAL)
+    plain = fem.read_mesh(path)  # without a warning
+    assert fem.Model(plain).mass == pytest.approx(0.1 * 7.8e-9)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.warns(MeshWarning, match=told):
+        fem.read_mesh(path, supports="keep")
+
+
+@pytest.mark.parametrize("block", ["SECBLOCK,1\n 0.1, {}, 0.0, 3\n", "SECDATA,0.1,{},0.0,3\n", "SECDATA,0.1,{}\n"])
+def test_the_material_of_a_layer_takes_the_place_of_that_of_its_element(block, tmp_path):
+    other = "MP,EX,2,70000.0\nMP,PRXY,2,0.3\nMP,DENS,2,2.7E-09\n"
+    for number, density in (("2", 2.7e-9), ("1", 7.8e-9), ("", 7.8e-9), ("0", 7.8e-9)):
+        more = "SECTYPE,1,SHELL\n" + block.format(number) + MATERIAL + other
+        mesh = fem.read_mesh(archive(tmp_path, {1: 181}, [(1, (1, 2, 3, 4))], CUBE[:4], more))
+        assert fem.Model(mesh).mass == pytest.approx(0.1 * density)
+
+
+def test_nodes_in_a_block_without_solid_model(tmp_path):
+    """Their coordinates follow their numbers at once; all were zero."""
+    path = archive(tmp_path, {1: 185}, [(1, range(1, 9))], more=MATERIAL)
+    text = path.read_text().replace("NBLOCK,6,SOLID", "NBLOCK,6").replace(POINTS, "(1i9,6e21.13e3)")
+    for number in range(1, 9):
+        text = text.replace(f"\n{number:9d}{0:9d}{0:9d} ", f"\n{number:9d} ")
+    path.write_text(text)
+    np.testing.assert_array_equal(fem.read_mesh(path).points, CUBE)
+    first = f"\n{1:9d}" + 3 * f"{0.0:21.13E}"
+    path.write_text(text.replace(first, first + f"{30.0:21.13E}") + "D,1,UX,0.0\n")
+    with pytest.warns(MeshWarning, match=r"D, line \d+ of part.cdb"):
+        fem.read_mesh(path, supports="keep")
+
+
+@pytest.mark.parametrize("shear", [8.0e4, 8.1e4])
+def test_a_shear_modulus_of_its_own_is_refused(shear, tmp_path):
+    """Ansys takes GXY in place of that of EX and Poisson's ratio, 80769."""
+    more = MATERIAL + f"MP,GXY,1,{shear}\n"
+    mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [(1, range(1, 9))], more=more))
+    assert fem.Model(mesh).mass == pytest.approx(7.8e-9)
+    with pytest.raises(fem.MaterialError, match="has a shear modulus GXY that is not that of EX"):
+        fem.Model(fem.read_mesh(archive(tmp_path, {1: 185}, [(1, range(1, 9))], more=MATERIAL + "MP,GXY,1,5e4\n")))
 
 
 def test_elements_share_the_nodes_that_are_added_on_their_edges(tmp_path):

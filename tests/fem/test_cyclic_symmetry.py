@@ -1,5 +1,7 @@
 """Frequencies of a sector with a nodal diameter are those of the whole ring."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.linalg as sl
@@ -132,6 +134,60 @@ def test_equations_of_a_sector_hold_in_all_of_them(tmp_path):
     np.testing.assert_allclose(every[:12], whole[:12], rtol=1e-6)
 
 
+@pytest.mark.parametrize("sectors", [5, 7])
+def test_another_number_of_sectors_than_that_of_the_sides_is_refused(tmp_path, sectors):
+    """Sides that match, and sides whose nodes are not those of the other one."""
+    for shifted, told in (
+        (0.0, rf"match where they are turned by 60 degrees, and {sectors} sectors"),
+        (0.3, "away from"),
+    ):
+        path = tmp_path / "sector.inp"
+        path.write_text(sector_deck((1, 1), sectors, shifted))
+        mesh, (step,) = fem.read_steps(path)
+        with pytest.raises(MeshError, match=told):
+            fem.solve_step(fem.Model(mesh), step)
+
+
+def test_one_node_that_is_apart_from_the_other_side_is_refused(tmp_path):
+    points, _, place = ring(EACH, False)
+    number = place(2, 0, 0) + 1
+    x, y, z = points[number - 1].tolist()
+    deck = sector_deck((1, 1)).replace(f"\n{number}, {x!r}, {y!r}, {z!r}\n", f"\n{number}, {x!r}, {y!r}, {z + 0.3!r}\n")
+    path = tmp_path / "sector.inp"
+    path.write_text(deck)
+    mesh, (step,) = fem.read_steps(path)
+    with pytest.raises(MeshError, match=r"up to 0\.3 away from the faces of its master, which are up to 1\.\d+ across"):
+        fem.solve_step(fem.Model(mesh), step)
+
+
+def test_a_narrow_sector_of_a_coarse_mesh_with_one_sector_less_is_refused(tmp_path):
+    """The sides of 35 sectors lie nearer to each other than neighbouring nodes."""
+    points, _, _ = ring(EACH, False)
+    angle = np.arctan2(points[:, 2], points[:, 1]) / 6
+    narrow = np.column_stack([points[:, 0], *np.hypot(points[:, 1], points[:, 2]) * (np.cos(angle), np.sin(angle))])
+    given = sector_deck((1, 1), 35).splitlines()
+    given[1 : 1 + len(narrow)] = [f"{k}, {x!r}, {y!r}, {z!r}" for k, (x, y, z) in enumerate(narrow.tolist(), 1)]
+    path = tmp_path / "sector.inp"
+    path.write_text("\n".join(given))
+    mesh, (step,) = fem.read_steps(path)
+    with pytest.raises(MeshError, match=r"turned by 10 degrees, and 35 sectors have 10\.2857 degrees"):
+        fem.solve_step(fem.Model(mesh), step)
+
+
+def test_one_node_at_a_side_matches_within_the_length_of_the_sector(tmp_path):
+    """A node at each side has no neighbour there: the distance of the sides is the length."""
+    path = tmp_path / "sector.inp"
+    one = re.sub(r"(NSET=(?:LEFT|RIGHT)\n\d+,)(?:\n\d+,)+", r"\1", sector_deck((1, 1)))
+    for sectors, axis in ((5, "0,0,0, 1,0,0"), (SECTORS, "0,0,0, 0,0,1")):
+        path.write_text(one.replace(f"N={SECTORS}", f"N={sectors}").replace("0,0,0, 1,0,0", axis))
+        mesh, (step,) = fem.read_steps(path)
+        with pytest.raises(MeshError, match="the nodes of"):
+            fem.solve_step(fem.Model(mesh), step)
+    path.write_text(one)
+    mesh, (step,) = fem.read_steps(path)
+    assert (fem.solve_step(fem.Model(mesh), step).frequencies > 0).all()
+
+
 def test_what_is_not_solved_is_named(tmp_path):
     path = tmp_path / "sector.inp"
     path.write_text(sector_deck((1, 1)).replace("*FREQUENCY\n8\n", "*STATIC\n"))
@@ -140,7 +196,7 @@ def test_what_is_not_solved_is_named(tmp_path):
         fem.solve_step(fem.Model(mesh), step)
     path.write_text(sector_deck((1, 1), sectors=5))
     mesh, (step,) = fem.read_steps(path)
-    with pytest.raises(MeshError, match=r"CYCLIC SYMMETRY MODEL, line .* away from the faces of its master"):
+    with pytest.raises(MeshError, match=r"CYCLIC SYMMETRY MODEL, line .* turned by 60 degrees"):
         fem.solve_step(fem.Model(mesh), step)
     with pytest.warns(fem.MeshWarning, match="CYCLIC SYMMETRY MODEL, line"):
         assert {u.keyword for u in fem.read_mesh(path).unread} >= {"TIE", "CYCLIC SYMMETRY MODEL"}

@@ -316,8 +316,11 @@ def test_a_distributing_coupling_of_calculix_is_a_mean_without_rotation(tmp_path
     _, _, u = null_motions(read(tmp_path, text))
     for k in range(3):
         np.testing.assert_allclose(u(900, k), (u(103, k) + 3 * u(106, k)) / 4, atol=1e-12)
-    with pytest.raises(MeshWarning, match="weights of its nodes add up to zero"):
-        read(tmp_path, text.replace("1.", "0.").replace("3.", "0."))
+    for first, second in (("0.", "0."), ("-1.", "3."), ("1e999", "3."), ("nan", "3.")):
+        with pytest.raises(MeshWarning, match="weights of its nodes add up to zero, or some are negative or infinite"):
+            read(tmp_path, text.replace("103, 1.", f"103, {first}").replace("106, 3.", f"106, {second}"))
+    _, _, u = null_motions(read(tmp_path, text.replace("103, 1.", "103, 0.")))
+    np.testing.assert_allclose(u(900, 0), u(106, 0), atol=1e-12)
 
 
 def test_springs_are_refused_where_they_cannot_be():

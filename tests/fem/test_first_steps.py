@@ -1,6 +1,7 @@
 """What new users write first with meshes and matrices: it works, or is refused with what to write in its place."""
 
 import dataclasses
+import re
 import warnings
 
 import numpy as np
@@ -185,3 +186,21 @@ def test_lines_are_beams_on_the_command_line(tmp_path):
     assert "--section makes beams of lines: give their --material" in str(told.exception)
     told = runner.invoke(app, ["inspect", path, *of_steel("circle=0.02"), "--thickness", "0.001"])
     assert "give one of them" in str(told.exception)
+    for words in (["inspect"], ["frequencies"], ["reduce", "-o", str(tmp_path / "b.h5"), "--interface", f"a={root}"]):
+        told = runner.invoke(app, [words[0], path, *words[1:], "--material", "steel"])
+        assert "on the command line --section" in str(told.exception)
+
+
+@pytest.mark.parametrize("option", [["--section", "circle=0.02"], ["--thickness", "0.001"]])
+def test_solids_are_no_beams_or_shells(tmp_path, option):
+    """The mass was that of solids without a word, also where the lines beside them were left out."""
+    solid = block("hexahedron", (1.0, 0.1, 0.1), (4, 1, 1))
+    path = str(fem.write_mesh(solid, tmp_path / "block.vtu"))
+    for words in (["inspect"], ["frequencies"], ["reduce", "-o", str(tmp_path / "b.h5"), "--interface", "a=x0"]):
+        told = CliRunner().invoke(app, [words[0], path, *words[1:], "--material", "steel", *option])
+        assert re.search(r"hexahedron cells were given the section .*--material without --section", str(told.exception))
+    steel = fem.Material.steel()
+    for section in (fem.Beam(steel, fem.Section.circle(0.02)), fem.Truss(steel, 1e-4), fem.Shell(steel, 1e-3)):
+        for quantity in ("K", "M", "mass"):
+            with pytest.raises(fem.MaterialError, match="hexahedron cells were given the section of a beam"):
+                getattr(fem.Model(solid, section), quantity)

@@ -16,11 +16,16 @@ from fem.mesh.steps import CyclicSymmetry
 MATCHING = 1e-3
 """Largest distance of matching nodes, relative to that of neighbouring nodes of a side."""
 
+BULGE = 0.1
+"""Largest distance of nodes from the faces of the other side, relative to the largest distance of two nodes of a
+face: plane faces on a curved side are apart from its nodes."""
+
 
 def read_cyclic(c: Constraints) -> CyclicSymmetry | None:
     """The symmetry of a deck; None for a deck without.
 
-    Raises `MeshError` for more than one, and for sides that are apart.
+    Raises `MeshError` for more than one, for sides that are apart, and for another number of sectors than that by which
+    the nodes of the sides match.
     """
     models = c.numbers.deck.cyclic
     ties = [s for s in c.numbers.deck.statements if s.keyword == "TIE" and "CYCLICSYMMETRY" in s.options]
@@ -40,18 +45,36 @@ def read_cyclic(c: Constraints) -> CyclicSymmetry | None:
         key=lambda choice: float(_apart(choice[0], c.points[masters]).min(axis=1).mean()),
     )
     apart = _apart(turned, c.points[masters])
-    gaps = _apart(c.points[slaves], c.points[slaves])
-    spacing = float(np.where(gaps > 0, gaps, np.inf).min())
-    if apart.min(axis=1).max() <= MATCHING * spacing:
+    near = MATCHING * _spacing(c.points[slaves], c.points[masters])
+    if apart.min(axis=1).max() <= near:
         followed = tuple((masters[[k]], np.ones(1)) for k in apart.argmin(axis=1))
     else:
-        followed = _interpolated(c, turned, set(masters.tolist()), spacing)
+        between = _angle_between(c.points[slaves], c.points[masters], a, axis)
+        if _apart(_turned(c.points[slaves], a, axis, between), c.points[masters]).min(axis=1).max() <= near:
+            raise MeshError(
+                f"the nodes of its sides match where they are turned by {abs(np.degrees(between)):.6g} degrees, and "
+                f"{sectors} sectors have {360 / sectors:.6g} degrees each: check N and the axis"
+            )
+        followed = _interpolated(c, turned, set(masters.tolist()))
     return CyclicSymmetry(sectors, axis, angle, slaves, followed)
 
 
-def _interpolated(
-    c: Constraints, turned: np.ndarray, masters: set[int], spacing: float
-) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+def _spacing(slaves: np.ndarray, masters: np.ndarray) -> float:
+    """The smallest distance of two nodes of a side, or that of the sides where each has one node."""
+    for x, y in ((slaves, slaves), (masters, masters), (slaves, masters)):
+        gaps = _apart(x, y)
+        if (gaps > 0).any():
+            return float(gaps[gaps > 0].min())
+    return 0.0  # one node on the axis
+
+
+def _angle_between(slaves: np.ndarray, masters: np.ndarray, a: np.ndarray, axis: np.ndarray) -> float:
+    """The angle about the axis from the centre of the slaves to that of the masters."""
+    x, y = slaves.mean(axis=0) - a, masters.mean(axis=0) - a
+    return float(np.arctan2(axis @ np.cross(x, y), x @ y - (axis @ x) * (axis @ y)))
+
+
+def _interpolated(c: Constraints, turned: np.ndarray, masters: set[int]) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     """Nodes and shape functions of the faces of the masters at the places of the slaves."""
     numbers = c.numbers
     skin = [(b, r, f) for b, r in numbers.cells(numbers.element_of) for f in numbers._outer(b, r)]
@@ -60,8 +83,12 @@ def _interpolated(
         raise MeshError("its sides do not match, and the nodes of the master are those of no faces")
     points = np.vstack([c.points, turned])
     found, _, distances, _ = closest_points(points, numbers.blocks, faces, len(c.points) + np.arange(len(turned)))
-    if distances.max() > spacing:
-        raise MeshError(f"nodes of its slave are up to {distances.max():.3g} away from the faces of its master")
+    across = max(float(_apart(x, x).max()) for x in (c.points[numbers.face_nodes(*face)] for face in faces.tolist()))
+    if distances.max() > BULGE * across:
+        raise MeshError(
+            f"nodes of its slave are up to {distances.max():.3g} away from the faces of its master, which are up to "
+            f"{across:.3g} across"
+        )
     return tuple(found)
 
 

@@ -102,9 +102,10 @@ def _distributing(c: Constraints, s: Statement, lump: Lumped) -> Iterator[Equati
         who, weight = s.entries(k, 2, "a node or set and a weight")[:2]
         weights |= dict.fromkeys(c.nodes(who), number(weight))
     weights.pop(reference, None)
-    if not sum(weights.values()) > 0:
-        raise MeshError("the weights of its nodes add up to zero or less: give positive ones")
-    share = np.array(list(weights.values())) / sum(weights.values())
+    given = np.array(list(weights.values()))
+    if not ((given >= 0).all() and 0 < given.sum() < np.inf):
+        raise MeshError("the weights of its nodes add up to zero, or some are negative or infinite: give positive ones")
+    share = given / given.sum()
     nodes = np.array([reference, *weights])
     for k in range(3):
         yield Equation(nodes, np.full(len(nodes), k), np.array([-1.0, *share]), s.source.label)

@@ -37,13 +37,13 @@ def command(
 ) -> None:
     """Follow vibrations over one value of the model (Campbell diagram, root locus), or map stability over two."""
     from flexmb.cli.screen import bars, say_text
-    from flexmb.cli.vary import values_of
+    from flexmb.cli.vary import all_varied
     from flexmb.errors import StudyError
     from flexmb.files.models.model_file import load_model
     from flexmb.linear import campbell, root_locus, stability_map
     from flexmb.plots.linear_plots import plot_eigenvalue_loci, plot_stability
 
-    varied = [values_of(text) for text in vary]
+    varied = list(all_varied(vary).items())
     if len(varied) > 2:
         raise StudyError(f"A diagram varies one value, a map two; found {len(varied)}: {[key for key, _ in varied]}.")
     path = plot or Path(f"{model.stem}.campbell.png")

@@ -15,8 +15,8 @@ def command(
         list[str],
         typer.Option(
             help="KEY=V1,V2,... or KEY=FIRST:LAST:COUNT, a key of the model file such as bodies.rod.modal_damping or "
-            "joints.bearing.drive.speed. KEY,KEY=... gives the same values to several keys. Repeat for every "
-            "combination."
+            "joints.bearing.drive.speed. KEY,KEY=... gives the same values to several keys; names with commas are "
+            "in quotes. Repeat for every combination."
         ),
     ],
     output: Annotated[
@@ -34,13 +34,13 @@ def command(
     """Simulate every combination of changed values; write and plot the largest forces, deflections and energies."""
     from fem.user_files import real_path
     from flexmb.cli.screen import bars, say_text
-    from flexmb.cli.vary import values_of
+    from flexmb.cli.vary import all_varied
     from flexmb.files.models.model_file import load_model
     from flexmb.plots.study_plots import plot_study
     from flexmb.simulation.simulate import simulate
     from flexmb.study import full_factorial, parameter_study
 
-    varied = dict(values_of(text) for text in vary)
+    varied = all_varied(vary)
     path, texts, selected = real_path(model), added(measure or ()), over_time(over)
 
     def outcome(**changes: Any) -> dict[str, float]:

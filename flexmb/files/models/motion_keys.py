@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from fem.user_files import quotes_inside
@@ -120,9 +121,11 @@ MotionKeys = Annotated[
 
 
 def _of_number(given: Any) -> Any:
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return {"kind": "polynomial", "coefficients": [given]}
-    return given
+    if given is None or isinstance(given, dict):
+        return given
+    if isinstance(given, bool) or not isinstance(given, int | float) or not np.isfinite(given):
+        raise refusal(f'expected a finite number or a table such as {{ kind = "pulse", ... }}; found {given!r}')
+    return {"kind": "polynomial", "coefficients": [given]}
 
 
 FactorKeys = Annotated[MotionKeys, BeforeValidator(_of_number)]

@@ -388,6 +388,11 @@ def test_a_factor_may_be_a_number(tmp_path):
     gust = '{ kind = "pulse", start = 0.5, duration = 0.2, height = 1.0 }'
     (found,) = load_model(write(tmp_path, EXAMPLE.replace(gust, "100"))).system.build().functions
     assert found(0.3) == flexmb.time_functions.polynomial(100.0)(0.3)
+    for wrong in ("true", '"100"', "nan", "[1.0, 2.0]"):
+        with pytest.raises(
+            ModelFileError, match=r"\.factor': expected a finite number or a table such as .*; found [^;]+$"
+        ):
+            load_model(write(tmp_path, EXAMPLE.replace(gust, wrong)))
 
 
 def test_an_initial_state_of_joints_is_that_of_simulate(tmp_path):

@@ -406,6 +406,52 @@ def test_a_root_locus_follows_shapes_through_a_crossing():
     np.testing.assert_allclose(fixed, 10.0, rtol=1e-7)
 
 
+def oscillators(*constants):
+    """Masses of one on springs and dampers, each on a guide of its own."""
+    system = flexmb.System()
+    for n, (stiffness, damping) in enumerate(constants):
+        body = system.add(flexmb.rigid_body(f"mass {n}", mass=1.0, inertia=(1, 1, 1)))
+        system.prismatic(f"guide {n}", system.ground.at((0, 0, 0)), body, axis=(1, 0, 0))
+        system.joint_spring(f"spring {n}", f"guide {n}", stiffness=stiffness, damping=damping)
+    return system
+
+
+def of_oscillator(stiffness, damping):
+    """Its eigenvalues on and above the real axis."""
+    found = np.roots([1.0, damping, stiffness]).astype(complex)
+    return found[found.imag >= 0]
+
+
+def test_an_ended_column_waits_for_its_own_motion():
+    """Where an oscillator is no longer overdamped, the column of its second aperiodic motion ends, and that motion comes
+    back to it. It went on as a vibration of another mass, or as an aperiodic motion of one."""
+    damping = [2.5, 1.9, 1.5, 2.2, 2.5]
+    for count in (2, 10):
+        loci = root_locus(lambda c: oscillators((1.0, c), (25.0, 0.1)), damping, count=count)
+        for c, (slow, fast, *others) in zip(damping, loci.eigenvalues, strict=True):
+            own = sorted(of_oscillator(1.0, c), key=abs)
+            np.testing.assert_allclose([slow, fast], [own[0], own[1] if c > 2 else np.nan], rtol=1e-7)
+            np.testing.assert_allclose(others, of_oscillator(25.0, 0.1)[: count // 10], rtol=1e-7)
+
+
+@pytest.mark.parametrize("times", [(0.5, 0.9, 2.0, 2.5), (0.5, 0.9, 1.5, 2.0, 2.5)])
+def test_motions_of_one_mass_do_not_go_on_as_those_of_another(times):
+    """One oscillator becomes a vibration, and another one aperiodic: at once, or with values between."""
+
+    def both(t):
+        return [(1.0, 3.0 - t), (1.2, 0.5 + t)]
+
+    loci = root_locus(lambda t: oscillators(*both(t)), times)
+    assert loci.eigenvalues.shape == (len(times), 4)
+    for column in loci.eigenvalues.T:
+        errors = [
+            [np.abs(of_oscillator(*constants) - value).min() for constants in both(t)]
+            for t, value in zip(times, column, strict=True)
+            if not np.isnan(value)
+        ]
+        assert np.max(errors, axis=0).min() < 1e-7
+
+
 def test_a_strongly_loaded_beam_is_found_in_steps():
     """A soft rod on a hinge and a hard spring: the weight turns it by two radians."""
     system = flexmb.System(gravity=(0, 0, -9.81))

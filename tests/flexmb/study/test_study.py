@@ -4,6 +4,7 @@ import csv
 import functools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from typer.testing import CliRunner
 
 import flexmb
 from flexmb.cli.main import app
+from flexmb.cli.vary import values_of
 from flexmb.errors import ChangeError, ModelFileError, StudyError
 from flexmb.files.models.changes import changed, number_at
 from flexmb.files.models.model_file import load_model
@@ -264,6 +266,51 @@ def test_keys_of_a_model_file_are_changed():
     }
     with pytest.raises(ChangeError, match=r"'left.effort' is to change 2 times"):
         changed(both, {"left.effort,right.effort": 7.0, "left.effort": 8.0})
+    with pytest.raises(ChangeError, match=r"'left.effort' is to change 2 times"):
+        changed(both, {"left.effort,'left'.effort": 7.0})
+
+
+@pytest.mark.parametrize("name", ["left, upper", "v1.2", "k=5", "driver's, own", 'the "old", one', "a", "it's"])
+def test_keys_have_names_in_quotes(name):
+    """On the command line and in `load_model`, beside a name that is the beginning of the other."""
+    data = {"joints": [{"name": name, "k": 1.0}, {"name": "left", "k": 2.0}], "a": {name: 3.0}}
+    quote = "'" if '"' in name else '"'
+    key = f"joints.{quote}{name}{quote}.k"
+    text, values = values_of(f"{key},a.{quote}{name}{quote}=5:7:2")
+    assert values == [5.0, 7.0]
+    assert changed(data, {text: 7.0}) == {
+        "joints": [{"name": name, "k": 7.0}, {"name": "left", "k": 2.0}],
+        "a": {name: 7.0},
+    }
+    assert number_at(data, key) == 1.0
+    with pytest.raises(ChangeError, match="are 2 keys; a sensitivity needs one"):
+        number_at(data, f"{key},joints.left.k")
+    if set(name) & set(",."):
+        with pytest.raises(ChangeError, match=f"in quotes: {quote}{re.escape(name)}{quote}"):
+            changed(data, {f"joints.{name}.k": 7.0})
+
+
+def test_names_without_a_comma_need_no_quotes():
+    data = {"joints": [{"name": "it's left", "k": 1.0}, {"name": 'a "b"', "k": 2.0}]}
+    text, _ = values_of('joints.it\'s left.k, joints.a "b".k=1,2')
+    assert [joint["k"] for joint in changed(data, {text: 7.0})["joints"]] == [7.0, 7.0]
+
+
+def test_values_of_a_key_may_be_materials_with_units():
+    assert values_of("bodies.rod.material=steel:mm,aluminium:mm") == (
+        "bodies.rod.material",
+        ["steel:mm", "aluminium:mm"],
+    )
+
+
+@pytest.mark.parametrize("verb", ["study", "campbell"])
+def test_a_key_that_is_varied_twice_is_refused(verb, tmp_path, monkeypatch):
+    """The last values took the place of the others, and a map over one key twice showed these only."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.toml").write_text(EXAMPLE.read_text())
+    words = [verb, "model.toml", "--vary", "bodies.crank.mass=1,2", "--vary", "bodies.crank.mass=3,4"]
+    with pytest.raises(StudyError, match=r"--vary has 'bodies\.crank\.mass' twice"):
+        CliRunner().invoke(app, words, catch_exceptions=False)
 
 
 def test_the_verb_writes_table_and_plot(tmp_path, monkeypatch):

@@ -45,6 +45,7 @@ from flexmb.mechanism.locking import EVENT, SPINS, LockedJoint, locked_row, with
 from flexmb.mechanism.mechanism import JointFriction, Mechanism, Row
 from flexmb.mechanism.state import State, Topology
 from flexmb.mechanism.time_functions import TimeFunction
+from flexmb.results.attitude import BEFORE
 from flexmb.results.elements.motion import row_motion
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles, result_of_states
 from flexmb.simulation.contacts import Contacts, Force
@@ -161,6 +162,7 @@ class EventDetection(Run):
         self._armed = np.array([isinstance(e.do, StopImpact) for e in self._events])
         self._levels, self._largest = np.zeros(len(self._events)), np.zeros(len(self._events))
         self._turned = initial.angles  # all angles at the last sample
+        self._attitudes: dict[tuple[str, str], np.ndarray] = {}  # that measures read last, by name and form
         self._happened: list[EventRecord] = []
         self.ended, self._lost, self._driven, self._statistics = False, 0.0, 0.0, list[Statistics]()
         self._prepared = False
@@ -326,6 +328,7 @@ class EventDetection(Run):
         columns = [np.array(x) for x in zip(*states, strict=True)]
         angles = followed_angles(self.mechanism, columns[1], np.tile(s.angles, (3, 1)))
         seen = result_of_states(self.mechanism, *columns, angles=angles, element_states=np.tile(s.states, (3, 1)))
+        seen.__dict__[BEFORE] = self._attitudes
         values, rates = np.full(len(self._events), np.nan), np.full(len(self._events), np.nan)
         pulls, efforts, sliding = self._pulls(leg, s), self._efforts(leg, s), self._rates(leg, s, seen)
         for k, event in enumerate(self._events):

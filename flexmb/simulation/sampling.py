@@ -74,8 +74,9 @@ def with_first_sample(mechanism: Mechanism, begin: Start, attitudes: Attitudes) 
 def sample(mechanism: Mechanism, s: Snapshot, attitudes: Attitudes, *, everything: bool = False) -> np.ndarray:
     """The states (nz,) of the elements and controllers after the samples that are due at the time of a snapshot.
 
-    `attitudes`: as in `Sampled`; those that the controllers read are kept there. With `everything`, all sampled controllers are due. Raises `ControllerError` when an input is not a measure of one
-    number, and `LawError` when a law fails.
+    `attitudes`: as in `Sampled`; those that the controllers read are kept there. With `everything`, all sampled
+    controllers are due. Raises `ControllerError` when an input is not a measure of one number, and `LawError` when a
+    law fails.
     """
     states, seen = np.array(s.states), None
     for controller in sampled_controllers(mechanism):

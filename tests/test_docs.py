@@ -3,15 +3,18 @@
 import contextlib
 import csv
 import re
+import shlex
 from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import typer
 
 import flexmb
 from benchmarks import REGISTRY
+from flexmb.cli.main import app
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -214,6 +217,22 @@ CITING = [
     for room in ("fem", "reduction", "flexmb", "validation", "tests", "benchmarks")
     for p in sorted((DOCS.parent / room).rglob("*.py"))
 ]
+
+
+def test_commands_of_the_manual_have_the_options_that_they_are_given():
+    """Those of the blocks of the shell; the words are parsed, and nothing runs."""
+    verbs, tried = typer.main.get_command(app).commands, 0
+    for page in (DOCS.parent / "README.md", *DOCS.rglob("*.md")):
+        blocks = re.findall(
+            r"^```([^\n]*)\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
+        for block in (text for kind, text in blocks if kind in ("sh", "")):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(line, comments=True) if line.startswith("flexmb ") else []
+                if words and words[1] in verbs and "--help" not in words:
+                    verbs[words[1]].make_context(f"{page.name}: {line}", words[2:])
+                    tried += 1
+    assert tried > 8
 
 
 def test_names_of_the_glossary_exist():

@@ -28,7 +28,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import turns
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State, Topology
-from flexmb.results.attitude import attitude_as
+from flexmb.results.attitude import BEFORE, attitude_as
 from flexmb.results.elements.contact import ContactMotion, contact_motion
 from flexmb.results.elements.contact_group import ContactGroupMotion, group_motion
 from flexmb.results.elements.control import ControllerHistory, controller_history, signal_column
@@ -175,7 +175,10 @@ class Result:
 
         Raises `MeasureError` for another form or name; warns with `GimbalLockWarning` where angles are not unique.
         """
-        return attitude_as(self.axes(name), form, name)
+        read = self.__dict__.get(BEFORE, {})
+        found = attitude_as(self.axes(name), form, name, read.get((name, form)))
+        read[name, form] = found[0]
+        return found
 
     def velocity(self, name: str, *, point: Point | None = None, node: int | None = None) -> Float[np.ndarray, "nt 3"]:
         """Velocity (nt, 3) over time of a marker or body, or of a `point` or `node` of a body, as of `position`, in

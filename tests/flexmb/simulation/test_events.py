@@ -757,3 +757,18 @@ def test_a_peak_between_two_looks_is_where_the_cubic_is_highest():
     later = [seen(cubic, t) for t in (0.5, 1.0)]
     s = np.linspace(0.5, 1.0, 100001)
     assert peak(*later, 0) == pytest.approx(3.0 + 2.0 * s[cubic(s).argmax()], abs=1e-4)
+
+
+def test_attitudes_of_events_count_turns():
+    """A free disc turns through four radians, where its first angle as a number within a half turn is -2.28, and where
+    the quaternion that continues the first one has a negative scalar part."""
+    system = flexmb.System()
+    system.add(flexmb.rigid_body("disc", mass=1.0, inertia=(1, 1, 1.5)), angular_velocity=(0, 0, 2.0))
+    for text, level, sign in (
+        ("attitude:disc:ZYX:1", 4.0, 1.0),
+        ("attitude:disc:quaternion:w", float(np.cos(2.0)), -1.0),
+    ):
+        passed = Event("four", lambda r, text=text, level=level, sign=sign: sign * (measure(text)(r) - level))
+        result = flexmb.simulate(system, 3.0, step=1e-2, events=[passed])
+        assert [h.event for h in result.happened] == ["four"]
+        assert result.happened[0].t == pytest.approx(2.0, abs=1e-9)

@@ -86,7 +86,11 @@ class Independent:
     @cached_property
     def motions(self) -> Changing:
         """`N` (nv, nf), with orthonormal displacements unless `of_tree`, and its derivatives `N'` and `N''`."""
-        return self._changing(self._at)
+        return self.motions_at(0.0)
+
+    def motions_at(self, t: float) -> Changing:
+        """`motions`, in the same coordinates, at the time `t` from the state, along the motion to second order."""
+        return self._changing(lambda later: self._at(t + later))
 
     def carried(self, imposed: np.ndarray) -> Changing:
         """Displacements (nv, n), along the motion, that change the joint equations for positions by `imposed` (nj, n).

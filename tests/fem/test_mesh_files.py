@@ -492,6 +492,19 @@ def test_flac3d_is_read(tmp_path):
     assert fem.read_mesh(tmp_path / "a.f3grid").kinds == {"tetra": 1}
 
 
+@pytest.mark.parametrize("ending", [".vtu", ".vtk"])
+def test_numbers_of_materials_in_vtk_files_are_told_to_make_no_sets(ending, tmp_path):
+    """Nor are they in silence; numbers of the cells themselves and values are no sets anyway."""
+    block = fem.structured_meshes.block("hexahedron", (2.0, 1.0, 1.0), (2, 2, 1))
+    data = {"material": [1, 2, 1, 2], "GlobalIds": [1, 2, 3, 4], "same": [1] * 4, "density": [1.0, 2.0, 1.0, 2.0]}
+    cells = [("hexahedron", block.cells[0].connectivity)]
+    path = tmp_path / f"part{ending}"
+    meshio.write(path, meshio.Mesh(block.points, cells, cell_data={k: [np.array(v)] for k, v in data.items()}))
+    (told,) = fem.read_mesh(path).warnings
+    assert "in the fields 'material' make no sets" in told
+    assert "'cell set NAME'" in told
+
+
 def test_a_cut_vtk_file_is_refused_at_every_length(tmp_path):
     mesh, path = block("tetra", (1.0, 1.0, 1.0), (1, 1, 1)), tmp_path / "a.vtk"
     fem.write_mesh(mesh, path)

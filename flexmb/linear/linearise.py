@@ -20,10 +20,11 @@ from flexmb.equations.state_tangent import StateTangent, state_tangent
 from flexmb.equations.tangent import carrying, measured_tangent, require_derivatives
 from flexmb.errors import LinearError, PeriodicCoefficientsWarning, SensitivityWarning
 from flexmb.kinks import kinks
-from flexmb.linear.equilibrium import AT_REST, LATER, Equilibrium
+from flexmb.linear.equilibrium import AT_REST, Equilibrium
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.joint_motions import joint_names
+from flexmb.linear.rest.steady import LATER
 from flexmb.linear.steady_running import SteadyRunning
 from flexmb.linear.touching import Touching, require_closed_points
 from flexmb.linear.velocity_freedom import velocity_freedom

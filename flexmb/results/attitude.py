@@ -19,9 +19,8 @@ FORMS = ("matrix", "quaternion", "rotation vector")
 LOCKED = 1e-7
 """Distance of the second angle, in radians, from one at which two axes come together, below which SciPy sets the third
 to zero."""
-BEFORE = "_attitudes_before"
-"""Entry of a result that a simulation reads at one instant: the last attitudes that it read, by name and form, whose
-turns and signs those of the result continue."""
+Attitudes = dict[tuple[str, str], np.ndarray]
+"""The last attitudes that a simulation read, by name and form, whose turns and signs the next ones continue."""
 _FILTERS = Lock()
 """Held while filters of warnings differ, which threads share."""
 

@@ -1,7 +1,7 @@
 """`Result`: the motion of a mechanism with its reactions and its energy ledger."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +28,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import turns
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State, Topology
-from flexmb.results.attitude import BEFORE, attitude_as
+from flexmb.results.attitude import Attitudes, attitude_as
 from flexmb.results.elements.contact import ContactMotion, contact_motion
 from flexmb.results.elements.contact_group import ContactGroupMotion, group_motion
 from flexmb.results.elements.control import ControllerHistory, controller_history, signal_column
@@ -102,6 +102,7 @@ class Result:
     - `happened`: the events that occurred, and the impacts of exact contacts by the names of the contacts.
     - `topologies`: times from which on other joints act, with the joints locked and released.
     - `unresolved`: descriptions of functions of time that vary faster than the fixed steps resolve.
+    - `before`: of an instant that events and controllers see during a simulation, the attitudes that they read before.
     """
 
     mechanism: Mechanism
@@ -117,6 +118,7 @@ class Result:
     happened: tuple[EventRecord, ...] = ()
     topologies: tuple[tuple[float, Topology], ...] = ()
     unresolved: tuple[str, ...] = ()
+    before: Attitudes | None = field(default=None, repr=False)
 
     def state(self, index: int) -> State:
         """The state at the stored time number `index`."""
@@ -175,7 +177,7 @@ class Result:
 
         Raises `MeasureError` for another form or name; warns with `GimbalLockWarning` where angles are not unique.
         """
-        read = self.__dict__.get(BEFORE, {})
+        read = {} if self.before is None else self.before
         found = attitude_as(self.axes(name), form, name, read.get((name, form)))
         read[name, form] = found[0]
         return found

@@ -30,12 +30,10 @@ from flexmb.kernels.equations.controllers import COMMAND, CONSTANT, FUNCTION
 from flexmb.mechanism.control.controller import Controller, Signal
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
-from flexmb.results.attitude import BEFORE
+from flexmb.results.attitude import Attitudes
 from flexmb.results.measure import measure
 from flexmb.results.result import EventRecord, Result, Statistics, result_of_states
 
-Attitudes = dict[tuple[str, str], np.ndarray]
-"""Quaternions and angles by the name of their frame and their form."""
 SAME = 1e-9
 """Distance of two times, relative to the sample time, within which they are the same."""
 
@@ -102,9 +100,7 @@ def _seen(mechanism: Mechanism, s: Snapshot, attitudes: Attitudes) -> Result:
     """The result of one state, for measures."""
     one = [np.atleast_2d(x) for x in (s.q, s.w, s.wdot, s.multipliers)]
     found = result_of_states(mechanism, np.array([s.t]), *one, angles=np.atleast_2d(s.angles))
-    found = replace(found, element_states=np.atleast_2d(s.states))
-    found.__dict__[BEFORE] = attitudes
-    return found
+    return replace(found, element_states=np.atleast_2d(s.states), before=attitudes)
 
 
 def _commands(mechanism: Mechanism, reader: Controller, s: Snapshot) -> dict[str, float]:

@@ -223,7 +223,8 @@ def _check_constants(units: str | None, keys: Any, body: Body) -> None:
     system, size = unit_system(units), body.mesh.size if body.mesh is not None else 0.0
     if system is None:
         return
-    for material in written_materials(keys) if keys != "file" else constants_of_file(body.mesh):
+    stated = constants_of_file(body.mesh) if keys == "file" and body.mesh is not None else written_materials(keys)
+    for material in stated:
         hint = None if check_units(material, size) else check_units(material, size, system)
         if hint:
             warnings.warn(f"Body {body.name!r}: {hint}", UnitWarning, stacklevel=2)

@@ -11,7 +11,7 @@ from flexmb.integrators.integrator import Integrator
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import JointFriction, Mechanism
-from flexmb.results.attitude import BEFORE
+from flexmb.results.attitude import Attitudes
 from flexmb.results.elements.motion import row_motion
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.simulation.contacts import Contacts
@@ -60,7 +60,7 @@ class Looks:
         self._in_force, self._span = in_force, span
         self.last: Look | None = None
         self.turned, self.lost = turned, 0.0
-        self._attitudes: dict[tuple[str, str], np.ndarray] = {}  # that measures read last, by name and form
+        self._attitudes: Attitudes = {}  # that measures read last
 
     def spacing(self, leg: Leg, s: Snapshot) -> float:
         """The time in which the mechanism moves by `LOOK`, within the bounds of cost."""
@@ -103,7 +103,7 @@ class Looks:
         columns = [np.array(x) for x in zip(*states, strict=True)]
         angles = followed_angles(full, columns[1], np.tile(s.angles, (3, 1)))
         seen = result_of_states(full, *columns, angles=angles, element_states=np.tile(s.states, (3, 1)))
-        seen.__dict__[BEFORE] = self._attitudes
+        seen = replace(seen, before=self._attitudes)
         values, rates = np.full(len(in_force.events), np.nan), np.full(len(in_force.events), np.nan)
         pulls, efforts, sliding = self._pulls(leg, s), self._efforts(leg, s), self._rates(leg, s, seen)
         for k, event in enumerate(in_force.events):

@@ -314,7 +314,7 @@ def warn_of_changes(steady: LinearisedModel) -> None:
     if speed == 0 or not steady.degrees_of_freedom:
         return
     later, own = LATER / speed, steady.independent
-    q, _ = own.moved(later)
+    q = own.moved(later)
     angles = followed_angles(mechanism, q[None], state.angles[None])[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SensitivityWarning)

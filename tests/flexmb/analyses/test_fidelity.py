@@ -44,11 +44,12 @@ def test_each_fidelity_is_the_mechanism_that_it_says(comparison):
         bodies=(random_flexible_body(np.random.default_rng(5), second_order=True, stiffness=(300.0, 900.0)),),
     )
     stiff = held.bodies[0].stiffness.copy()
-    stiff[2] *= 1e10
+    *softest, last = np.argsort(stiff)
+    stiff[last] *= 1e10
     held = replace(held, bodies=(replace(held.bodies[0], stiffness=stiff),))
     exact = flexmb.simulate(held, 0.5, step=5e-4, output_step=2e-3)
     found = comparison.results["2 modes"]
-    np.testing.assert_allclose(found.elastic("random"), exact.elastic("random")[:, :2], atol=2e-6)
+    np.testing.assert_allclose(found.elastic("random"), exact.elastic("random")[:, softest], atol=2e-6)
     np.testing.assert_allclose(found.frame("random")[0], exact.frame("random")[0], atol=1e-6)
 
 

@@ -5,7 +5,7 @@ second-order shapes, their products.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,6 +37,7 @@ class Surface:
     - `pairs` (p, 2): the elastic coordinates whose products are the last p weights.
     - `stress_rows` (6 v, m): stresses for unit elastic coordinates, zero where they are not known; None for a body
       without stresses.
+    - `clear`: a box of inertia that may be where other bodies are, so that these are seen through it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Surface:
     shapes: Float32[np.ndarray, "n k"]
     pairs: Int[np.ndarray, "p 2"]
     stress_rows: Float32[np.ndarray, "s m"] | None = None
+    clear: bool = False
 
     def part(self, chosen: Bool[np.ndarray, "v"]) -> "Surface":
         """The part whose vertices are `chosen` (v,): triangles all of whose vertices are."""
@@ -232,14 +234,17 @@ def _stress_rows(body: Body, node: np.ndarray) -> np.ndarray | None:
 
 def surfaces_of(mechanism: Mechanism) -> tuple[Surface, ...]:
     """The surfaces of all bodies of a mechanism, in their order. A body without shape and mesh has those of its
-    contacts, if there are any."""
+    contacts, if there are any. Boxes of inertia beside other surfaces are clear."""
     touching = drawn_shapes(mechanism)
-    return tuple(
-        _rigid_surface(body, *together(touching[k]))
-        if k in touching and body.shape is None and body.mesh is None
-        else body_surface(body, [m.point for m in mechanism.markers if m.body == k])
-        for k, body in enumerate(mechanism.bodies)
-    )
+    boxes = [k for k, b in enumerate(mechanism.bodies) if b.shape is None and b.mesh is None and k not in touching]
+    found = []
+    for k, body in enumerate(mechanism.bodies):
+        if k in boxes or body.shape is not None or body.mesh is not None:
+            surface = body_surface(body, [m.point for m in mechanism.markers if m.body == k])
+        else:
+            surface = _rigid_surface(body, *together(touching[k]))
+        found.append(replace(surface, clear=k in boxes and len(boxes) < len(mechanism.bodies)))
+    return tuple(found)
 
 
 def ground_shape(mechanism: Mechanism) -> Triangles | None:

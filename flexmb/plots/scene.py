@@ -12,7 +12,7 @@ import pyvista as pv
 from flexmb.drawn.joined import joined
 from flexmb.drawn.links import link_points, links_of
 from flexmb.drawn.surface import Surface, ground_shape, surfaces_of, world_points
-from flexmb.files.results.gltf_file import COLOURS, ground_colour
+from flexmb.files.results.gltf_file import CLEAR, COLOURS, ground_colour
 from flexmb.kernels.base.data import GROUND
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Marker, Mechanism
@@ -188,6 +188,7 @@ class MovingScene:
             self.meshes[body], name=f"body {body}", ambient=0.25, specular=0.2, reset_camera=False, **colours
         )
         actor.prop.interpolation = "Phong"  # with the normals of `move`
+        actor.prop.opacity = CLEAR if self.surfaces[body].clear else 1.0
         return actor
 
     def _frame(self, sample: np.ndarray) -> None:

@@ -32,6 +32,8 @@ NOTICED = 0.01
 FARTHEST = np.deg2rad(120.0)
 """Rotation of a body between two frames above which a warning is raised: players turn by the shorter way."""
 COLOURS = ("#4878a8", "#d98032", "#5a9a68", "#b0507f", "#8a6bb1", "#2f9aa0", "#9c7a5b", "#c9b037", "#7f8c99")
+CLEAR = 0.4
+"""Opacity of boxes of inertia beside other bodies, which may be where these are."""
 GROUND_COLOUR, FLOOR_COLOUR = "#2b3440", "#a9b1ba"
 """Of axles and rails on the ground, and of shapes of contacts there, on which light and shade show hills and steps."""
 
@@ -133,7 +135,7 @@ def write_gltf(
                 sizes = np.abs(weights[:, order]).max(axis=0)
                 sizes[sizes == 0] = 1.0
                 tracks["weights"] = (weights[:, order] / sizes).ravel()
-        content["materials"].append(_material(surface.name, COLOURS[k % len(COLOURS)]))
+        content["materials"].append(_material(surface.name, COLOURS[k % len(COLOURS)], CLEAR if surface.clear else 1.0))
         content["meshes"].append(_mesh(glb, surface, metres, order, sizes, len(content["materials"]) - 1))
         content["nodes"].append(node)
         for what, values in tracks.items():
@@ -237,12 +239,13 @@ def _ground(shape: tuple[np.ndarray, np.ndarray]) -> Surface:
     return Surface("ground", split, numbered, np.full(len(split), -1), none, np.zeros((0, 2), dtype=np.int64))
 
 
-def _material(name: str, colour: str) -> dict[str, Any]:
+def _material(name: str, colour: str, opacity: float = 1.0) -> dict[str, Any]:
     """A dull surface; glTF wants colours linear in the light."""
     parts = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    look = {"baseColorFactor": [*linear.tolist(), 1.0], "metallicFactor": 0.1, "roughnessFactor": 0.55}
-    return {"name": name, "pbrMetallicRoughness": look, "doubleSided": True}
+    look = {"baseColorFactor": [*linear.tolist(), opacity], "metallicFactor": 0.1, "roughnessFactor": 0.55}
+    clear = {"alphaMode": "BLEND"} if opacity < 1.0 else {}
+    return {"name": name, "pbrMetallicRoughness": look, "doubleSided": True, **clear}
 
 
 def _to_y_up(gravity: np.ndarray) -> list[float]:

@@ -9,7 +9,7 @@ import flexmb
 import reduction
 from flexmb.drawn.joined import joined
 from flexmb.errors import PictureError
-from flexmb.files.results.gltf_file import COLOURS
+from flexmb.files.results.gltf_file import CLEAR, COLOURS
 from flexmb.plots.scene import FILLED, INK, STRESS, MovingScene, ShapeScene, _dark, look_at
 
 
@@ -189,6 +189,21 @@ def test_labels_stand_beside_the_bodies_and_follow_them(result):
             assert abs(place[0] - (points[:, 0].min() + points[:, 0].max()) / 2) < 1e-6
     assert [list(names["labels"]) for _, names in scene.labels] == [["bar"], ["block"]]
     plotter.close()
+
+
+def test_other_bodies_are_seen_through_boxes_of_inertia_which_alone_are_solid(result):
+    boxes = flexmb.System(gravity=(0, 0, -9.81))
+    boxes.add(flexmb.rigid_body("a", mass=1.0, inertia=(1, 1, 1)))
+    boxes.add(flexmb.rigid_body("b", mass=1.0, inertia=(1, 1, 1)), position=(3, 0, 0))
+    alone = boxes.build()
+    for mechanism, q, expected in (
+        (result.mechanism, result.q, [1.0, CLEAR]),
+        (alone, alone.initial.q[None], [1.0, 1.0]),
+    ):
+        plotter = pyvista.Plotter(off_screen=True)
+        scene = MovingScene(plotter, mechanism, q)
+        assert [actor.prop.opacity for actor in scene.actors] == expected
+        plotter.close()
 
 
 def test_names_have_the_colours_of_bodies_but_for_bodies_that_stresses_colour(result, monkeypatch):

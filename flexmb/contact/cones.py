@@ -278,7 +278,8 @@ def _with_bound_moments(
             moved[own] = np.outer(r[own] / r[normal], Q[normal])
     if np.array_equal(moved, Q):
         return Q
-    return np.where(moved.any(axis=1, keepdims=True), np.linalg.qr(moved)[0], 0.0)  # exact zeros for the others
+    changes = np.asarray(moved.any(axis=1))[:, None]
+    return np.where(changes, np.linalg.qr(moved)[0], 0.0)  # exact zeros for the others
 
 
 def _furthest(

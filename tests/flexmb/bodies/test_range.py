@@ -1,5 +1,6 @@
 """The range of a reduced body: where it turns and stretches most, the warning, and the cut into pieces."""
 
+import re
 import warnings
 
 import numpy as np
@@ -9,7 +10,7 @@ import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import block, line
-from flexmb.bodies.validity import validity
+from flexmb.bodies.validity import Validity, out_of_range, validity
 from validation import spin_up
 
 SOFT = fem.Material.isotropic(2e8, 0.3, 1000.0)
@@ -131,3 +132,14 @@ def test_what_cannot_be_cut_is_refused():
     model = strip()
     with pytest.raises(fem.MatrixError, match="needs its elements"):
         fem.split(fem.Model.from_matrices(model.M, model.K, model.points), 2)
+
+
+def test_rotations_and_strains_are_told_where_they_are():
+    """A shape that turns at one place and another one that stretches at another, with the times at which they begin to."""
+    x = np.array([[1.0, 0, 0], [2.0, 0, 0], [3.0, 0, 0]])
+    rotation, strain = np.zeros((3, 3, 2)), np.zeros((3, 6, 2))
+    rotation[0, 2, 0], strain[2, 0, 1] = 1.0, 1.0
+    t, eta = np.array([0.0, 1.0, 2.0]), np.array([[0.0, 0.0], [0.5, 0.04], [0.0, 0.08]])
+    turned, stretched = out_of_range("bar", Validity(x, rotation, strain), True, t, eta)
+    assert re.search(r"at t = 1: .* exceeds 0\.3 rad near \[1\. 0\. 0\.\] .* largest is 0\.5 rad at t = 1\.", turned)
+    assert re.search(r"from t = 2 near \[3\. 0\. 0\.\] .*at most 8\.00% at t = 2", stretched)

@@ -21,7 +21,9 @@ import flexmb
 import meshes
 import reduction
 import validation
+from fem.files.mesh_files import write_mesh
 from fem.material import Material
+from fem.mesh.structured_meshes import block
 from flexmb import demo
 from flexmb.cli.main import _DEBUG, app, main
 from flexmb.cli.screen import say_text
@@ -237,6 +239,20 @@ def rod_file(tmp_path_factory):
     )
     assert done.exit_code == 0, done.output
     return path, done.output
+
+
+def test_reduce_attaches_the_frame_to_an_interface(tmp_path):
+    """Whose shapes vanish there; without it, they have no coupling with the rigid motion."""
+    mesh = write_mesh(block("hexahedron", (1.0, 0.1, 0.1), (4, 1, 1)), tmp_path / "bar.vtu")
+    words = ["reduce", str(mesh), "--material", "steel", "--interface", "root=plane/0,0,0/1,0,0", "--modes", "3"]
+    words += ["-o", str(tmp_path / "bar.h5"), "--geometric-stiffness", "none"]
+    for further in ([], ["--reference-frame", "root"]):
+        done = CliRunner().invoke(app, [*words, *further], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        body = load_body(tmp_path / "bar.h5")
+        scale = body.deflection.max()
+        assert (np.abs(body.interfaces["root"].rows[:3]).max() < 1e-9 * scale) == bool(further)
+        assert (np.abs(body.invariants.S1).max() < 1e-9 * scale) != bool(further)
 
 
 @pytest.mark.long

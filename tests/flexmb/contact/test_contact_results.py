@@ -1,5 +1,7 @@
 """Results of contacts: computed by compiled laws, and written for ParaView."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import pyvista
@@ -7,6 +9,7 @@ import pyvista
 import flexmb
 from flexmb.contact import Box, Plane, Sphere, power_law
 from flexmb.files import export_vtk
+from flexmb.files.results.vtk_file import _points
 from flexmb.mechanism.frame_law import FrameLawCall
 from flexmb.plots.result_plots import plot_contact
 
@@ -78,3 +81,13 @@ def test_the_impacts_of_an_exact_contact_are_told_and_drawn(tmp_path):
     marks = [line for line in axes[0].lines if line.get_label() == "impacts"]
     np.testing.assert_allclose(marks[0].get_xdata(), touch.impacts[:, 0])
     assert "impact" not in str(bounce(LAW).contact("floor"))
+
+
+def test_points_of_contacts_are_numbered_by_their_contacts():
+    """The first one has no point, as surfaces that do not face each other."""
+    touch = bounce(LAW).contact("floor")
+    apart = replace(touch, point=np.full_like(touch.point, np.nan))
+    shown = _points([apart, touch, apart, touch], -1)
+    assert shown.point_data["contact"].tolist() == [1, 3]
+    np.testing.assert_array_equal(shown.points, [touch.point[-1]] * 2)
+    np.testing.assert_array_equal(shown.point_data["gap"], [touch.gap[-1]] * 2)

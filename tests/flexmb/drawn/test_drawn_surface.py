@@ -10,6 +10,7 @@ import fem
 import flexmb
 import reduction
 from fem.matrices.stress import von_mises
+from fem.mesh.structured_meshes import line
 from flexmb.bodies.subspace import in_subspace
 from flexmb.drawn.simple_shapes import box, box_of_inertia, shape_of_inertia, together
 from flexmb.drawn.surface import body_surface, faces_outwards, ground_shape, world_points
@@ -173,3 +174,18 @@ def test_the_ground_of_bodies_in_flight_is_nothing(beam):
     system = flexmb.System(name="flight")
     system.add(beam)
     assert ground_shape(system.build()) is None
+
+
+def test_each_of_several_sections_has_its_own_triangles():
+    """A bar of two sections: the surfaces of both are closed, and hold the volumes of the bars within."""
+    mesh = line((0, 0, 0), (1, 0, 0), 6)
+    mesh = replace(mesh, cell_sets={"thick": np.arange(2), "thin": np.arange(2, 6)})
+    sections = {"thick": fem.Section.rectangle(0.2, 0.3), "thin": fem.Section.rectangle(0.1, 0.05)}
+    beams = {name: fem.Beam(fem.Material.steel(), section) for name, section in sections.items()}
+    model = fem.Model(mesh, beams).with_interfaces(root="start")
+    drawn = flexmb.flexible_body(model, reduction.craig_bampton(model, 2), geometric_stiffness="none").beams
+    corners = drawn.points[drawn.triangles]
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max()
+    assert longest < 1.01 * np.hypot(1 / 6, 0.3)  # none reaches from one bar into the other
+    volume = np.linalg.det(corners).sum() / 6
+    assert volume == pytest.approx(0.2 * 0.3 / 3 + 0.1 * 0.05 * 2 / 3, rel=0.02)

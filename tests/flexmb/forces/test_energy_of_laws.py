@@ -145,7 +145,8 @@ def test_a_detent_without_a_mean_stores_energy_over_any_number_of_periods():
 
 
 def test_a_loaded_result_tells_the_same(tmp_path):
-    for law in (table(RISE, PROGRESSIVE), table(RATES, DAMPED, over="xdot")):
+    spring = flexmb.expression("-k*x", stored="k*x**2/2", k=300.0)
+    for law in (table(RISE, PROGRESSIVE), table(RATES, DAMPED, over="xdot"), spring):
         result = slider(law, duration=0.05)
         path = save_result(result, tmp_path / "slider.h5")
         again = load_result(path).energy_by_element()["law"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mechanisms import double_pendulum, slider_crank
+from mechanisms import double_pendulum, random_flexible_body, slider_crank
 
 import flexmb
 from flexmb.analyses.mobility import mobility
@@ -127,3 +127,22 @@ def test_a_law_that_fails_is_named_where_a_state_is_evaluated(law):
     for use in (module.evaluate, module.forces, module.accelerations, module.energies):
         with pytest.raises(LawError, match="law of 'motor'"):
             use(system, state)
+
+
+def test_other_bodies_keep_the_states_of_elements():
+    """A damper of Maxwell's, some time after it was stretched, between rigid or flexible bodies."""
+
+    @flexmb.law(states=("force",), parameters=("k", "tau"))
+    def maxwell(t, relative, states, parameters, wrench, rates):
+        wrench[0] = -states[0]
+        rates[0] = parameters[0] * relative.v[0] - states[0] / parameters[1]
+
+    system = flexmb.System()
+    body = system.add(random_flexible_body(np.random.default_rng(3)), velocity=(1, 0, 0))
+    system.force("damper", system.ground.at((0, 0, 0)), body["start"], maxwell(k=50.0, tau=0.1))
+    state = flexmb.simulate(system, 0.05, step=1e-3).state(-1)
+    assert abs(state.element_states[0]) > 1.0
+    moved = replace(system.build(), initial=state, start_rows=())
+    for other in (moved.rigid(), moved.with_bodies(moved.bodies)):
+        np.testing.assert_array_equal(other.initial.element_states, state.element_states)
+        np.testing.assert_array_equal(other.initial.q[:7], state.q[:7])

@@ -506,6 +506,26 @@ def test_curves_of_a_study_are_named_by_the_other_parameters():
     assert not names_of(axis)
 
 
+def test_errors_are_drawn_over_their_band_in_any_unit(arguments):
+    (errors, *_) = arguments["plot_response_errors"]
+    band = errors[0].frequencies
+    for unit, factor in (("Hz", 1.0), ("rad/s", 2 * np.pi)):
+        _, (top, bottom) = reduction_plots.plot_response_errors(errors, units="SI", unit=unit)
+        np.testing.assert_allclose(bottom.get_xlim(), (0.0, factor * band[-1]))
+        np.testing.assert_allclose(top.lines[0].get_xdata(), factor * band)
+
+
+def test_lines_of_a_study_run_along_its_parameter():
+    """In whatever order its variants were given."""
+    order = (3.0, 1.0, 2.0, 5.0)
+    found = Study(tuple(Row({"mass": m, "kind": k}, {"score": m**2}) for m in order for k in ("a", "b")))
+    _, (axis,) = study_plots.plot_study(found)
+    assert len(axis.lines) == 2
+    for line in axis.lines:
+        np.testing.assert_array_equal(line.get_xdata(), sorted(order))
+        np.testing.assert_array_equal(line.get_ydata(), np.square(sorted(order)))
+
+
 def test_bars_of_a_gradient_and_their_errors_are_in_per_cent():
     """Of the measure, for one per cent of the parameter; errors have no sign."""
     at, outcome = np.array([2.0, -0.5]), {"force in pin": 4.0, "kinetic energy": -0.1}

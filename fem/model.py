@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from fem.beam import Beam, Truss
 from fem.dofs.dof_map import DofMap
-from fem.dofs.warping import LARGEST_ANGLE, Warping, freely_warping, loose_ends, stepped_sections, turned_sections
+from fem.dofs.warping import Warping
 from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning, UnitWarning
 from fem.interface import Interface, require_disjoint, resolve, rigid_motion
 from fem.linear_algebra.factorisations.storage import SolverOptions
@@ -28,8 +28,6 @@ from fem.matrices.sparsity import Pattern, sparsity
 from fem.matrices.stress import at_stress_places, fibre_stresses, nodal_stresses
 from fem.mesh.check import (
     warn_of_doubled_cells,
-    warn_of_hinges,
-    warn_of_turned_shells,
     warn_of_untied_nodes,
     width_in_other_units,
 )
@@ -45,8 +43,6 @@ from fem.shown import shown
 _MATERIALS = (Material, Beam, BeamTable, Shell, Truss)
 VARIES = 0.01
 """Change of the size of sections along a beam, relative to the largest, from which a warning says so."""
-DRILLED = 0.01
-"""Part of a strain energy in the drilling stiffness of shells from which a warning says so; usual fields have 1e-6."""
 
 AT_NODES = (
     "Masses, springs and dampers at nodes belong to the mesh: dataclasses.replace(mesh, masses=(fem.NodeMass(...),), "
@@ -510,136 +506,6 @@ class Model:
         rows = sp.vstack([self.dof_map.row(s.nodes, s.components, s.coefficients, s.source) for s in given], "csr")
         acting = np.abs(rows @ R).max(axis=1) > RIGID * (abs(rows) @ np.abs(R)).max(axis=1)
         return list(dict.fromkeys(s.source for s, acts in zip(given, acting, strict=True) if acts))
-
-    def warn_of_hinges(self) -> None:
-        """Issue a `MeshWarning` where shells and beams end at nodes of solids that no rigid interface and no rigid link
-        holds: solids have no rotations, and what ends there turns freely."""
-        if self.mesh is not None:
-            rigid = [i.nodes for i in self.interfaces.values() if i.kind == "rigid"]
-            warn_of_hinges(self.mesh, np.concatenate([np.zeros(0, dtype=np.int64), *rigid]))
-
-    def warn_of_drilling(self, U: Float[np.ndarray, "ndof k"], what: str) -> None:
-        """Issue a `MeshWarning` where the strain energy of one of the displacement fields `U` is that of the drilling
-        stiffness of shells, a number of the discretisation: a moment about the normal of a shell acts on single nodes
-        there, and they turn much too far. `what`: the fields, for the message."""
-        source = self._matrices
-        if not isinstance(source, _Assembly) or not source.shells:
-            return
-        u, energy = self.dof_map.expand(U), np.einsum("ik,ik->k", U, self.K @ U)
-        drilling = [(shells.drilling_energy(u, dofs), dofs) for shells, dofs in source.shells]
-        share = sum(cells.sum(axis=0) for cells, _ in drilling) / np.where(energy > 0, energy, np.inf)
-        worst = int(np.argmax(share))
-        if share[worst] <= DRILLED:
-            return
-        most, dofs = max(drilling, key=lambda d: d[0][:, worst].max())
-        own = dofs[int(most[:, worst].argmax())].reshape(-1, 6)
-        node = int(own[np.abs(u[own[:, 3:], worst]).sum(axis=1).argmax(), 0] // 3)
-        warnings.warn(
-            MeshWarning(
-                f"Model {self.name!r}: {100 * share[worst]:.2g} % of the strain energy of {what} is that of shells "
-                f"whose nodes turn about the normal, most of it near node {source.mesh.node_label(node)} at "
-                f"{self.points[node]}. Shells have almost no stiffness there (Shell.drilling), so that a moment about "
-                "the normal of a single node turns it much too far. Let it act on several nodes, which displacements "
-                'hold: an interface of the nodes around, Interface(nodes, kind="average"), or a fem.RigidLink to them.'
-            ),
-            stacklevel=3,
-        )
-
-    def warn_of_free_warping(self, held: Any = ()) -> None:
-        """Issue a `MeshWarning` where rigid interfaces, or supports of the nodes `held`, clamp beams of open sections
-        whose torsion is Saint-Venant's: they warp freely there, and twist too far; and where beams whose torsion is
-        Vlasov's meet at an angle or with sections the other way up, or end at links and other cells: there, too,
-        warping is free."""
-        source = self._matrices
-        if not isinstance(source, _Assembly):
-            return
-        held = np.asarray(held, dtype=np.int64)
-        self._warn_of_loose_ends(source, held)
-        rigid = [i.nodes for i in self.interfaces.values() if i.kind == "rigid"]
-        clamped = np.unique(np.concatenate([held, *rigid]))
-        for run in freely_warping(source.mesh, self.materials, source.material_of, clamped)[:3]:
-            s, nodes = run.beam.section, ", ".join(map(source.mesh.node_label, run.clamped[:4]))
-            who = "supports" if np.isin(run.clamped, held).any() else "rigid interfaces"
-            warnings.warn(
-                MeshWarning(
-                    f"Model {self.name!r}: {who} clamp beams of an open section (material "
-                    f"{run.beam.name!r}, warping constant {s.warping:.4g}, node {nodes}), whose torsion is "
-                    f"Saint-Venant's: the section warps freely there, and over its length of {run.length:.4g} "
-                    f"(k L = {run.decay:.3g}) it twists up to {run.ratio:.3g} times as far as with warping held. Take "
-                    'fem.Beam(..., torsion="vlasov") if the joints hold it; Interface(..., kind="average") says that '
-                    "they do not."
-                ),
-                stacklevel=3,
-            )
-
-    def warn_of_turned_sections(self) -> None:
-        """Issue a `MeshWarning` where beams of one material continue each other with its section turned or mirrored."""
-        source = self._matrices
-        if not isinstance(source, _Assembly):
-            return
-        found = turned_sections(source.mesh, self.materials, source.material_of)
-        if found:
-            node, k = found[0]
-            text = (
-                f"Model {self.name!r}: beams of {self.materials[k].name!r} continue each other at {len(found)} nodes "
-                f"(first: {source.mesh.node_label(node)}) with the section turned or mirrored. The default y_axis is "
-                "the mesh's y, and z for beams within 8 degrees of it; z changes sides where the nodes of a cell run "
-                "the other way. Give a fem.Beam(..., y_axis=...) across all of them, and their nodes in one direction."
-            )
-            warnings.warn(MeshWarning(text), stacklevel=3)
-
-    def warn_of_turned_shells(self) -> None:
-        """Issue a `MeshWarning` where shells with an offset, or with layers that are not the same from both sides,
-        continue each other with opposite normals."""
-        source = self._matrices
-        if isinstance(source, _Assembly):
-            for k, material in enumerate(self.materials):
-                if isinstance(material, Shell) and material.has_sides:
-                    warn_of_turned_shells(source.mesh, np.flatnonzero(source.material_of == k), material.name)
-
-    def _warn_of_loose_ends(self, source: _Assembly, supported: np.ndarray) -> None:
-        stated = np.concatenate([supported, *(i.nodes for i in self.interfaces.values())])
-        ends = loose_ends(source.mesh, self.materials, source.material_of, stated)
-        label = source.mesh.node_label
-        corners = [end for end in ends if end.angle is not None and end.angle > LARGEST_ANGLE]
-        turned = [end for end in ends if end.angle is not None and end.angle <= LARGEST_ANGLE]
-        others = [end for end in ends if end.angle is None]
-        held = 'A rigid interface holds it there, one of kind="average" says that it is free.'
-        if corners:
-            first = min(corners, key=lambda end: round(end.angle or 0.0, 3))
-            told = (
-                f"meet at an angle of more than {LARGEST_ANGLE:g} degrees at {len(corners)} nodes (first: "
-                f"{label(first.node)}, {first.angle:.3g} degrees), and each warps freely there. Divide a curved beam "
-                f"more finely; at a corner, the joint decides what it holds. {held}"
-            )
-            warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
-        if turned:
-            told = (
-                f"continue each other at {len(turned)} nodes (first: {label(turned[0].node)}) with sections that are "
-                "turned by 180 degrees or mirrored, and each warps freely there. Give the nodes of their cells in one "
-                f"direction, and one y_axis. {held}"
-            )
-            warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
-        stepped = stepped_sections(source.mesh, self.materials, source.material_of)
-        stepped = [step for step in stepped if step[0] not in stated]
-        if stepped:
-            node, *both = stepped[0]
-            beams = [m for m in (self.materials[k] for k in both) if isinstance(m, Beam)]
-            shapes = " and ".join(f"{beam.section.warping:.4g}" for beam in beams)
-            told = (
-                f"continue each other at {len(stepped)} nodes (first: {label(node)}, warping constants {shapes}) with "
-                f"sections that warp in two ways, and share one rate "
-                "of twist: one bimoment does not join them, and stiffness and stresses of warping are a guess near "
-                "there. Divide a tapered beam into smaller steps; model the joint of two shapes by shells; or state "
-                'what it does, by an interface: a rigid one holds the warping, kind="average" accepts this.'
-            )
-            warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
-        if others:
-            told = (
-                f"end at {len(others)} nodes of links or other cells (first: {label(others[0].node)}), and warp freely "
-                f"there. fem.Equation([node], [6], [1.0]) holds their warping. {held}"
-            )
-            warnings.warn(MeshWarning(f'Model {self.name!r}: beams with torsion="vlasov" {told}'), stacklevel=4)
 
     def with_interfaces(self, **interfaces: Any) -> "Model":
         """The same part with named interfaces: set names, selections, node numbers or `fem.Interface` records."""

@@ -238,6 +238,14 @@ class MassRatioWarning(FlexmbWarning):
     """
 
 
+class PeriodicCoefficientsWarning(FlexmbWarning):
+    """The equations of small motions about a steady motion change as it turns, as those of blades on a tower.
+
+    Raised by `linearise` of a `steady_motion`, `campbell` and `stability_map`; the message tells the change.
+    Eigenvalues of one instant do not decide about such motions.
+    """
+
+
 class AssemblyWarning(FlexmbWarning):
     """The joints were open as modelled, and bodies had to move noticeably to close them; or the driver of a
     displacement starts elsewhere than the places of its joint are drawn.

@@ -8,6 +8,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from fem.analysis.drilling import warn_of_drilled_fields
+from fem.analysis.model_warnings import (
+    warn_of_free_warping,
+    warn_of_hinges,
+    warn_of_turned_sections,
+    warn_of_turned_shells,
+)
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis, interface_modes
@@ -116,10 +123,10 @@ def reduction_context(
     require_surfaces(model, contacts)
     model.require_obeyed()
     model.require_free()
-    model.warn_of_hinges()
-    model.warn_of_free_warping()
-    model.warn_of_turned_sections()
-    model.warn_of_turned_shells()
+    warn_of_hinges(model)
+    warn_of_free_warping(model)
+    warn_of_turned_sections(model)
+    warn_of_turned_shells(model)
     require_interface(model, reference_frame)
     resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
     body = statics(model)
@@ -183,7 +190,7 @@ def basis_of_shapes(
         raise MatrixError(f"Model {model.name!r}: a basis of no shapes; ask for at least one mode{hint}.")
     free, values = diagonalise(model, V)
     require_elastic(model, body.R, values)
-    model.warn_of_drilling(free, "a shape of the basis")
+    warn_of_drilled_fields(model, free, "a shape of the basis")
     error = _errors(context, method, free, values)
     Psi, values = (
         (free, values) if reference_frame is None else diagonalise(model, attach(model, reference_frame, free))

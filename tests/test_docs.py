@@ -3,15 +3,18 @@
 import contextlib
 import csv
 import re
+import shlex
 from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import typer
 
 import flexmb
 from benchmarks import REGISTRY
+from flexmb.cli.main import app
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -70,6 +73,7 @@ def small_motions(tmp_path_factory):
         return names_of("linear.md"), folder
 
 
+@pytest.mark.long
 def test_the_arm_of_the_manual_rests_and_vibrates(small_motions):
     """A uniform arm on a controller: torques balance, and the frequency is that of one degree of freedom."""
     names, _ = small_motions
@@ -215,6 +219,22 @@ CITING = [
 ]
 
 
+def test_commands_of_the_manual_have_the_options_that_they_are_given():
+    """Those of the blocks of the shell; the words are parsed, and nothing runs."""
+    verbs, tried = typer.main.get_command(app).commands, 0
+    for page in (DOCS.parent / "README.md", *DOCS.rglob("*.md")):
+        blocks = re.findall(
+            r"^```([^\n]*)\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
+        for block in (text for kind, text in blocks if kind in ("sh", "")):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(line, comments=True) if line.startswith("flexmb ") else []
+                if words and words[1] in verbs and "--help" not in words:
+                    verbs[words[1]].make_context(f"{page.name}: {line}", words[2:])
+                    tried += 1
+    assert tried > 8
+
+
 def test_names_of_the_glossary_exist():
     """`System.belt`, `flexmb.forces.drag`, `Result.drive_effort`, ..., and its words are in order."""
     text = (DOCS / "glossary.md").read_text(encoding="utf-8")
@@ -342,6 +362,7 @@ def test_the_ball_of_the_manual_bounces():
     assert names["pressed"] == pytest.approx(np.pi / 4 * 0.008**2 * 7850 * 9.81, rel=1e-2)
 
 
+@pytest.mark.long
 def test_the_surfaces_of_the_manual_have_exact_statics():
     names = names_of("flexible-contact.md")
     assert "no face of the skin has all of its nodes in the given nodes" in names["message"]

@@ -111,7 +111,7 @@ EDGE_LIBRARIES = ("matplotlib", "pyvista", "typer", "rich")
 READS_FILES = {"fem.files.vtk_files": ("pyvista",)}
 CROWDED = 13
 """Files of one level in a room."""
-TOGETHER = {("flexmb.study.gradients", "flexmb.study"): ("parameters", "peaks", "many")}
+TOGETHER = {("flexmb.study.gradients", "flexmb.study"): ("parameters", "peaks", "many", "identity")}
 """What a room may import of the room that it belongs to: files that stand before it."""
 
 

@@ -116,6 +116,7 @@ def test_names_become_links(rewritten):
     assert ":py:obj:`flexmb.Radau(tolerance=1e-9) <flexmb.Radau>`" in rewritten("flexmb.simulate")
 
 
+@pytest.mark.long
 def test_every_docstring_is_read(rewritten):
     for name in sorted(LISTED):
         if inspect.getdoc(value_of(name)):

@@ -10,6 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from fem.analysis.model_warnings import (
+    warn_of_free_warping,
+    warn_of_hinges,
+    warn_of_turned_sections,
+    warn_of_turned_shells,
+)
 from fem.analysis.supports import Held, held_part, loose, supports_of
 from fem.errors import ConvergenceError, FactorisationError, IllConditionedWarning, MatrixError
 from fem.linear_algebra.eigen import Modes, lowest_modes
@@ -143,11 +149,11 @@ def natural_modes(
     """
     count, limit = _asked(model, modes, band)
     model.require_obeyed()
-    model.warn_of_hinges()
+    warn_of_hinges(model)
     held = held_part(model, supports_of(model, supports))
-    model.warn_of_turned_sections()
-    model.warn_of_turned_shells()
-    model.warn_of_free_warping(held.clamped)
+    warn_of_turned_sections(model)
+    warn_of_turned_shells(model)
+    warn_of_free_warping(model, held.clamped)
     T, problem = _problem(held)
     available = int((problem.M.diagonal() > 0).sum()) - held.V.shape[1]
     if available < 1 or (limit is None and count > available):
@@ -267,8 +273,9 @@ def _at_shift(
     with inverse:
         while True:
             found = lowest_modes(solve, problem.M, count, start)
-            X = np.abs(found.vectors)
-            share = (found.eigenvalues - shift) / np.einsum("ik,ik->k", X, problem.terms @ X)
+            X, sizes = found.vectors, np.abs(found.vectors)
+            # the eigenvalue less the shift has the round-off of the factor, which a motion of few terms exceeds
+            share = np.einsum("ik,ik->k", X, problem.K @ X) / np.einsum("ik,ik->k", sizes, problem.terms @ sizes)
             values = np.where(share <= NO_STIFFNESS, 0.0, found.eigenvalues - shift)
             if limit is None or values[-1] > limit or count == available:
                 return found, values, share

@@ -10,6 +10,12 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from fem.analysis.drilling import warn_of_drilling
+from fem.analysis.model_warnings import (
+    warn_of_free_warping,
+    warn_of_hinges,
+    warn_of_turned_sections,
+    warn_of_turned_shells,
+)
 from fem.analysis.supports import FREE, Support, held_part, loose, rows_of, supports_of
 from fem.errors import FactorisationError, MatrixError, unknown_name
 from fem.interface import Interface
@@ -121,7 +127,7 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
     continue each other are turned.
     """
     model.require_obeyed()
-    model.warn_of_hinges()
+    warn_of_hinges(model)
     f = np.asarray(load, dtype=float)
     if f.shape != (model.ndof,) or not np.isfinite(f).all():
         raise MatrixError(
@@ -129,8 +135,8 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
             "fem.gravity, fem.pressure, fem.point_force and fem.interface_load make loads, which may be added."
         )
     supports = supports_of(model, supports)
-    model.warn_of_turned_sections()
-    model.warn_of_turned_shells()
+    warn_of_turned_sections(model)
+    warn_of_turned_shells(model)
     _require_held(model, rows_of(model, supports))
     held = held_part(model, supports)
     free, V, loads = held.free, held.V, held.T.T @ f
@@ -155,7 +161,7 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
     q = held.T @ z
     warn_of_drilling(model, f, q)
     if _twists(model, q):
-        model.warn_of_free_warping(held.clamped)
+        warn_of_free_warping(model, held.clamped)
     return StaticResult(model, f, q, _reactions(model, supports, multipliers / held.lengths))
 
 

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from fem.analysis import state
 from fem.analysis.cyclic import two_sectors
 from fem.analysis.drilling import warn_of_drilling
+from fem.analysis.model_warnings import warn_of_turned_shells
 from fem.elements import ELEMENTS
 from fem.errors import FactorisationError, MeshError
 from fem.linear_algebra.factor import SINGULAR
@@ -83,7 +84,7 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
             "and FREQUENCY are."
         )
     _require_solids(model, step)
-    model.warn_of_turned_shells()
+    warn_of_turned_shells(model)
     if step.cyclic is not None:
         return _cyclic(model, step, before)
     step = replace(step, supports=tuple(_fixed(model, s, before) for s in step.supports))

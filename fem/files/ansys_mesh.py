@@ -151,8 +151,8 @@ def _take(
         archive.reals_said[int(words[1])] = archive.said(name, number, ",".join(words))
         archive.real[int(words[1])] = [float(w or "0") for w in words[2:8]] + [0.0] * (8 - len(words))
     elif name == "RMORE":
-        added = [float(w or "0") for w in words[1:7]]
-        archive.real[list(archive.real)[-1]] += added + [0.0] * (6 - len(added))
+        rest = [float(w or "0") for w in words[1:7]]
+        archive.real[list(archive.real)[-1]] += rest + [0.0] * (6 - len(rest))
     elif name == "RLBLOCK":
         first, more = _widths(next(lines)[1]), _widths(next(lines)[1])
         for _ in range(int(words[1])):

@@ -286,7 +286,25 @@ def _raw_from_vtk(data: VtkFields) -> RawMesh:
     groups: dict[str, list[np.ndarray]] = {}
     nodes: dict[str, np.ndarray] = {}
     faces = _fields(groups, nodes, data.point_data, data.cell_data)
-    return RawMesh(data.points, np.arange(len(data.points)), data.blocks, groups, nodes, faces)
+    told = _numbers_that_are_no_sets(data.cell_data)
+    return RawMesh(data.points, np.arange(len(data.points)), data.blocks, groups, nodes, faces, warnings=told)
+
+
+def _numbers_that_are_no_sets(cell_data: Mapping[str, list[np.ndarray]]) -> tuple[str, ...]:
+    """A note on fields of cells that hold whole numbers, such as those of materials, which may have been meant as
+    sets."""
+    found = []
+    for name, blocks in cell_data.items():
+        values = np.concatenate([np.asarray(b) for b in blocks]) if blocks else np.zeros(0)
+        whole = _MARK not in name and name not in _REFERENCES and values.ndim == 1 and values.dtype.kind in "iu"
+        if whole and 1 < len(np.unique(values)) < len(values):
+            found.append(repr(name))
+    if not found:
+        return ()
+    return (
+        f"numbers of cells in the fields {', '.join(found)} make no sets; those of VTK files are fields "
+        "'cell set NAME' of zeros and ones, as fem.write_mesh writes them",
+    )
 
 
 def _node_rows(block: "meshio.CellBlock") -> np.ndarray:

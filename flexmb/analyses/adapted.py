@@ -80,7 +80,7 @@ def _leading(body: Body, bent: np.ndarray, count: int) -> np.ndarray:
         shapes.append(shape * INERTIA**order / size if size > 0 else shape)
     found, size, _ = np.linalg.svd(np.hstack(shapes), full_matrices=False)
     k = int(np.clip((size > SMALL * size[0]).sum(), 1, count)) if size[0] > 0 else 0
-    return np.asarray(found[:, :k] / stiff) if k else np.eye(body.modes)[:, :1]
+    return np.asarray(found[:, :k] / stiff) if k else np.eye(body.modes)[:, [body.stiffness.argmin()]]
 
 
 def _bent(mechanism: Mechanism, nominal: Result) -> np.ndarray:

@@ -54,7 +54,8 @@ def with_modes(body: Body, modes: int) -> Body:
         raise MechanismError(
             f"A flexible body needs at least one elastic coordinate; found {modes}. Use 'rigid' for none."
         )
-    return body if body.modes <= modes else in_subspace(body, np.eye(body.modes)[:, :modes])
+    softest = np.argsort(body.stiffness, kind="stable")[:modes]
+    return body if body.modes <= modes else in_subspace(body, np.eye(body.modes)[:, softest])
 
 
 def without_second_order(body: Body) -> Body:

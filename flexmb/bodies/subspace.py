@@ -61,13 +61,16 @@ def _velocities(C: np.ndarray, T: np.ndarray) -> np.ndarray:
 
 
 def own_coordinates(body: Body, T: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "m k"]:
-    """Mass-orthonormal coordinates of the span of `T` that diagonalise the stiffness; T itself if it already does."""
+    """Mass-orthonormal coordinates of the span of `T` that diagonalise the stiffness, the softest first; those of T
+    itself if it already does."""
     k = T.shape[1]
     if not np.allclose(T.T @ T, np.eye(k), rtol=0, atol=1e-14):
         T = np.linalg.qr(T)[0]
     stiffness = T.T @ (body.stiffness[:, None] * T)
     off = np.abs(stiffness - np.diag(np.diag(stiffness))).max(initial=0.0)
-    return T if off <= 1e-13 * np.abs(stiffness).max(initial=0.0) else np.asarray(T @ scipy.linalg.eigh(stiffness)[1])
+    if off <= 1e-13 * np.abs(stiffness).max(initial=0.0):
+        return np.asarray(T[:, np.argsort(np.diag(stiffness), kind="stable")])
+    return np.asarray(T @ scipy.linalg.eigh(stiffness)[1])
 
 
 def _deflection(Psi: np.ndarray | None, before: np.ndarray, T: np.ndarray) -> np.ndarray:

@@ -18,6 +18,8 @@ ROTATION = {True: 0.3, False: 0.1}
 the error of displacements is about half a percent of the length that rotates (0.3^3 / 6, 0.1^2 / 2)."""
 STRAIN = 0.05
 """Largest strain for which the strain energy is taken as quadratic."""
+COUNTS = (1.0, 1.0, 1.0, 2.0, 2.0, 2.0)
+"""How often the components xx, yy, zz, xy, yz, zx are in a strain tensor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +41,7 @@ class Validity:
         """The largest rotation (rad) and the index of its point, and the largest strain (Frobenius norm) and the index
         of its point, each (nt,), for the elastic coordinates `eta` (nt, m) over time."""
         turned = np.linalg.norm(np.einsum("pkm,tm->tpk", self.rotation, eta), axis=2)
-        weight = np.sqrt([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
-        stretched = np.linalg.norm(np.einsum("k,pkm,tm->tpk", weight, self.strain, eta, optimize=True), axis=2)
+        stretched = np.linalg.norm(np.einsum("k,pkm,tm->tpk", np.sqrt(COUNTS), self.strain, eta, optimize=True), axis=2)
         return turned.max(axis=1), turned.argmax(axis=1), stretched.max(axis=1), stretched.argmax(axis=1)
 
 
@@ -64,7 +65,11 @@ def _parts(H: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 def _extremes(x: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The points at which the rotation or the strain of a shape is among the two largest, and the gradients there."""
-    squares = (sum(part * part for part in parts) for parts in _parts(H))
+    turns, strains = _parts(H)
+    squares = (
+        sum(turn * turn for turn in turns),
+        sum(count * strain * strain for count, strain in zip(COUNTS, strains, strict=True)),
+    )
     two = min(2, len(x))
     chosen = [np.argpartition(square, -two, axis=0)[-two:].ravel() for square in squares]
     rows = np.unique(np.concatenate(chosen))

@@ -3,8 +3,9 @@
 The conditions and the method are those of flexmb/kernels/contact/cone.py. Where `W` is singular, because there are more
 contacts than freedoms, the impulses are not unique; those of least norm are chosen, as for redundant joints: with
 `r = Q c`, in which the orthonormal columns of `Q` are the directions in which the impulses of the solution may change
-(all of a contact that sticks, one of a contact that slips, none of a contact that is open), `c` is replaced by its part
-in the range of `Q^T W Q`, as far as the cones permit. With friction that slips, even the velocities need not be unique.
+(all of a contact that sticks, one of a contact that slips, none of a contact that is open; moments of turning at their
+bounds change with the normal impulse), `c` is replaced by its part in the range of `Q^T W Q`, as far as the cones
+permit. With friction that slips, even the velocities need not be unique.
 """
 
 from collections.abc import Sequence
@@ -138,9 +139,9 @@ def solve_contacts(
     _require_fitting(W, f, n)
     first = np.concatenate([[0], np.cumsum(sizes)])
     _require_contacts(blocks)
-    mu = np.array([b.length if isinstance(b, Turning) else getattr(b, "friction", 0.0) for b in blocks])
+    mu = np.array([b.length if isinstance(b, Turning) else getattr(b, "friction", 0.0) for b in blocks], dtype=float)
     owner = np.array([b.contact if isinstance(b, Turning) else -1 for b in blocks], dtype=np.int64)
-    low, high = (np.array([getattr(block, side, 0.0) for block in blocks]) for side in ("lower", "upper"))
+    low, high = (np.array([getattr(block, side, 0.0) for block in blocks], dtype=float) for side in ("lower", "upper"))
     velocity = float(np.abs(f).max(initial=0.0)) if scale is None else float(scale)
     target = tolerance * (velocity or 1.0)
     r = np.zeros(n) if start is None else np.array(start, dtype=float)
@@ -232,7 +233,7 @@ def _of_least_norm(
         own = slice(int(first[k]), int(first[k]) + block.rows)
         rests = bool(np.abs(u[own]).max() <= WITHIN * scale)
         grip, push = float(np.linalg.norm(r[own][1:])), float(r[own][0])
-        if isinstance(block, Turning):  # moments at their bounds are those of the normal impulse
+        if isinstance(block, Turning):
             bound = block.length * float(r[first[block.contact]])
             free = float(np.linalg.norm(r[own])) < (1 - WITHIN) * bound
         elif isinstance(block, Bounded):
@@ -251,7 +252,7 @@ def _of_least_norm(
             within.append(k)
     if not directions:
         return r, inside
-    Q = np.array(directions).T
+    Q = _with_bound_moments(np.array(directions).T, r, blocks, first, within, WITHIN * size)
     S, c = Q.T @ W @ Q, Q.T @ r
     values, vectors = np.linalg.eigh(0.5 * (S + S.T))
     kept = vectors[:, values > RANK * values[-1]]
@@ -259,7 +260,25 @@ def _of_least_norm(
     if np.abs(W @ change).max() > max(target, _rounding(W, b, r)):
         return r, inside
     part = _furthest(r, change, blocks, first, within)
-    return r + part * change, inside and part == 1.0
+    found = r + part * change
+    normals = [first[k] for k, block in enumerate(blocks) if isinstance(block, Coulomb)]
+    found[normals] = np.maximum(found[normals], 0.0)  # round-off where the way ends at the tip of a cone
+    return found, inside and part == 1.0
+
+
+def _with_bound_moments(
+    Q: np.ndarray, r: np.ndarray, blocks: Sequence[Block], first: np.ndarray, within: Sequence[int], least: float
+) -> np.ndarray:
+    """Directions of impulses, orthonormal again, in which moments of turning at their bounds, those of blocks that are
+    not `within`, change with the normal impulses of their contacts, if these are above the `least`."""
+    moved = Q.copy()
+    for k, block in enumerate(blocks):
+        if isinstance(block, Turning) and k not in within and r[first[block.contact]] > least:
+            own, normal = slice(first[k], first[k] + block.rows), first[block.contact]
+            moved[own] = np.outer(r[own] / r[normal], Q[normal])
+    if np.array_equal(moved, Q):
+        return Q
+    return np.where(moved.any(axis=1, keepdims=True), np.linalg.qr(moved)[0], 0.0)  # exact zeros for the others
 
 
 def _furthest(

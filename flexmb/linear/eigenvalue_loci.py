@@ -12,7 +12,7 @@ from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.errors import EquilibriumError, LinearError
 from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
-from flexmb.linear.linearise import LinearisedModel, linearise
+from flexmb.linear.linearise import LinearisedModel, linearise, warn_of_changes
 from flexmb.linear.steady_running import SteadyRunning, steady_running
 from flexmb.linear.vibration import Vibration
 from flexmb.mechanism.compile import compiled
@@ -177,11 +177,22 @@ def _followed(
         raise LinearError(f"Values of {parameter!r} must be finite numbers, at least one; found {values!r}.")
 
     def cases() -> Iterator[tuple[float, LinearisedModel]]:
+        told = False
         for value in given:
             found = rest(of(float(value)))
-            yield float(value), linearise(found.mechanism, found.state)
+            model = linearise(found.mechanism, found.state)
+            told = _told(found, model, told)
+            yield float(value), model
 
     return _branches(cases(), len(given), count, parameter, progress)
+
+
+def _told(found: Equilibrium | SteadyRunning, model: LinearisedModel, told: bool) -> bool:
+    """Whether a warning has told, now or before, that coefficients change along the steady motions of a diagram."""
+    if told or isinstance(found, SteadyRunning) or not found.state.w.any():
+        return told
+    warn_of_changes(model)
+    return True
 
 
 def _branches(
@@ -374,13 +385,16 @@ def stability_map(
     growth, frequency = np.full((2, len(ys), len(xs)), np.nan)
     stable = np.zeros((len(ys), len(xs)), bool)
     units: str | None = None
+    told = False
     for j, b in enumerate(ys):
         for i, a in enumerate(xs):
             try:
                 rest = (steady_motion if moving else equilibrium)(of(float(a), float(b)))
             except EquilibriumError:
                 continue
-            found, units = linearise(rest.mechanism, rest.state).modes(), rest.mechanism.units
+            model = linearise(rest.mechanism, rest.state)
+            told = _told(rest, model, told)
+            found, units = model.modes(), rest.mechanism.units
             values, stable[j, i] = found.eigenvalues, found.stable
             worst = values[values.real.argmax()] if len(values) else 0j
             growth[j, i], frequency[j, i] = worst.real, abs(worst.imag) / (2 * np.pi)

@@ -86,7 +86,11 @@ class Independent:
     @cached_property
     def motions(self) -> Changing:
         """`N` (nv, nf), with orthonormal displacements unless `of_tree`, and its derivatives `N'` and `N''`."""
-        return self._changing(self._at)
+        return self.motions_at(0.0)
+
+    def motions_at(self, t: float) -> Changing:
+        """`motions`, in the same coordinates, at the time `t` from the state, along the motion to second order."""
+        return self._changing(lambda later: self._at(t + later))
 
     def carried(self, imposed: np.ndarray) -> Changing:
         """Displacements (nv, n), along the motion, that change the joint equations for positions by `imposed` (nj, n).
@@ -134,7 +138,7 @@ class Independent:
     @cached_property
     def joint_rates(self) -> tuple[np.ndarray, np.ndarray]:
         """First and second rates (ny,) of the coordinates of the tree."""
-        N, change, _ = self._changing(lambda t: self.of_joints(self.moved(t)[0]))
+        N, change, _ = self._changing(lambda t: self.of_joints(self.moved(t)))
         weight = compiled(self.mechanism).weight
         scaled = N * weight[:, None]
         rates = np.linalg.lstsq(scaled, self.state.w * weight, rcond=None)[0]
@@ -163,7 +167,7 @@ class Independent:
     def _at(self, t: float) -> np.ndarray:
         """`N` at the time `t` from the state, along the motion to second order."""
         if self.of_tree:
-            return self.of_joints(self.moved(t)[0])
+            return self.of_joints(self.moved(t))
         return self._eliminated(t)[0] @ self._combined
 
     def of_joints(self, q: np.ndarray) -> np.ndarray:
@@ -209,27 +213,29 @@ class Independent:
         found[[self.mechanism.markers[row.markers[1]].body for row in self._rolling]] = True
         return found
 
-    def moved(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Configuration and functions of time at the time `t` from the state, to second order."""
-        mechanism, state = self.mechanism, self.state
-        q = np.empty_like(state.q)
-        displace(compiled(mechanism), state.q, t * state.w + 0.5 * t * t * self.wdot, q)
-        functions = mechanism.function_values(state.t)
-        functions[:, 0] += t * functions[:, 1] + 0.5 * t * t * functions[:, 2]
-        return q, functions
+    def moved(self, t: float) -> np.ndarray:
+        """The configuration (nq,) at the time `t` from the state, to second order."""
+        q = np.empty_like(self.state.q)
+        displace(compiled(self.mechanism), self.state.q, t * self.state.w + 0.5 * t * t * self.wdot, q)
+        return q
 
     def _rows(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Motions of the tree (nv, ny), and the corresponding changes (nj, ny) of the joint equations for positions."""
-        q, functions = self.moved(t)
+        q = self.moved(t)
         N = self.of_joints(q)
-        return N, np.asarray(self._jacobian(q, functions) @ N)
+        return N, np.asarray(self.jacobian(q)[self.position_rows] @ N)
 
     def rows_at(self, t: float) -> sp.csr_matrix:
         """The Jacobian (nj, nv) of the joint equations for positions at the time `t` from the state."""
-        return self._jacobian(*self.moved(t))
+        return self.jacobian(self.moved(t))[self.position_rows]
 
-    def _jacobian(self, q: np.ndarray, functions: np.ndarray) -> sp.csr_matrix:
-        return row_jacobian(self.mechanism, compiled(self.mechanism), q, functions)[1][self.position_rows]
+    def jacobian(self, q: np.ndarray) -> sp.csr_matrix:
+        """The Jacobian (nr, nv) of all rows at `q` (nq,), which does not depend on the values of drivers."""
+        return row_jacobian(self.mechanism, compiled(self.mechanism), q, self._functions)[1]
+
+    @cached_property
+    def _functions(self) -> np.ndarray:
+        return self.mechanism.function_values(self.state.t)
 
     @cached_property
     def position_rows(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from jaxtyping import Float
 
@@ -17,12 +18,13 @@ from flexmb.equations.initial_conditions import accelerations, consistent_state,
 from flexmb.equations.skins import without_surfaces
 from flexmb.equations.state_tangent import StateTangent, state_tangent
 from flexmb.equations.tangent import carrying, measured_tangent, require_derivatives
-from flexmb.errors import LinearError, SensitivityWarning
+from flexmb.errors import LinearError, PeriodicCoefficientsWarning, SensitivityWarning
 from flexmb.kinks import kinks
 from flexmb.linear.equilibrium import AT_REST, Equilibrium
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.joint_motions import joint_names
+from flexmb.linear.rest.steady import LATER
 from flexmb.linear.steady_running import SteadyRunning
 from flexmb.linear.touching import Touching, require_closed_points
 from flexmb.linear.velocity_freedom import velocity_freedom
@@ -34,6 +36,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
+from flexmb.results.result import followed_angles
 
 CONTINUED = 3e-14
 """Relative error, by round-off, of the rate of the independent motions, in units of the mechanism's natural rate;
@@ -45,6 +48,10 @@ SUMMED = 3e-14
 STEADY = 1e-9
 """Relative change of the joint equations, within a thousandth of the mechanism's natural time, below which the motions
 that they allow are constant.
+"""
+CONSTANT = 1e-6
+"""Change of the coefficients of small motions about a steady motion, relative to inertia, frequencies and rate of
+turning, below which they are constant.
 """
 
 
@@ -283,10 +290,62 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     beside it.
 
     Issues a `SensitivityWarning` where force laws or controllers have a kink or a jump at the state (flexmb/kinks.py);
-    the matrices then contain a mean of both sides.
+    the matrices then contain a mean of both sides; and a `PeriodicCoefficientsWarning` where the equations of small
+    motions about a `steady_motion` change as it turns.
 
     Accuracy: about 1e-11 (differences of fourth order of the compiled residual), with a bound for every entry.
     """
+    found = _linearised(system, state)
+    if isinstance(system, Equilibrium) and state is None:
+        warn_of_changes(found)
+    return found
+
+
+def warn_of_changes(steady: LinearisedModel) -> None:
+    """Issue a `PeriodicCoefficientsWarning` where the equations of small motions about a steady motion change as it
+    turns.
+
+    They do where a part that turns moves against one that does not turn, unless both are the same in all directions
+    about the axis: blades on a tower, or a shaft in bearings that are softer in one direction.
+    """
+    mechanism, state = steady.mechanism, steady.state
+    flat = compiled(mechanism)
+    speed = float((np.abs(state.w) * flat.weight).max(initial=0.0))
+    if speed == 0 or not steady.degrees_of_freedom:
+        return
+    later, own = LATER / speed, steady.independent
+    q = own.moved(later)
+    angles = followed_angles(mechanism, q[None], state.angles[None])[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SensitivityWarning)
+        turned = _linearised(mechanism, replace(state, t=state.t + later, q=q, angles=angles))
+    T = own.motions_at(later)
+    before = [steady.N.T @ A for A in steady.along(own.motions)]
+    after = [T[0].T @ A for A in turned.along(T)]
+    M, K = (A + A.T for A in (before[0], before[2]))
+    squares, shapes = scipy.linalg.eigh(K, M)
+    shapes *= np.sqrt(2.0)  # for unit masses
+    pace = np.sqrt(np.abs(squares) + speed**2)
+    sizes = [np.ones_like(M), np.sqrt(np.outer(pace, pace)), np.outer(pace, pace)]
+    changes = [
+        float((np.abs(shapes.T @ (b - a) @ shapes) / size).max())
+        for a, b, size in zip(before, after, sizes, strict=True)
+    ]
+    if max(changes) > CONSTANT:
+        warnings.warn(
+            f"The small motions of {mechanism.name!r} about its steady motion have coefficients that change as it "
+            f"turns, by {max(changes):.2g} of their size within a time of {later:.3g}: parts that turn move parts "
+            "that do not, or the supports are not the same in all directions. Eigenvalues are then those of one "
+            "instant, and tell neither the frequencies nor the stability of the motion. Take the multipliers of "
+            "flexmb.linear.periodic_motion(system, period), with the period of one turn.",
+            PeriodicCoefficientsWarning,
+            stacklevel=3,
+        )
+
+
+def _linearised(
+    system: System | Mechanism | Equilibrium | SteadyRunning, state: State | None = None
+) -> LinearisedModel:
     if isinstance(system, Equilibrium | SteadyRunning):
         mechanism, state = system.mechanism, system.state if state is None else state
     else:
@@ -310,7 +369,7 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     e = Equations(without_surfaces(mechanism), state.q, state.angles, own)
     if text := kinks(e, functions, state, wdot, multipliers):
         warnings.warn(
-            f"The state about which {mechanism.name!r} is linearised {text}", SensitivityWarning, stacklevel=2
+            f"The state about which {mechanism.name!r} is linearised {text}", SensitivityWarning, stacklevel=3
         )
     t, errors = measured_tangent(e, functions, state.q, state.w, wdot, multipliers)
     e.residual(functions, state.q, state.w, wdot, multipliers)

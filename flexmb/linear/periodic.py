@@ -10,8 +10,8 @@ from fem.errors import ConvergenceError
 from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.initial_conditions import consistent_state
-from flexmb.equations.tangent import allowed_motions, carrying, tangent
+from flexmb.equations.initial_conditions import consistent_state, row_jacobian
+from flexmb.equations.tangent import DEPENDENT, allowed_motions, carrying, tangent
 from flexmb.errors import LinearError, MotionError
 from flexmb.integrators.method import AdaptiveMethod, methods
 from flexmb.kernels.base.data import ANGLE, CompiledModel
@@ -274,9 +274,23 @@ class _Shot:
         q = np.empty_like(state.q)
         displace(self._flat, state.q, x, q)
         w = state.w + self._N @ deviation[nf : 2 * nf] / self._period + self._carried @ x
+        w += self._least_closing(q, w)
         states = self._mechanism.initial_states + self._scale * deviation[2 * nf :]
         angles = followed_angles(self._mechanism, q[None], state.angles[None])[0]
         return replace(self._mechanism, initial=State(state.t, q, w, angles, element_states=states))
+
+    def _least_closing(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """The least velocity (nv,) that makes `w` satisfy the joint equations at `q`.
+
+        It is across the independent motions, so that the velocity along these remains as it was given. The change of
+        least kinetic energy, by which a simulation closes the joints, is not.
+        """
+        mechanism, nj = self._mechanism, self._mechanism.joint_rows
+        functions = mechanism.function_values(mechanism.initial.t)
+        G = row_jacobian(mechanism, self._flat, q, functions)[1][:nj]
+        rates = np.array([functions[row.function, 1] if row.function >= 0 else 0.0 for row in mechanism.rows[:nj]])
+        scaled = G.toarray() / self._flat.weight
+        return np.asarray(np.linalg.lstsq(scaled, rates - G @ w, rcond=DEPENDENT)[0] / self._flat.weight)
 
     def monodromy(self) -> np.ndarray:
         """The derivative (2 nf + nz, 2 nf + nz) of the end with respect to the start, in the coordinates of

@@ -15,6 +15,7 @@ from flexmb.linear.first_order import FirstOrder, first_order
 from flexmb.linear.input_output import InputOutputModel, Output, input_output_model
 from flexmb.linear.linearise import LinearisedModel
 from flexmb.linear.velocity_freedom import velocity_freedom
+from flexmb.results.table import write_numbers
 
 
 @shown
@@ -39,15 +40,17 @@ class Response:
         return self.values[:, self.outputs.index(output), self.inputs.index(to)]
 
     def write_csv(self, path: str | Path) -> Path:
-        """Write frequencies, magnitudes and phases (degrees) as a table; return the path."""
-        columns, names = [self.frequencies], ["frequency"]
+        """Write frequencies, magnitudes and phases (degrees) as a table; return the path.
+
+        Raises `FileError` when the file cannot be written.
+        """
+        columns = {"frequency": self.frequencies}
         for o, output in enumerate(self.outputs):
             for i, given in enumerate(self.inputs):
-                columns += [np.abs(self.values[:, o, i]), np.degrees(np.unwrap(np.angle(self.values[:, o, i])))]
-                names += [f"|{output} / {given}|", f"phase of {output} / {given}"]
-        path = Path(path)
-        np.savetxt(path, np.column_stack(columns), delimiter=",", header=",".join(names), comments="")
-        return path
+                value = self.values[:, o, i]
+                columns[f"|{output} / {given}|"] = np.abs(value)
+                columns[f"phase of {output} / {given}"] = np.degrees(np.unwrap(np.angle(value)))
+        return write_numbers(columns, path)
 
     def __str__(self) -> str:
         lines = [f"{len(self.frequencies)} frequencies, {self.frequencies[0]:.6g} to {self.frequencies[-1]:.6g}"]

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.equations.projection import velocity_rows
 from flexmb.equations.tangent import DEPENDENT, carrying
 from flexmb.kernels.calls import displace
@@ -124,12 +123,12 @@ def _rows(
     first, rate, second = T
     h = independent.time_step
 
-    def jacobian(q: np.ndarray, functions: np.ndarray) -> sp.csr_matrix:
-        return row_jacobian(independent.mechanism, flat, q, functions)[1][rows]
+    def jacobian(q: np.ndarray) -> sp.csr_matrix:
+        return independent.jacobian(q)[rows]
 
     def changes(t: float, X: np.ndarray) -> np.ndarray:
         """The changes (nr, n) of `A w` at the time `t` for displacements `X` (nv, n)."""
-        q, functions = independent.moved(t)
+        q = independent.moved(t)
         w = state.w + t * wdot
         with_place, out, moved = carrying(flat, w) @ X, np.zeros((len(rows), X.shape[1])), np.empty_like(q)
         for k, x in enumerate(X.T):
@@ -137,10 +136,10 @@ def _rows(
             for offset, weight in zip(range(-4, 5), FIRST / eps, strict=True):
                 if weight:
                     displace(flat, q, offset * eps * x, moved)
-                    out[:, k] += weight * (jacobian(moved, functions) @ (w + offset * eps * with_place[:, k]))
+                    out[:, k] += weight * (jacobian(moved) @ (w + offset * eps * with_place[:, k]))
         return out
 
-    G = jacobian(*independent.moved(0.0))
+    G = jacobian(independent.moved(0.0))
     A, size = G @ first, abs(G) @ np.abs(first)
     if h is None:
         none = np.zeros_like(A)
@@ -149,7 +148,7 @@ def _rows(
     G_rate, turned = np.zeros(G.shape), np.zeros_like(B)
     for k, weight in zip(range(-4, 5), FIRST / h, strict=True):
         if weight:
-            G_rate += weight * jacobian(*independent.moved(k * h)).toarray()
+            G_rate += weight * jacobian(independent.moved(k * h)).toarray()
             turned += weight * changes(k * h, first)
     A_rate = G_rate @ first + G @ rate
     B_rate = G_rate @ rate + G @ second + turned + changes(0.0, rate)

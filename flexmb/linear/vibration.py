@@ -125,8 +125,11 @@ class Vibration:
             rate = f"{self.eigenvalues.real[fastest]:.4g} (error {self.errors[fastest]:.1g}) per unit of time"
             return f"unstable: {growing} motion(s) grow, the fastest by {rate}"
         if undecided:
-            largest = f"{self.errors[self.undecided].max():.1g} per unit of time"
-            return f"stable within the errors: {undecided} motion(s) neither grow nor decay by more than {largest}"
+            text = f"stable within the errors: {undecided} motion(s) neither grow nor decay"
+            largest = self.errors[self.undecided].max()
+            if largest > np.abs(self.eigenvalues).max():
+                return f"{text}, of which some have eigenvalues that coincide, so that their errors are not known"
+            return f"{text} by more than {largest:.1g} per unit of time" if largest > 0 else text
         return "stable"
 
 

@@ -68,6 +68,10 @@ class FrameLaw:
 
     With `axle`, y of frame `b` is the axle of a wheel; see `System.force`.
 
+    `repeated` is a function in Python, of the arguments of `function`, that raises the errors by which `function`
+    usually fails. It repeats a failed call of compiled code without a compilation; where it finds nothing, `function`
+    does.
+
     Call the law with values of its `parameters`, by name, to bind them: `law(stiffness=1e6)`. `help(law)` tells what
     its function does, its parameters, inputs and states.
     """
@@ -88,6 +92,7 @@ class FrameLaw:
     inputs: tuple[str, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
     axle: bool = False
+    repeated: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self._text())
@@ -362,7 +367,10 @@ class FrameLawCall(ArrayCall):
     def _repeat(self, arguments: np.ndarray) -> None:
         ns = len(self.law.states)
         motion, z, p = np.split(arguments[1:], [self.seen, self.seen + ns])
-        self.evaluate(float(arguments[0]), motion, z, p, np.zeros(7 + ns), repeated_law(self.law.function))
+        if self.law.repeated is not None:
+            self.evaluate(float(arguments[0]), motion, z, p, np.zeros(7 + ns), self.law.repeated)
+        if self._failure is None and self.stopped is None:
+            self.evaluate(float(arguments[0]), motion, z, p, np.zeros(7 + ns), repeated_law(self.law.function))
         if self._failure is None and self.stopped is None and self.law.tangent is not None:
             try:
                 self.sound_tangent(float(arguments[0]), motion, p)

@@ -61,9 +61,9 @@ def wire(points: np.ndarray) -> pv.PolyData:
     return pv.PolyData(np.asarray(points, dtype=np.float32), lines=np.array([len(points), *range(len(points))]))
 
 
-def _dark(colour: str) -> pv.Color:
+def _dark(colour: str) -> str:
     """The colour of a body for a text on white, which a lighter colour would leave hard to read."""
-    return pv.Color([0.7 * part for part in pv.Color(colour).float_rgb])
+    return str(pv.Color([0.7 * part for part in pv.Color(colour).float_rgb]).hex_rgb)
 
 
 def labelled(points: np.ndarray, labels: Sequence[str]) -> pv.PolyData:
@@ -126,7 +126,7 @@ class MovingScene:
         self.surfaces = surfaces_of(mechanism)
         self.starts = [int(s) for s in compiled(mechanism).q_start]
         self.stressed, self.bar = False, stress_title(mechanism)
-        self.labels: list[tuple[range, pv.PolyData]] = []
+        self.labels: list[tuple[list[int], pv.PolyData]] = []
         self.films: list[tuple[int, pv.PolyData, np.ndarray]] = []
         gravity = mechanism.gravity
         self.up = -gravity / np.linalg.norm(gravity) if np.linalg.norm(gravity) > 0 else np.array([0.0, 1.0, 0.0])
@@ -245,17 +245,20 @@ class MovingScene:
         self.actors[body].visibility = visible
 
     def show_labels(self) -> None:
-        """Write the names of the bodies beside them, in the colours of the bodies."""
-        count = len(self.surfaces)
-        for first, colour in enumerate(COLOURS[:count]):
-            bodies = range(first, count, len(COLOURS))
+        """Write the names of the bodies beside them, in the colours of the bodies, and in that of texts where stresses
+        colour them."""
+        by_colour: dict[str, list[int]] = {}
+        for k, surface in self._all():
+            stressed = self.stressed and surface.stress_rows is not None
+            by_colour.setdefault(INK if stressed else _dark(COLOURS[k % len(COLOURS)]), []).append(k)
+        for colour, bodies in by_colour.items():
             names = labelled(np.zeros((len(bodies), 3)), [self.surfaces[k].name for k in bodies])
             self.labels.append((bodies, names))
             self.plotter.add_point_labels(
                 names,
                 "labels",
                 font_size=max(12, self.plotter.window_size[1] // 36),
-                text_color=_dark(colour),
+                text_color=colour,
                 shape_color="white",
                 shape_opacity=0.85,
                 margin=2,

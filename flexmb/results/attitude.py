@@ -19,11 +19,15 @@ FORMS = ("matrix", "quaternion", "rotation vector")
 LOCKED = 1e-7
 """Distance of the second angle, in radians, from one at which two axes come together, below which SciPy sets the third
 to zero."""
+Attitudes = dict[tuple[str, str], np.ndarray]
+"""The last attitudes that a simulation read, by name and form, whose turns and signs the next ones continue."""
 _FILTERS = Lock()
 """Held while filters of warnings differ, which threads share."""
 
 
-def attitude_as(axes: Float[np.ndarray, "nt 3 3"], form: str, what: str = "frame") -> np.ndarray:
+def attitude_as(
+    axes: Float[np.ndarray, "nt 3 3"], form: str, what: str = "frame", before: np.ndarray | None = None
+) -> np.ndarray:
     """Rotation matrices `axes` (nt, 3, 3), frame to world, in another form.
 
     - "matrix": (nt, 3, 3), unchanged.
@@ -34,6 +38,8 @@ def attitude_as(axes: Float[np.ndarray, "nt 3 3"], form: str, what: str = "frame
       intrinsic rotations, about the axes of the frame as it turns ("ZYX": yaw, pitch, roll; "ZXZ": precession,
       nutation, spin); small letters are extrinsic, about the axes of the world. Angles are continuous over the stored
       times, so that the first and the third count turns.
+
+    `before` (4,) or (3,): quaternion or angles just before the first time, which those of the first time continue.
 
     Warns with `GimbalLockWarning`, which names `what`, where the second angle makes the first and the third axis
     parallel, so that only their sum is determined. Raises `MeasureError` for another form.
@@ -51,11 +57,13 @@ def attitude_as(axes: Float[np.ndarray, "nt 3 3"], form: str, what: str = "frame
         return rotation.as_rotvec()
     if form == "quaternion":
         p = rotation.as_quat()[:, [3, 0, 1, 2]]
-        turned = np.concatenate([[1.0 if p[0, 0] >= 0 else -1.0], np.sign((p[1:] * p[:-1]).sum(axis=1))])
+        first = p[0, 0] if before is None else p[0] @ before
+        turned = np.concatenate([[1.0 if first >= 0 else -1.0], np.sign((p[1:] * p[:-1]).sum(axis=1))])
         return p * np.cumprod(np.where(turned == 0, 1.0, turned))[:, None]
     with _FILTERS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Gimbal lock detected", UserWarning)
-        angles = np.unwrap(rotation.as_euler(form), axis=0)
+        angles = rotation.as_euler(form)
+        angles = np.unwrap(angles if before is None else np.vstack([before, angles]), axis=0)[-len(axes) :]
     if _is_locked(form, angles[:, 1]):
         warnings.warn(
             f"{what!r}: the angles {form} are not unique where the second brings the axes of the first and the third "

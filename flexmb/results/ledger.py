@@ -15,6 +15,10 @@ A body in steady rotation exchanges no energy at all.
 GIVEN = 1e-9
 """Energy given by impacts, relative to the energy exchanged, above which the ledger says so."""
 
+RESOLVED, NOISE = 1e-3, 1e-1
+"""Largest |residual|, relative to the largest strain energy, of an elastic motion that is resolved, and of one that is
+more than noise."""
+
 
 @shown
 @dataclass(frozen=True, eq=False)
@@ -170,8 +174,13 @@ def ledger_of(
 
 def strain_verdict(ratio: float) -> str:
     """What the residual relative to the strain energy means for the elastic motion (Huang 1998, section 1.3.3)."""
-    if ratio <= 1e-3:
+    if ratio <= RESOLVED:
         return "the elastic motion is resolved"
-    if ratio <= 1e-1:
-        return "the elastic motion is coarse: reduce the step"
-    return "the elastic motion is noise: reduce the step or check the model"
+    if ratio <= NOISE:
+        return f"the elastic motion is coarse: reduce the step, {times_smaller(ratio)}"
+    return f"the elastic motion is noise: reduce the step, {times_smaller(ratio)}, or check the model"
+
+
+def times_smaller(ratio: float) -> str:
+    """How much smaller the step must be so that a residual of the relative size `ratio` falls to `RESOLVED`."""
+    return f"about {np.sqrt(ratio / RESOLVED):.2g} times if the residual falls with its square"

@@ -203,7 +203,7 @@ def _of_joint(result: Any, joint: Any, dof: str) -> Column:
     else:
         found = result.drive_effort(joint.name, dof or None)
         turning = next(rows[r].kind for r in joint.rows if rows[r].function >= 0) == ANGLE
-        turning = dof == "rotation" if dof else turning
+        turning = dof.startswith("rotation") if dof else turning
     return Column(found, "moment" if turning else "force")
 
 

@@ -1,7 +1,7 @@
 """`Result`: the motion of a mechanism with its reactions and its energy ledger."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -21,20 +21,20 @@ from flexmb.errors import (
     TableRangeWarning,
     TruncatedShapeWarning,
 )
-from flexmb.kernels.base.data import ANGLE, GROUND, TRANSLATION, make_marker_kinematics
+from flexmb.kernels.base.data import GROUND, make_marker_kinematics
 from flexmb.kernels.calls import angles_along, marker_paths, marker_velocities
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import turns
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State, Topology
-from flexmb.results.attitude import attitude_as
+from flexmb.results.attitude import Attitudes, attitude_as
 from flexmb.results.elements.contact import ContactMotion, contact_motion
 from flexmb.results.elements.contact_group import ContactGroupMotion, group_motion
 from flexmb.results.elements.control import ControllerHistory, controller_history, signal_column
 from flexmb.results.elements.energy import EnergyByElement, energy_by_element, negative_heats
 from flexmb.results.elements.forces import element_force, power_of, row_effort
-from flexmb.results.elements.motion import element_dofs, element_row, row_motion
+from flexmb.results.elements.motion import element_dofs, element_row, row_dof, row_motion
 from flexmb.results.elements.ranges import beyond_tables, lacking_shapes, outside_limits
 from flexmb.results.elements.surface_contact import SurfaceContactMotion, surface_contact_motion
 from flexmb.results.elements.tunnels import doubtful_contacts
@@ -102,6 +102,7 @@ class Result:
     - `happened`: the events that occurred, and the impacts of exact contacts by the names of the contacts.
     - `topologies`: times from which on other joints act, with the joints locked and released.
     - `unresolved`: descriptions of functions of time that vary faster than the fixed steps resolve.
+    - `before`: of an instant that events and controllers see during a simulation, the attitudes that they read before.
     """
 
     mechanism: Mechanism
@@ -117,6 +118,7 @@ class Result:
     happened: tuple[EventRecord, ...] = ()
     topologies: tuple[tuple[float, Topology], ...] = ()
     unresolved: tuple[str, ...] = ()
+    before: Attitudes | None = field(default=None, repr=False)
 
     def state(self, index: int) -> State:
         """The state at the stored time number `index`."""
@@ -175,7 +177,10 @@ class Result:
 
         Raises `MeasureError` for another form or name; warns with `GimbalLockWarning` where angles are not unique.
         """
-        return attitude_as(self.axes(name), form, name)
+        read = {} if self.before is None else self.before
+        found = attitude_as(self.axes(name), form, name, read.get((name, form)))
+        read[name, form] = found[0]
+        return found
 
     def velocity(self, name: str, *, point: Point | None = None, node: int | None = None) -> Float[np.ndarray, "nt 3"]:
         """Velocity (nt, 3) over time of a marker or body, or of a `point` or `node` of a body, as of `position`, in
@@ -303,19 +308,20 @@ class Result:
         """The effort (nt,) of a joint's driver: the inverse dynamics of a prescribed motion.
 
         The driver exerts it on the second body against the first: a torque for a driven rotation, a force for a driven
-        translation. `dof` selects one of the two. Raises `MechanismError` when the joint has no driven motion, or
-        several and `dof` selects none.
+        translation. `dof`, such as "rotation" or "translation x", selects one of several. Raises `MechanismError` when
+        the joint has no driven motion, or several and `dof` selects none.
         """
-        record = self.mechanism.joint(joint)
-        kinds = {"rotation": ANGLE, "translation": TRANSLATION}
-        driven = [r for r in record.rows if self.mechanism.rows[r].function >= 0]
-        rows = [r for r in driven if dof is None or self.mechanism.rows[r].kind == kinds.get(dof)]
-        if len(rows) != 1:
-            number = f"{len(driven)} driven motions{'' if dof is None else f', {len(rows)} of them {dof}'}"
+        rows = self.mechanism.rows
+        driven = {row_dof(rows[r]): r for r in self.mechanism.joint(joint).rows if rows[r].function >= 0}
+        chosen = [r for name, r in driven.items() if dof in (None, name, name.partition(" ")[0])]
+        if len(chosen) != 1:
+            names = f": {', '.join(map(repr, driven))}" if driven else ""
+            said = "" if dof is None else f"; found dof={dof!r}"
             raise MechanismError(
-                f"Joint {joint!r} has {number}; an effort belongs to one. Name it with dof=, or drive the joint."
+                f"Joint {joint!r} has {len(driven)} driven motions{names}{said}. An effort belongs to one: "
+                f"{'name it with dof=.' if driven else 'drive the joint.'}"
             )
-        return -np.asarray(self.multipliers[:, rows[0]])
+        return -np.asarray(self.multipliers[:, chosen[0]])
 
     # force elements ---------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from flexmb.bodies.stress_modes import StressShapes
 from flexmb.errors import StressError, TruncatedStressWarning
 from flexmb.results.motion import elastic, frame_motion
 from flexmb.results.result import Result
+from flexmb.results.table import write_numbers
 
 CHUNK = 2**23
 """Number of values that are computed at a time."""
@@ -211,13 +212,11 @@ def write_stress_csv(result: Result, body: str, points: dict[str, ArrayLike], pa
     """Write stress histories at named points (body frame) as a table; return the path.
 
     Columns: time, then six stresses (body axes) and the von Mises stress of each point. Raises `StressError` as
-    `stress_at`.
+    `stress_at`, and `FileError` when the file cannot be written.
     """
-    columns, names = [result.t], ["t"]
+    columns = {"t": np.asarray(result.t)}
     for name, point in points.items():
         stress = stress_at(result, body, point)[1]
-        columns += [*stress.T, von_mises(stress)]
-        names += [f"{name} {part}" for part in ("xx", "yy", "zz", "xy", "yz", "zx", "von Mises")]
-    path = Path(path)
-    np.savetxt(path, np.column_stack(columns), delimiter=",", header=",".join(names), comments="")
-    return path
+        parts = zip(("xx", "yy", "zz", "xy", "yz", "zx", "von Mises"), [*stress.T, von_mises(stress)], strict=True)
+        columns |= {f"{name} {part}": values for part, values in parts}
+    return write_numbers(columns, path)

@@ -62,12 +62,20 @@ def write_columns(table: Mapping[str, Column], path: str | Path, units: str | No
 
     Raises `FileError` when the file cannot be written.
     """
+    named = {f"{name} [{unit_of(column.dimension, units)}]": column.values for name, column in table.items()}
+    return write_numbers(named, path)
+
+
+def write_numbers(columns: Mapping[str, np.ndarray], path: str | Path) -> Path:
+    """Write a CSV file of named columns (nt,) with all digits; the path. Names that contain commas are quoted.
+
+    Raises `FileError` when the file cannot be written.
+    """
     path = Path(path)
-    header = [f"{name} [{unit_of(column.dimension, units)}]" for name, column in table.items()]
     try:
         with written_whole(path) as part, part.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerow(header)
-            np.savetxt(file, np.column_stack([c.values for c in table.values()]), delimiter=",", fmt="%.17g")
+            csv.writer(file, lineterminator="\n").writerow(columns)
+            np.savetxt(file, np.column_stack([*columns.values()]), delimiter=",", fmt="%.17g")
     except OSError as error:
         raise FileError(f"Cannot write the table {path}: {error}.") from None
     return path

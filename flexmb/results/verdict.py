@@ -22,9 +22,9 @@ from flexmb.kernels.calls import largest_violations, place_markers
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.element import points_of
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.results.ledger import Ledger, strain_verdict
+from flexmb.results.ledger import NOISE, RESOLVED, Ledger, strain_verdict, times_smaller
 
-CLOSED, OPEN = 1e-3, 1e-1
+CLOSED, OPEN = RESOLVED, NOISE
 """Largest |residual|, relative to the energy exchanged, of a balance that closes, and of one that closes coarsely."""
 ROUND_OFF = 1e-12
 """Energy below which a balance consists of round-off, relative to the work of the largest reaction along the
@@ -171,7 +171,7 @@ def balance_verdict(ratio: float) -> str:
     if ratio <= CLOSED:
         return "the energy balance closes"
     if ratio <= OPEN:
-        return "the energy balance closes coarsely: reduce the step or the tolerance"
+        return f"the energy balance closes coarsely: reduce the tolerance, or the step, {times_smaller(ratio)}"
     return "the energy balance does not close: reduce the step or the tolerance, or check the model"
 
 

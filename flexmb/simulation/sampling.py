@@ -11,7 +11,7 @@ state with such entries stands for the motion after the sample at its time; a si
 samples at its start.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +30,7 @@ from flexmb.kernels.equations.controllers import COMMAND, CONSTANT, FUNCTION
 from flexmb.mechanism.control.controller import Controller, Signal
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
+from flexmb.results.attitude import Attitudes
 from flexmb.results.measure import measure
 from flexmb.results.result import EventRecord, Result, Statistics, result_of_states
 
@@ -56,22 +57,24 @@ def _due(controller: Controller, t: float) -> bool:
     return bool(abs(t / h - np.round(t / h)) <= SAME * max(1.0, abs(t / h)))
 
 
-def with_first_sample(mechanism: Mechanism, begin: Start) -> Mechanism:
+def with_first_sample(mechanism: Mechanism, begin: Start, attitudes: Attitudes) -> Mechanism:
     """The mechanism whose initial state contains the first sample of its controllers, at consistent initial conditions.
+    `attitudes` as in `Sampled`.
 
     Raises `ControllerError` when an input is not a measure of one number, and `LawError` when a law fails.
     """
     e, state = Equations(mechanism, begin.state.q, begin.state.angles), begin.state
     s = Snapshot(state.t, state.q, state.w, begin.wdot, begin.multipliers, np.zeros(4), np.zeros(5), state.angles)
-    states = sample(mechanism, s._replace(states=e.states.copy()), everything=True)
+    states = sample(mechanism, s._replace(states=e.states.copy()), attitudes, everything=True)
     return replace(mechanism, initial=replace(mechanism.initial, element_states=states))
 
 
-def sample(mechanism: Mechanism, s: Snapshot, *, everything: bool = False) -> np.ndarray:
+def sample(mechanism: Mechanism, s: Snapshot, attitudes: Attitudes, *, everything: bool = False) -> np.ndarray:
     """The states (nz,) of the elements and controllers after the samples that are due at the time of a snapshot.
 
-    With `everything`, all sampled controllers are due. Raises `ControllerError` when an input is not a measure of one
-    number, and `LawError` when a law fails.
+    `attitudes`: as in `Sampled`; those that the controllers read are kept there. With `everything`, all sampled
+    controllers are due. Raises `ControllerError` when an input is not a measure of one number, and `LawError` when a
+    law fails.
     """
     states, seen = np.array(s.states), None
     for controller in sampled_controllers(mechanism):
@@ -79,7 +82,7 @@ def sample(mechanism: Mechanism, s: Snapshot, *, everything: bool = False) -> np
             continue
         commands = _commands(mechanism, controller, s._replace(states=states))
         if seen is None:
-            seen = _seen(mechanism, s)
+            seen = _seen(mechanism, s, attitudes)
         inputs = np.array([_input(controller, k, x, seen, commands) for k, x in enumerate(controller.signals)])
         law, place = controller.call.law, mechanism.states_of(controller.name)
         nz, nu = len(law.states), len(law.commands)
@@ -93,11 +96,11 @@ def sample(mechanism: Mechanism, s: Snapshot, *, everything: bool = False) -> np
     return states
 
 
-def _seen(mechanism: Mechanism, s: Snapshot) -> Result:
+def _seen(mechanism: Mechanism, s: Snapshot, attitudes: Attitudes) -> Result:
     """The result of one state, for measures."""
     one = [np.atleast_2d(x) for x in (s.q, s.w, s.wdot, s.multipliers)]
     found = result_of_states(mechanism, np.array([s.t]), *one, angles=np.atleast_2d(s.angles))
-    return replace(found, element_states=np.atleast_2d(s.states))
+    return replace(found, element_states=np.atleast_2d(s.states), before=attitudes)
 
 
 def _commands(mechanism: Mechanism, reader: Controller, s: Snapshot) -> dict[str, float]:
@@ -131,10 +134,14 @@ def _input(controller: Controller, k: int, signal: Signal, seen: Result, command
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled(Method):
-    """A method that integrates by another one, the `inner` method, from sample to sample."""
+    """A method that integrates by another one, the `inner` method, from sample to sample.
+
+    `attitudes`: those that controllers read last in a simulation, whose turns and signs the next ones continue.
+    """
 
     name: ClassVar[str] = "sampled"
     inner: Method
+    attitudes: Attitudes = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def may_lock(self) -> bool:
@@ -145,7 +152,7 @@ class Sampled(Method):
         return self.inner.longest_step
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "SampledRun":
-        return SampledRun(self.inner, mechanism, start, end, longest, pace)
+        return SampledRun(self.inner, mechanism, start, end, longest, pace, self.attitudes)
 
     def __str__(self) -> str:
         return str(self.inner)
@@ -160,10 +167,17 @@ class SampledRun(Run):
     """A running integration; see `flexmb.integrators.integrator.Integrator`."""
 
     def __init__(
-        self, method: Method, mechanism: Mechanism, begin: Start, end: float, longest: float, pace: Pace
+        self,
+        method: Method,
+        mechanism: Mechanism,
+        begin: Start,
+        end: float,
+        longest: float,
+        pace: Pace,
+        attitudes: Attitudes,
     ) -> None:
         self._method, self._mechanism, self._controllers = method, mechanism, sampled_controllers(mechanism)
-        self._end, self._pace, self._work = end, pace, np.zeros(4)
+        self._end, self._pace, self._work, self._attitudes = end, pace, np.zeros(4), attitudes
         self._longest = min(longest, *(c.sample_time or np.inf for c in self._controllers))
         self._statistics: list[Statistics] = []
         self._happened: list[EventRecord] = []
@@ -243,7 +257,7 @@ class SampledRun(Run):
 
     def _sample(self, s: Snapshot, due: float) -> None:
         """Take the samples due at the end of an integration, and begin the next one."""
-        states = sample(self._mechanism, s._replace(t=due))
+        states = sample(self._mechanism, s._replace(t=due), self._attitudes)
         self._work = self._work + s.work
         begin = self._start(s.state, states)
         if isinstance(self._run, GeneralisedAlphaRun) and self._run.step is not None and s.t < self._end:

@@ -121,9 +121,10 @@ def simulate(
             if begin is not None:
                 warn_of_shared_reactions(mechanism, begin.redundant)
             if sampled_controllers(mechanism):
-                method = sampling(method)
+                sampled = sampling(method)
+                method = sampled
                 if begin is not None and not len(mechanism.initial.element_states):
-                    mechanism = with_first_sample(mechanism, begin)
+                    mechanism = with_first_sample(mechanism, begin, sampled.attitudes)
                     begin = consistent_state(mechanism)
             if watches:
                 watched = EventDetection(mechanism, begin, events, method, pace, times[-1], longest)

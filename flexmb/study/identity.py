@@ -121,7 +121,7 @@ class _Digest:
     def _function(self, f: types.FunctionType) -> list[str]:
         names = _names(f.__code__)
         used = {name: f.__globals__[name] for name in sorted(names) if name in f.__globals__}
-        held = [_content(cell) for cell in f.__closure__ or ()]
+        held = [content_of(cell) for cell in f.__closure__ or ()]
         if is_installed(f.__module__):
             return [str(f.__module__), f.__qualname__, *map(self.of, (f.__defaults__, f.__kwdefaults__, held))]
         return [*map(self.of, (f.__code__, f.__defaults__, f.__kwdefaults__, held, used))]
@@ -189,10 +189,11 @@ def is_installed(name: str | None) -> bool:
     )
 
 
-def _content(cell: types.CellType) -> Any:
+def content_of(cell: types.CellType) -> Any:
+    """The value of a variable around a function; "empty" where it has none yet, or in this branch."""
     try:
         return cell.cell_contents
-    except ValueError:  # a variable without a value yet
+    except ValueError:
         return "empty"
 
 

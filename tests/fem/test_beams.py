@@ -11,6 +11,7 @@ import scipy.sparse.linalg as spla
 import fem
 import flexmb
 import reduction
+from fem.analysis.model_warnings import warn_of_turned_sections
 from fem.errors import MaterialError, MeshError
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.structured_meshes import block, line
@@ -445,7 +446,7 @@ reduction = {{ modes = 3 }}
 def warned_of_turns(model):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model.warn_of_turned_sections()
+        warn_of_turned_sections(model)
     return [str(w.message) for w in told]
 
 

@@ -30,7 +30,7 @@ def ring(steps, closed):
     return points, np.array(cells), place
 
 
-def sector_deck(diameters, sectors=SECTORS, shifted=0.0):
+def sector_deck(diameters, sectors=SECTORS, shifted=0.0, stated=()):
     points, cells, place = ring(EACH, False)
     points = with_shifted_side(points, place, shifted)
     lines = ["*NODE, NSET=ALL", *(f"{k}, {x!r}, {y!r}, {z!r}" for k, (x, y, z) in enumerate(points.tolist(), 1))]
@@ -48,7 +48,7 @@ def sector_deck(diameters, sectors=SECTORS, shifted=0.0):
         lines += [f"*SURFACE, NAME=S{name}, TYPE=NODE", f"{name},"]
     lines += ["*NSET, NSET=INNER", *(f"{place(0, k, z) + 1}," for k in range(EACH + 1) for z in range(2))]
     lines += ["*TIE, CYCLIC SYMMETRY, NAME=T", "SLEFT, SRIGHT", f"*CYCLIC SYMMETRY MODEL, N={sectors}", "0,0,0, 1,0,0"]
-    lines += ["*BOUNDARY", "INNER, 1, 3", "*STEP", "*FREQUENCY", "8"]
+    lines += [*stated, "*BOUNDARY", "INNER, 1, 3", "*STEP", "*FREQUENCY", "8"]
     low, high = diameters
     return "\n".join([*lines, f"*SELECT CYCLIC SYMMETRY MODES, NMIN={low}, NMAX={high}", "*END STEP\n"])
 
@@ -108,6 +108,28 @@ def test_a_ring_of_six_sectors(tmp_path):
     found = fem.solve_step(fem.Model(mesh), step).frequencies.reshape(4, 8)
     np.testing.assert_allclose(found[:, ::2], found[:, 1::2], rtol=1e-6)
     # diameters 0 and 3 of six sectors stand alone, 1 and 2 for two motions that run round in both directions
+    every = np.sort(np.concatenate([found[0, ::2], found[1], found[2], found[3, ::2]]))
+    np.testing.assert_allclose(every[:12], whole[:12], rtol=1e-6)
+
+
+def test_equations_of_a_sector_hold_in_all_of_them(tmp_path):
+    """The middle of the rim of each sector moves along the axis as its other side does, and as the hub below."""
+    points, cells, place = ring(SECTORS * EACH, True)
+    tied = lambda k: [(place(2, k, 0), place(2, k, 1)), (place(2, k, 0), place(1, k, 1))]  # noqa: E731
+    equations = [fem.Equation(pair, [0, 0], [1.0, -1.0]) for s in range(SECTORS) for pair in tied(EACH * s + EACH // 2)]
+    inner = [place(0, k, z) for k in range(SECTORS * EACH) for z in range(2)]
+    held = [fem.Equation([node], [k], [1.0]) for node in inner for k in range(3)]
+    block = fem.CellBlock("hexahedron-compatible", cells)
+    model = fem.Model(
+        fem.Mesh(points, (block,), constraints=(*equations, *held)), fem.Material.isotropic(210000.0, 0.3, 7.8e-9, "M")
+    )
+    whole = np.sqrt(sl.eigh(model.K.toarray(), model.M.toarray(), eigvals_only=True)) / (2 * np.pi)
+    _, _, place = ring(EACH, False)
+    stated = [f"*EQUATION\n2\n{a + 1}, 1, 1., {b + 1}, 1, -1." for a, b in tied(EACH // 2)]
+    (tmp_path / "sector.inp").write_text(sector_deck((0, 3), stated=stated))
+    mesh, (step,) = fem.read_steps(tmp_path / "sector.inp")
+    found = fem.solve_step(fem.Model(mesh), step).frequencies.reshape(4, 8)
+    np.testing.assert_allclose(found[:, ::2], found[:, 1::2], rtol=1e-6)
     every = np.sort(np.concatenate([found[0, ::2], found[1], found[2], found[3, ::2]]))
     np.testing.assert_allclose(every[:12], whole[:12], rtol=1e-6)
 

@@ -177,6 +177,20 @@ def test_temperatures_return_to_the_initial_ones(tmp_path):
     np.testing.assert_allclose(results[1].displacements, 0.0, atol=1e-15)
 
 
+def test_nodes_without_cells_take_no_temperatures_from_others(tmp_path):
+    """The deck defines a node that nothing uses before all others, and the temperatures rise along the bar."""
+    x = fem.structured_meshes.block("hexahedron", (L, B, H), (4, 1, 1)).points[:, 0]
+    warm = "*TEMPERATURE\n" + "".join(f"{k + 1}, {40 + 5 * x[k]}\n" for k in range(len(x)))
+    path = bar(tmp_path, "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 20.\n" + static(f"*BOUNDARY\n{AXIAL}{warm}"))
+    _, (plain,) = solved(path)
+    path.write_text("*NODE\n9000, -50., 0., 0.\n" + path.read_text())
+    mesh, (found,) = solved(path)
+    tip = mesh.nodes("TIP")
+    assert "1 nodes that no cell of the part uses" in str(mesh.warnings)
+    np.testing.assert_allclose(found.displacements, plain.displacements, rtol=1e-9, atol=1e-15)
+    assert found.displacements[tip, 0].mean() == pytest.approx(1e-5 * (20 * L + 5 * L**2 / 2), rel=1e-9)
+
+
 def test_axes_of_materials(tmp_path):
     """Stiff along y of the deck's axes, which are turned onto x of the mesh."""
     stiff = "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n1e4, 21e4, 1e4, 0., 0., 0., 1e4, 1e4,\n1e4\n"
@@ -363,6 +377,20 @@ def test_a_perturbation_sees_the_stretched_part(tmp_path):
     assert axial(h * E) / base == pytest.approx((1 + h) ** 2 + h, rel=1e-9)
     spun = axial(0.0, f"*DLOAD\nEALL, CENTRIF, {speed2}, 0., 0., 0., 0., 0., 1.\n")
     assert (base - spun) * (2 * np.pi) ** 2 == pytest.approx(speed2, rel=1e-9)
+
+
+def test_rotation_softens_motions_across_its_axis_only(tmp_path):
+    """A bar that moves along itself, across the axis and along it; oblique, by the square of the sine between them."""
+    speed2 = 4e8
+
+    def axial(axis):
+        spin = "" if axis is None else f"*DLOAD\nEALL, CENTRIF, {speed2}, 1., 2., 3., {axis}\n"
+        steps = static("*BOUNDARY\nALL, 2, 3\nFIX, 1\n") + f"*STEP, PERTURBATION\n{spin}*FREQUENCY\n3\n*END STEP\n"
+        return solved(bar(tmp_path, steps))[1][1].frequencies[0] ** 2 * (2 * np.pi) ** 2
+
+    base = axial(None)
+    for axis, sine2 in (("0., 2., 0.", 1.0), ("3., 0., 0.", 0.0), ("3., 4., 0.", 0.64), ("1., 2., 2.", 8 / 9)):
+        assert base - axial(axis) == pytest.approx(speed2 * sine2, rel=1e-7, abs=1e-7 * base)
 
 
 def test_motions_without_stiffness_and_mass_have_no_frequency():

@@ -317,6 +317,18 @@ def test_included_files_of_nastran_are_read(tmp_path):
         fem.read_mesh(tmp_path / "part.bdf")
 
 
+def test_names_of_included_files_of_nastran_go_on_to_their_quote(tmp_path):
+    """As MSC Nastran and preprocessors write long names; a name without its quote is refused."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "grids.inc").write_text(GRIDS)
+    for name in ("'inner/\ngrids.inc'", "'inner\n   /grids\n.inc'", '"inner/grids.inc"'):
+        (tmp_path / "part.bdf").write_text(f"BEGIN BULK\nINCLUDE {name}\n{PENTAS['blank']}ENDDATA\n")
+        assert len(quietly(tmp_path / "part.bdf").points) == 15
+    (tmp_path / "part.bdf").write_text(f"BEGIN BULK\nINCLUDE 'inner/grids.inc\n{PENTAS['blank']}ENDDATA\n")
+    with pytest.raises(MeshError, match=r"part.bdf, line 2: the name of the file that INCLUDE begins with ' has no '"):
+        fem.read_mesh(tmp_path / "part.bdf")
+
+
 # Gmsh -----------------------------------------------------------------------------------------------------------------
 
 

@@ -155,6 +155,25 @@ def test_a_mean_link_is_an_average_interface():
         model.with_interfaces(root=[reference])
 
 
+@pytest.mark.parametrize(("components", "free"), [((0, 1, 2), 3), ((0, 1, 2, 3), 2), ((0, 1, 2, 3, 4, 5), 0)])
+def test_what_hangs_on_a_point_that_follows_translations_of_a_mean_turns_freely(components, free):
+    """A rigid body of four masses: a mean without rotations (RBE3 with REFC 123) is a ball joint, with one a Cardan."""
+    solid = block("hexahedron", (1.0, 0.2, 0.3), (4, 1, 2))
+    n, point = len(solid.points), np.array([1.3, 0.05, 0.1])
+    masses = point + np.array([[0.1, 0, 0], [0, 0.2, 0], [0, 0, 0.1], [-0.1, -0.1, 0.2]])
+    mesh = replace(
+        solid,
+        points=np.vstack([solid.points, point, masses]),
+        masses=tuple(fem.NodeMass(n + 1 + k, 3.0) for k in range(4)),
+        constraints=(fem.MeanLink(solid.nodes("x1"), n, components=components), fem.RigidLink(range(n + 1, n + 5), n)),
+    )
+    model = fem.Model(mesh, STEEL)
+    assert model.ndof == 3 * n + free
+    found = fem.natural_modes(model, 8 + free)
+    assert found.rigid_motions == 6 + free
+    assert found.frequencies[6 + free] > 1.0
+
+
 def test_beams_hang_on_a_solid_by_a_link():
     """A frame of a block and a beam, linked rigidly over the face, is one part with six rigid motions."""
     solid = block("hexahedron", (1.0, 0.2, 0.3), (4, 1, 2))

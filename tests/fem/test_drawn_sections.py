@@ -160,6 +160,27 @@ def test_principal_axes_of_an_angle():
         assert getattr(turned, name) == pytest.approx(getattr(found, name), rel=3e-3), name
 
 
+def test_a_mesh_seen_from_behind_is_the_same_section():
+    """The outline of an angle with the warping and the shear strains of its points, whichever way its cells turn."""
+    lines = np.array([0.0, 1.5, 3.0, 4.5, 6.0, 15.0, 30.0])
+    points = np.stack(np.meshgrid(lines, lines, indexing="ij"), axis=-1).reshape(-1, 2)
+    corner = np.array([7 * i + j for i in range(6) for j in range(6) if min(i, j) < 4])
+    cells = corner[:, None] + np.array([0, 7, 8, 1])
+    used, cells = np.unique(cells, return_inverse=True)
+    points = np.column_stack([points[used], np.zeros(len(used))])
+    ways = ([0, 1, 2, 3], [0, 3, 2, 1])
+    front, behind = (fem.drawn_section(quads(points, cells.reshape(-1, 4)[:, way])) for way in ways)
+    found = []
+    for section in (front, behind):
+        table = np.column_stack([section.outline, section.fibre_warping, section.fibre_shear])
+        found.append(np.roll(table, -int(np.lexsort(np.round(table[:, :2].T, 6))[0]), axis=0))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-9 * np.abs(found[0]).max())
+    (y, z), (y1, z1) = found[0][:, :2].T, np.roll(found[0][:, :2], -1, axis=0).T
+    assert (y @ z1 - z @ y1) / 2 == pytest.approx(front.area)
+    for name in ("Iy", "Iz", "J", "angle", "warping", "shear_y", "shear_z", "shear_centre"):
+        assert getattr(behind, name) == pytest.approx(getattr(front, name), rel=1e-9), name
+
+
 def cantilever(section, y_axis=(0, 1, 0), length=1000.0, cells=4, **options):
     steel = fem.Material.steel("mm")
     beam = fem.Beam(steel, section, y_axis=y_axis, **options)

@@ -56,6 +56,27 @@ def test_expanded_beams_bend_as_beams(tmp_path, section, second_moments):
         assert found == pytest.approx(M * L**2 / (2 * E * second), rel=4e-3)
 
 
+@pytest.mark.parametrize(("thick", "component", "sign"), [(0, 1, 1), (1, 2, 1), (2, 1, -1), (3, 2, -1)])
+def test_a_pulled_box_bends_towards_its_thick_wall(tmp_path, thick, component, sign):
+    """The force is beside the centroid: walls are those at the ends of the first, second, minus first and minus second
+    axis. CalculiX 2.20 gives 1.552292, 2.573687, -1.552292 and -2.573688."""
+    a, b, L, F, t = 3.0, 2.0, 300.0, 10.0, np.full(4, 0.02)
+    t[thick] = 0.04
+    path = beam(
+        tmp_path, f"BOX\n{a}, {b}, {', '.join(map(str, t))}", STATIC.format(f"*CLOAD\n17, 1, {F}\n"), cells=8, length=L
+    )
+    mesh, (result,) = solved(path)
+    across, along = (a, b) if component == 1 else (b, a)
+    inner = across - 0.06, along - 0.04
+    area = across * along - inner[0] * inner[1]
+    centre = inner[0] * inner[1] * 0.01 / area  # of the walls: the hollow lies 0.01 to the other side
+    second = (across**3 * along - inner[0] ** 3 * inner[1]) / 12 - inner[0] * inner[1] * 0.01**2 - area * centre**2
+    found = result.displacements[mesh.nodes("TIP")[0]]
+    assert found[component] == pytest.approx(sign * F * centre * L**2 / (2 * E * second), rel=2e-2)
+    assert abs(found[component]) == pytest.approx({1: 1.552292, 2: 2.573688}[component], rel=1e-5)
+    assert found[0] == pytest.approx(F * L / (E * area) + F * centre**2 * L / (E * second), rel=2e-2)
+
+
 def test_round_sections_have_their_corners_on_the_circle(tmp_path):
     """The circle has the diameter that the deck gives: CalculiX 2.20 stretches a beam of length 1 and SECTION=CIRC of .02
     under 1000 N by 1.5345e-5 = F L / (E pi .01^2), to 1.3 %."""

@@ -290,6 +290,13 @@ def test_op2_of_nastran(tmp_path):
 
 
 @pytest.mark.parametrize("word", [4, 8])
+def test_names_of_eight_letters_in_op2(word, tmp_path):
+    """Names that differ in their last letters only, in words of four letters and of four letters and four blanks."""
+    (tmp_path / "part.op2").write_bytes(b"".join(op2(f"STIFFNE{k}", k * np.eye(2), "<", word) for k in (1, 2)))
+    assert [name.strip() for name, _ in read_op2(tmp_path / "part.op2")] == ["STIFFNE1", "STIFFNE2"]
+
+
+@pytest.mark.parametrize("word", [4, 8])
 def test_names_of_eight_letters_in_op4(word, tmp_path):
     """In words of eight bytes a name takes two, four letters and four blanks each."""
     (tmp_path / "part.op4").write_bytes(op4_binary("STIFFNES", np.eye(2), "dense", "<", word))

@@ -142,6 +142,33 @@ def test_plies_have_their_own_stresses():
     assert np.isfinite(model.stresses(u)[2]).all()
 
 
+@pytest.mark.parametrize("angle", [0.0, 30.0, -70.0, 135.0])
+def test_stresses_of_oblique_plies_are_in_their_own_axes(angle):
+    """Strains of the plane, turned into the axes of a ply, times its constants; and those of a shell whose axis is that
+    of its plies, in any motion."""
+    model = strip([fem.Ply(CARBON, 0.002, 20.0), fem.Ply(CARBON, 0.003, angle)])
+    (x, y, _), n = model.points.T, 3 * len(model.points)
+    E = np.array([[1e-3, 4e-4], [4e-4, -5e-4]])
+    u = np.zeros((model.ndof, 1))
+    u[0:n:3, 0], u[1:n:3, 0] = E @ [x, y]
+    (group,) = model.ply_stresses(u)
+    c, s = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
+    R = np.array([[c, s], [-s, c]])
+    (e11, e12), (_, e22) = R @ E @ R.T
+    wanted = np.tile(fem.Ply(CARBON, 0.003).own[0] @ [e11, e22, 2 * e12], (2, len(group.nodes), 1))
+    found = group.stresses[group.ply == 1][..., :3, 0]
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max())
+    layups = [
+        fem.Shell.layup([fem.Ply(CARBON, 0.002, own), fem.Ply(CARBON, 0.003, own)], axis)
+        for own, axis in ((angle, X), (0.0, (c, s, 0.0)))
+    ]
+    u = np.random.default_rng(5).standard_normal((model.ndof, 2))
+    plied, turned = (fem.Model(model.mesh, shell).ply_stresses(u)[0].stresses for shell in layups)
+    for part in (slice(0, 3), slice(3, 5)):  # in the plane and across
+        size = np.abs(turned[..., part, :]).max()
+        np.testing.assert_allclose(plied[..., part, :], turned[..., part, :], atol=1e-9 * size)
+
+
 @pytest.mark.parametrize("angle", [90.0, 30.0, -70.0])
 def test_an_axis_turns_the_whole_layup(angle):
     """By the right-hand rule about the normal: an axis at an angle is a ply at this angle, in bending and in shear."""

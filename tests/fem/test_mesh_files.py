@@ -10,7 +10,9 @@ import pytest
 import fem
 from fem.elements import ELEMENTS
 from fem.errors import MeshError, MeshWarning
+from fem.mesh import structured_meshes
 from fem.mesh.mesh import CellBlock, Mesh
+from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
 from fem.mesh.selection import from_text
 from fem.mesh.structured_meshes import block
 
@@ -124,6 +126,16 @@ def test_files_of_gmsh_itself(order, version, binary, tmp_path):
     report = fem.check_mesh(mesh)
     assert report.volume == pytest.approx(1.0)
     assert report.findings == ()
+
+
+@pytest.mark.parametrize("ending", ["msh", "vtu", "vtk", "xdmf"])
+@pytest.mark.parametrize("kind", ["tetra", "pyramid", "wedge", "hexahedron", "hexahedron20"])
+def test_every_side_of_a_block_returns(kind, ending, tmp_path):
+    """Whatever number it has in the cells."""
+    mesh = block(kind, (2.0, 1.0, 1.0), (2, 1, 1))
+    assert len(mesh.face_sets) == 6
+    assert {face for faces in mesh.face_sets.values() for face in faces[:, 1]} <= set(range(len(ELEMENTS[kind].faces)))
+    same(fem.read_mesh(fem.write_mesh(mesh, tmp_path / f"part.{ending}")), mesh)
 
 
 # Abaqus and CalculiX decks -------------------------------------------------------------------------------------------
@@ -360,6 +372,16 @@ def test_selections_by_geometry_and_as_text():
     assert from_text("x0") == "x0"
 
 
+def test_a_cylinder_ends_half_its_length_from_its_point():
+    tube = structured_meshes.tube("hexahedron", (0.04, 0.05), 0.1, (1, 8, 4))
+    for middle, length, rings in ((0.05, 0.1, 5), (0.025, 0.05, 3), (0.05, 0.05, 3), (0.0, 0.05, 2), (0.05, 0.04, 1)):
+        found = tube.nodes(from_text(f"cylinder/0,0,{middle}/0,0,2/0.05/{length}"))
+        r, z = np.linalg.norm(tube.points[:, :2], axis=1), tube.points[:, 2]
+        wanted = (np.abs(r - 0.05) < 1e-9) & (np.abs(z - middle) < length / 2 + 1e-9)
+        np.testing.assert_array_equal(found, np.flatnonzero(wanted))
+        assert len(found) == 8 * rings
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -386,6 +408,38 @@ def test_a_selection_that_finds_nothing_says_how_far_away_the_mesh_is():
 # readers that once failed ----------------------------------------------------------------------------------------------
 
 TET = "4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n"
+
+
+def test_surface_cells_of_nine_nodes_mark_faces():
+    """Those of hexahedra of 27 nodes, as Gmsh and VTK have them: three of the faces of two cells, one of them inside."""
+    plain = block("hexahedron20", (2.0, 1.0, 1.0), (2, 1, 1))
+    (hexahedra,) = plain.cells
+    sides, points = ELEMENTS["hexahedron20"].faces, list(plain.points)
+
+    def centre(nodes):
+        points.append(plain.points[nodes].mean(axis=0))
+        return len(points) - 1
+
+    inside = [[*(centre(cell[list(side)]) for side in sides), centre(cell)] for cell in hexahedra.connectivity]
+    cells = np.column_stack([hexahedra.connectivity, inside])
+    skin = [plain.face_nodes(*face) for face in plain.boundary_faces]
+    ends = [[*nodes, centre(nodes)] for nodes in skin if np.ptp(plain.points[nodes, 0]) == 0]
+    first = hexahedra.connectivity[0]
+    between = next(first[list(side)] for side in sides if (plain.points[first[list(side)], 0] == 1).all())
+    quads = np.array([*ends, [*between, centre(between)]])
+    raw = RawMesh(
+        np.array(points),
+        np.arange(len(points)),
+        (("hexahedron27", cells), ("quad9", quads)),
+        {"ends": [np.zeros(0, int), np.array([0, 1])], "middle": [np.zeros(0, int), np.array([2])]},
+    )
+    mesh, _ = mesh_and_steps(raw, "part")
+    assert mesh.kinds == {"hexahedron20": 2}
+    assert mesh.face_sets["ends"].shape == (2, 2)
+    np.testing.assert_array_equal(np.unique(mesh.points[mesh.nodes("ends"), 0]), [0.0, 2.0])
+    assert list(mesh.face_sets) == ["ends"]
+    assert any("'middle' is not on the skin" in text for text in mesh.warnings)
+    np.testing.assert_array_equal(mesh.points[mesh.node_sets["middle"], 0], 1.0)
 
 
 def test_pairs_of_tetgen(tmp_path):
@@ -436,6 +490,19 @@ def test_files_without_points(name, text, words, tmp_path):
 def test_flac3d_is_read(tmp_path):
     (tmp_path / "a.f3grid").write_text("* FLAC3D grid\nG 1 0 0 0\nG 2 1 0 0\nG 3 0 1 0\nG 4 0 0 1\nZ T4 1 1 2 3 4\n")
     assert fem.read_mesh(tmp_path / "a.f3grid").kinds == {"tetra": 1}
+
+
+@pytest.mark.parametrize("ending", [".vtu", ".vtk"])
+def test_numbers_of_materials_in_vtk_files_are_told_to_make_no_sets(ending, tmp_path):
+    """Nor are they in silence; numbers of the cells themselves and values are no sets anyway."""
+    block = fem.structured_meshes.block("hexahedron", (2.0, 1.0, 1.0), (2, 2, 1))
+    data = {"material": [1, 2, 1, 2], "GlobalIds": [1, 2, 3, 4], "same": [1] * 4, "density": [1.0, 2.0, 1.0, 2.0]}
+    cells = [("hexahedron", block.cells[0].connectivity)]
+    path = tmp_path / f"part{ending}"
+    meshio.write(path, meshio.Mesh(block.points, cells, cell_data={k: [np.array(v)] for k, v in data.items()}))
+    (told,) = fem.read_mesh(path).warnings
+    assert "in the fields 'material' make no sets" in told
+    assert "'cell set NAME'" in told
 
 
 def test_a_cut_vtk_file_is_refused_at_every_length(tmp_path):

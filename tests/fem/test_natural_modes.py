@@ -66,6 +66,21 @@ def test_effective_masses_are_those_of_a_cantilever_and_add_up_to_its_mass():
     assert every[:3] == pytest.approx(part.mass, rel=0.03)
 
 
+@pytest.mark.parametrize(("kind", "count"), [("average", 30), ("rigid", 24)])
+def test_a_part_has_as_many_modes_as_its_supports_leave(kind, count):
+    """36 dofs, of which the mean of a face takes six, and a face that does not move twelve."""
+    part = fem.Model(block("hexahedron", (1.0, 0.4, 0.3), (2, 1, 1)), STEEL)
+    part = part.with_interfaces(root=fem.Interface("x0", kind=kind))
+    Z = sl.null_space(part.interfaces["root"].interface_matrix(part).T.toarray())
+    Z = Z if kind == "average" else np.delete(np.eye(36), part.dof_map.translations(part.mesh.nodes("x0")).ravel(), 1)
+    exact = sl.eigh(Z.T @ part.K @ Z, Z.T @ part.M @ Z, eigvals_only=True)
+    found = fem.natural_modes(part, count, ["root"])
+    np.testing.assert_allclose(found.angular_frequencies**2, exact, rtol=1e-8)
+    np.testing.assert_allclose(fem.natural_modes(part, supports="root", band=(0, 1e6)).frequencies, found.frequencies)
+    with pytest.raises(MatrixError, match=f"held by 'root' has {count} natural modes; asked for {count + 1}"):
+        fem.natural_modes(part, count + 1, ["root"])
+
+
 @pytest.mark.parametrize(
     ("interfaces", "supports"),
     [

@@ -11,6 +11,7 @@ import scipy.sparse.linalg as spla
 import fem
 import flexmb
 import reduction
+from fem.analysis.model_warnings import warn_of_hinges
 from fem.elements import SHELLS
 from fem.errors import MaterialError, MeshError, MeshWarning
 from fem.mesh.structured_meshes import block, sheet
@@ -333,7 +334,7 @@ def test_shells_that_end_at_solids_are_hinged_with_a_warning(clamped):
         mesh = fem.Mesh(mesh.points, mesh.cells, cell_sets=sets, constraints=(link,))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        fem.Model(mesh, {"solid": steel, "plate": fem.Shell(steel, 0.05)}).warn_of_hinges()
+        warn_of_hinges(fem.Model(mesh, {"solid": steel, "plate": fem.Shell(steel, 0.05)}))
     told = [str(w.message) for w in said if "end at" in str(w.message)]
     assert bool(told) == (clamped == "no")
     assert ("hinged" in str(fem.check_mesh(mesh))) == (clamped == "no")

@@ -86,6 +86,24 @@ def test_supports_hold_the_components_that_they_name_and_reactions_balance_gravi
     assert np.abs(found.displacements[part.mesh.nodes("x1"), 2]).max() == 0
 
 
+def test_moments_of_reactions_are_about_the_middle_of_the_nodes_that_hold():
+    """Supports of sets, selections and numbers, far from the origin: the clamp of an end, and two ends that share."""
+    mesh = block("hexahedron", (1.0, 0.1, 0.1), (4, 1, 1))
+    part = fem.Model(replace(mesh, points=np.add(mesh.points, [3.0, -2.0, 5.0])), STEEL)
+    force, tip = np.array([30.0, -20.0, 50.0]), part.mesh.nodes("x1")
+    load = fem.point_force(part, tip, force)
+    arm = part.points[tip].mean(axis=0) - part.points[part.mesh.nodes("x0")].mean(axis=0)
+    for place in ("x0", fem.on_plane((3.0, 0, 0), (1, 0, 0)), part.mesh.nodes("x0").tolist()):
+        (reaction,) = fem.solve_static(part, load, [place]).reactions.values()
+        np.testing.assert_allclose(reaction, -np.concatenate([force, np.cross(arm, force)]), rtol=1e-7, atol=1e-7)
+    middle = fem.nearest((3.5, -2.0, 5.0))
+    load, found = fem.point_force(part, middle, force), {}
+    for place, reaction in fem.solve_static(part, load, ["x0", "x1"]).reactions.items():
+        found[place] = reaction[3:] + np.cross(part.points[part.mesh.nodes(place)].mean(axis=0), reaction[:3])
+    point = part.points[part.mesh.nodes(middle)[0]]
+    np.testing.assert_allclose(sum(found.values()), -np.cross(point, force), rtol=1e-7, atol=1e-7)
+
+
 def test_a_set_on_a_rigid_link_holds_the_link_and_redundant_supports_share_the_load():
     mesh = block("hexahedron", (1.0, 0.1, 0.1), (4, 1, 1))
     points = np.vstack([mesh.points, [-0.2, 0.05, 0.05]])

@@ -80,6 +80,22 @@ def test_a_box_is_flat_and_sharp_at_its_edges(kind):
     assert np.abs(corner.curvatures).max() < 1e-8
 
 
+@pytest.mark.parametrize("kind", ["tetra", "hexahedron", "hexahedron20"])
+@pytest.mark.parametrize("degrees", [-50, -40, -20, 20, 40, 50])
+def test_faces_that_meet_at_more_than_thirty_degrees_are_sharp(kind, degrees):
+    """A block that is bent in its middle, up or down: the edge is sharp on its top, and has no curvature there."""
+    straight = block(kind, (2.0, 1.0, 1.0), (2, 1, 1))
+    bent = straight.points + np.outer(np.maximum(straight.points[:, 0] - 1, 0), [0, 0, np.tan(np.deg2rad(degrees))])
+    top = fem.Model(replace(straight, points=bent), STEEL).with_surfaces(top="z1").surfaces["top"]
+    edge = np.abs(top.points[:, 0] - 1) < 1e-9
+    np.testing.assert_array_equal(top.sharp, edge & (abs(degrees) > 30))
+    assert (f"{int(edge.sum())} nodes on sharp edges" in str(top)) == (abs(degrees) > 30)
+    if abs(degrees) > 30:
+        assert np.abs(top.curvatures).max() < 1e-9
+    else:
+        assert (top.curvatures[edge, 0] * -degrees > 0).all()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_surfaces_with_quadratic_faces_say_what_pressures_at_their_nodes_are(kind):
     part = fem.Model(block(kind, (0.3, 0.2, 0.1), (3, 2, 1)), STEEL).with_surfaces(top="z1")

@@ -14,6 +14,7 @@ import scipy.sparse.linalg as sla
 import fem
 import flexmb
 import reduction
+from fem.analysis.model_warnings import warn_of_free_warping
 from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MatrixError, MeshError, MeshWarning
 from fem.join import part_dofs
@@ -298,7 +299,7 @@ def test_clamped_open_sections_without_held_warping_are_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error", MeshWarning)
         for model in quiet:
-            model.warn_of_free_warping()
+            warn_of_free_warping(model)
 
 
 def test_the_factor_of_the_warning_where_both_ends_are_clamped():
@@ -309,14 +310,14 @@ def test_the_factor_of_the_warning_where_both_ends_are_clamped():
     twist = static(model, held, d.rotations(2)[0])[d.rotations(2)[0]]
     free = part("I", 2, torsion="saint-venant").with_interfaces(root="start", tip="end")
     with pytest.warns(MeshWarning, match=f"up to {1 / (G * s.J) / twist:.3g} times as far"):
-        free.warn_of_free_warping()
+        warn_of_free_warping(free)
 
 
 def messages(model):
     """The warnings of a reduction about warping."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model.warn_of_free_warping()
+        warn_of_free_warping(model)
     return [str(w.message) for w in told]
 
 
@@ -494,3 +495,26 @@ def test_scalar_points_of_nastran(tmp_path):
     ):
         told = [u for u in nastran(tmp_path, **options).unread if u.keyword == "CBEAM"]
         assert reason in told[0].text
+
+
+@pytest.mark.parametrize(
+    ("nodes", "up", "points"),
+    [("3,2", "0.,1.,0.", "93,92"), ("2,3", "0.,-1.,0.", "92,93"), ("3,2", "0.,-1.,0.", "93,92")],
+)
+def test_beams_of_nastran_that_run_against_each_other_share_their_warping(nodes, up, points, tmp_path):
+    """One line of two beams, of which the second is turned end for end, or about its line: it twists as before."""
+    nastran(tmp_path)
+    path = tmp_path / "part.bdf"
+    text = (
+        path.read_text().replace("CBEAM,2,5,2,3,0.,1.,0.", f"CBEAM,2,5,{nodes},{up}").replace("+,92,93", f"+,{points}")
+    )
+    assert text != path.read_text()
+    path.write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fem.Model(fem.read_mesh(path))
+    assert {u.keyword for u in model.unread} == {"SPC1"}
+    assert len(model.dof_map.rates.nodes) == 3
+    u = static(model, clamped(model, 0), model.dof_map.rotations(2)[0])
+    expected = tip_twist(model.materials[0].section, 2.0)
+    assert u[model.dof_map.rotations(2)[0]] == pytest.approx(expected, rel=1e-9)

@@ -12,6 +12,7 @@ import flexmb
 from flexmb.errors import ModelFileError, UnitError
 from flexmb.files import load_model, load_result, save_result
 from flexmb.units import BASE, DIMENSIONS, NAMES, _powers, require_units, shown_units, unit_of, unit_ratio
+from validation.decks import cantilever
 
 SYSTEMS = ("SI", "m-kg-s", "mm-t-s", "um-kg-us", "um-kg-s", "in-lbf-s", "ft-slug-s", "cm-kg-s", "cm-g-s", "mm-kg-ms", "mm-N-s")  # fmt: skip
 
@@ -187,6 +188,22 @@ def test_constants_of_no_solid_in_the_named_units_are_told(tmp_path, units, modu
     assert (told is None) == (texts == []), texts
     if told is not None:
         assert re.search(f"Body 'bar': Material 'isotropic': {told}", texts[0]), texts
+
+
+def test_constants_of_a_deck_that_are_those_of_no_solid_in_the_named_units_are_told(tmp_path):
+    """The deck is in millimetres, and the model in metres; the constants alone are those of a solid."""
+    (tmp_path / "part.inp").write_text(cantilever("C3D8I").split("*BOUNDARY")[0])
+    path = tmp_path / "model.toml"
+    keys = 'kind = "flexible"\nmesh = "part.inp"\nmaterial = "file"\nreduction = { method = "modal", modes = 2 }\n'
+    told = []
+    for units in ("mm-t-s", "SI"):
+        path.write_text(f'units = "{units}"\n[simulation]\nduration = 1.0\n[bodies.bar]\n{keys}')
+        with warnings.catch_warnings(record=True) as issued:
+            warnings.simplefilter("always", flexmb.UnitWarning)
+            load_model(path)
+        told.append([str(w.message) for w in issued if issubclass(w.category, flexmb.UnitWarning)])
+    assert told[0] == []
+    assert re.search("Body 'bar': .* those of no solid in the units of the model, 'SI'", told[1][0])
 
 
 def test_a_cycle_per_second_is_sixty_per_minute():

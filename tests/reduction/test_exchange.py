@@ -42,6 +42,9 @@ def test_a_basis_of_another_part_is_refused(part, basis, tmp_path):
         reduction.Basis.load(path, other)
     with pytest.raises(MatrixError, match="has the interfaces root, tip; model 'bar' has none"):
         reduction.Basis.load(path, fem.Model(part.mesh, fem.Material.steel(), "bar"))
+    more = part.with_interfaces(root="x0", tip="x1", side=fem.Interface("y0", kind="average"))
+    with pytest.raises(MatrixError, match="has the interfaces root, tip; model 'bar' has root, tip, side"):
+        reduction.Basis.load(path, more)
     with pytest.raises(MatrixError, match=r"saved as .npz; found the ending '.h5'"):
         basis.save(tmp_path / "bar.h5")
     np.savez(tmp_path / "other.npz", Psi=basis.Psi)

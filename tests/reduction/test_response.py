@@ -137,6 +137,16 @@ def test_every_method_meets_its_tolerance(method, kinds):
     assert f"{tolerance:.2g} was asked for" in str(basis)
 
 
+@pytest.mark.parametrize("high", [1200, 2500])
+def test_balanced_truncation_damps_one_per_cent_of_critical_at_both_ends_of_its_band(high):
+    """At the first natural frequency and at the end of the band; less between them."""
+    model = part(("rigid", "average"), (6, 2, 1))
+    alpha, beta = reduction.balanced_truncation(model, 2, band=(0, high)).options["damping"]
+    first = 2 * np.pi * reduction.modal(model, 1).frequencies[0]
+    ends = np.array([first, 2 * np.pi * high])
+    np.testing.assert_allclose(alpha / (2 * ends) + beta * ends / 2, 0.01, rtol=1e-3)
+
+
 def test_choice_is_the_smallest_of_its_table():
     model = part(("rigid", "rigid"), (6, 2, 1))
     basis = reduction.choose(model, band=BAND, tolerance=0.02, reference_frame="end 0")

@@ -113,7 +113,9 @@ def test_whole_or_as_before(tmp_path):
 
 
 @posix
-@pytest.mark.parametrize("ending", ["msh", "inp", "vtu", "vtk"])
+@pytest.mark.parametrize(
+    "ending", ["msh", *(pytest.param(name, marks=pytest.mark.long) for name in ("inp", "vtu", "vtk"))]
+)
 def test_a_mesh_that_a_limit_cuts_leaves_the_old_one(ending, tmp_path):
     """The system refuses to let the file grow, as a full disk does."""
     path = fem.write_mesh(block("hexahedron", (1, 1, 1), (1, 1, 1)), tmp_path / f"part.{ending}")
@@ -135,6 +137,7 @@ except fem.MeshError as error:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.long
 @posix
 def test_pictures_that_a_limit_cuts_leave_the_old_ones(tmp_path):
     """The system refuses to let files grow while a plot and animations are written."""

@@ -568,6 +568,7 @@ def test_a_busy_machine_does_not_end_the_process_that_reads(reader, tmp_path, mo
     assert len(read(path).points) >= 8
 
 
+@pytest.mark.long
 def test_a_part_that_has_been_read_may_take_any_time_to_mesh(tmp_path, monkeypatch):
     """The limit is that of reading: many small cells are what the user asked for."""
     path, _ = part_for("Gmsh", tmp_path)

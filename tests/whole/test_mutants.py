@@ -91,6 +91,7 @@ def test_edits_of_what_numba_reads_when_it_compiles_are_not_switched(texts):
         switches.switched(SOURCE, {7: SOURCE.replace(*texts)}, "switch")
 
 
+@pytest.mark.long
 def test_all_edits_of_kernels_are_switched():
     """Each source with its switches is the edited one under the number of the edit, and the present one under none."""
     files = sorted({edit.file for edit in EDITS if edit.file.startswith("flexmb/kernels/")})

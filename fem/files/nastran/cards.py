@@ -124,10 +124,13 @@ def _bulk(path: Path, included: IncludedFiles) -> Iterator[tuple[str, int, str]]
 def _lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) -> Iterator[tuple[str, int, str]]:
     chain = included.entered(path, inside)
     text = text_of(path, MeshError, "Nastran deck", errors="replace")
-    for number, raw in enumerate(text.splitlines(), start=1):
+    rest = enumerate(text.splitlines(), start=1)
+    for number, raw in rest:
         line = raw.split("$")[0].rstrip()
         if not line.strip():
             continue
+        if quoted := re.fullmatch(r"\s*INCLUDE\s+(['\"])[^'\"]*", line, re.IGNORECASE):
+            line += _to_quote(quoted[1], rest, f"{path.name}, line {number}")
         found = re.match(r"\s*INCLUDE\s+['\"]?(.+?)['\"]?\s*$", line, re.IGNORECASE)
         if not found:
             yield path.name, number, line
@@ -138,6 +141,16 @@ def _lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) -
                 f"{path.name}, line {number}: the file {found[1]!r} that the deck includes does not exist beside it."
             )
         yield from _lines(other, included, chain)
+
+
+def _to_quote(quote: str, rest: Iterator[tuple[int, str]], place: str) -> str:
+    """The lines by which the name of an included file goes on, to its closing quote. Raises `MeshError` without one."""
+    found = ""
+    for _, raw in rest:
+        found += raw.strip()
+        if quote in raw:
+            return found
+    raise MeshError(f"{place}: the name of the file that INCLUDE begins with {quote} has no {quote} at its end.")
 
 
 def _ends_executive(line: str) -> bool:

@@ -67,8 +67,9 @@ def command(
         raise
     say_text(study)
     table = study.write_csv(output or Path(f"{model.stem}.study.csv"))
+    say_text(f"table: {table}")
     plot_study(study, table.with_suffix(".png"), measure or (), unit=unit, units=_units(path))
-    say_text(f"table: {table}\nplot: {table.with_suffix('.png')}")
+    say_text(f"plot: {table.with_suffix('.png')}")
 
 
 def _units(path: Path) -> str | None:

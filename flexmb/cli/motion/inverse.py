@@ -24,14 +24,14 @@ def command(
     unit: Unit = None,
 ) -> None:
     """Compute the efforts by which a mechanism, with flexible bodies, moves as prescribed; write and plot them."""
-    import numpy as np
-
     from flexmb.analyses.feedforward import feedforward
     from flexmb.analyses.inverse_dynamics import inverse_dynamics
     from flexmb.cli.screen import console, say_text, yellow_warnings
     from flexmb.errors import InverseError
     from flexmb.files.models.model_file import load_model
     from flexmb.plots.linear_plots import plot_inverse
+    from flexmb.results.elements.motion import element_dofs
+    from flexmb.results.table import Column, write_columns
 
     if order is not None and before:
         raise InverseError(f"A feedforward (--order {order}) does not begin before the motion: omit --before.")
@@ -43,8 +43,10 @@ def command(
         else:
             found = feedforward(*asked, order=order, after=after)
     say_text(found)
-    path = table or Path(f"{model.stem}.inverse.csv")
-    header = ",".join(["t", *found.actuators])
-    np.savetxt(path, np.column_stack([found.t, found.efforts]), delimiter=",", header=header, comments="")
+    columns, mechanism = {"t": Column(found.t, "time")}, found.result.mechanism
+    for name, effort in zip(found.actuators, found.efforts.T, strict=True):
+        turns = element_dofs(mechanism, name)[0].startswith("rotation")
+        columns[name] = Column(effort, "moment" if turns else "force")
+    path = write_columns(columns, table or Path(f"{model.stem}.inverse.csv"), mechanism.units)
     plot_inverse(found, path.with_suffix(".png"), unit=unit)
     say_text(f"table: {path}\nplot: {path.with_suffix('.png')}")

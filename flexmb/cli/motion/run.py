@@ -23,7 +23,11 @@ def command(
         float | None, typer.Option(help="Largest step, in place of that in the file; the step then adapts.")
     ] = None,
     start: Annotated[
-        Path | None, typer.Option(help="Result file (.h5) whose last state the motion goes on from (restart).")
+        Path | None,
+        typer.Option(
+            help="Result file (.h5) whose last state the motion goes on from: that of a run (restart), or the "
+            "equilibrium of flexmb equilibrium."
+        ),
     ] = None,
     unit: Unit = None,
 ) -> None:

@@ -17,8 +17,16 @@ def command(
             help="NAME=X,Y,Z in the frame of --body: add its stress history to the table. Repeat for several."
         ),
     ] = None,
-    table: Annotated[Path | None, typer.Option(help="Table of histories (default: RESULT.BODY.stress.csv).")] = None,
-    picture: Annotated[bool, typer.Option(help="Write a picture at the time of the largest stress.")] = True,
+    table: Annotated[
+        Path | None, typer.Option(help="Table of the histories of --point (default: RESULT.BODY.stress.csv).")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            help="Picture at the time of the largest stress to write (default: RESULT.BODY.stress.picture.png)."
+        ),
+    ] = None,
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Write no picture.")] = False,
     magnification: Annotated[float, typer.Option(help="Factor of the deformation in the picture.")] = 1.0,
     unit: Unit = None,
 ) -> None:
@@ -36,6 +44,10 @@ def command(
         raise StressError(f"No body in {result} has stresses: they need a flexible body made from a mesh.")
     if point and body is None and len(having) > 1:
         raise StressError(f"--point is in the frame of a body; name it with --body. Bodies with stresses: {having}.")
+    if picture is not None and body is None and len(having) > 1:
+        raise StressError(f"--picture is of one body; name it with --body. Bodies with stresses: {having}.")
+    if table is not None and not point:
+        raise StressError(f"--table {table} holds the histories at points; name them with --point NAME=X,Y,Z.")
     for name in [body] if body is not None else having:
         largest = largest_stress(found, name)
         say_text(largest)
@@ -45,10 +57,9 @@ def command(
         if point:
             written = write_stress_csv(found, name, dict(map(_point, point)), table or Path(f"{stem}.csv"))
             say_text(f"table: {written}")
-        if picture:
-            index = int(largest.values.argmax())
-            path = picture_result(found, Path(f"{stem}.picture.png"), index, magnification, stress=True)
-            say_text(f"picture: {path}")
+        if not no_picture:
+            index, path = int(largest.values.argmax()), picture or Path(f"{stem}.picture.png")
+            say_text(f"picture: {picture_result(found, path, index, magnification, stress=True)}")
 
 
 def _point(text: str) -> tuple[str, list[float]]:

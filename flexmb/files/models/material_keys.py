@@ -6,6 +6,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 import fem
 from fem.errors import unknown_name
+from fem.mesh.unread import materials_of_file
 from flexmb.errors import MechanismError
 from flexmb.files.models.key_types import Direction, Keys, Positive, Vector, refusal, sort_of
 
@@ -220,6 +221,14 @@ def written_materials(keys: Any) -> list[fem.Material]:
     if isinstance(keys, LayupKeys):
         return [material for ply in keys.plies for material in written_materials(ply.material)]
     return [_ply_material(keys)] if isinstance(keys, (IsotropicKeys, OrthotropicKeys)) else []
+
+
+def constants_of_file(mesh: fem.Mesh) -> list[fem.Material]:
+    """The materials that the file of a mesh gives to its cells, but for sections and shells of a given stiffness."""
+    made = materials_of_file(mesh)[0].values()
+    sections = [m for m in made if isinstance(m, fem.Shell | fem.Beam | fem.Truss)]
+    whole = [m.material for m in sections if not isinstance(m, fem.Shell) or m.stiffness is None]
+    return [*(m for m in made if isinstance(m, fem.Material)), *whole]
 
 
 def material_of(keys: str | MaterialKeys | SolidKeys | LayupKeys | None) -> fem.Material | fem.Shell | fem.Beam:

@@ -31,7 +31,7 @@ from flexmb.files.bodies.body_file import load_body
 from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.contact_keys import SurfaceKeys
-from flexmb.files.models.material_keys import material_of, written_materials
+from flexmb.files.models.material_keys import constants_of_file, material_of, written_materials
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
 from flexmb.mechanism.attachments import Attachment, BodyHandle, FlexibleSurface
@@ -221,7 +221,10 @@ def _check_constants(units: str | None, keys: Any, body: Body) -> None:
     """Issue a `UnitWarning` for constants that are those of no solid in the units that the model names, though they may
     be in others, of which the model of the part tells."""
     system, size = unit_system(units), body.mesh.size if body.mesh is not None else 0.0
-    for material in written_materials(keys) if system is not None else ():
+    if system is None:
+        return
+    stated = constants_of_file(body.mesh) if keys == "file" and body.mesh is not None else written_materials(keys)
+    for material in stated:
         hint = None if check_units(material, size) else check_units(material, size, system)
         if hint:
             warnings.warn(f"Body {body.name!r}: {hint}", UnitWarning, stacklevel=2)

@@ -213,7 +213,9 @@ class FlexibleBody(_Body):
         if self.file is None and self.mesh is None:
             raise refusal("a flexible body needs mesh = (a mesh file), or file = (a body that `flexmb reduce` wrote)")
         if self.file is None and self.material is None:
-            raise refusal(f"the mesh {self.mesh!r} needs a material")
+            raise refusal(
+                f'the mesh {self.mesh!r} needs a material, such as "steel", or "file" for those that a deck has'
+            )
         return self
 
 

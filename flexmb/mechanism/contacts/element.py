@@ -4,7 +4,8 @@ All contacts share three laws, whose parameters hold the shapes and the numbers 
 without states, one that remembers the speed of approach of each impact, one that remembers the deepest indentation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -36,21 +37,36 @@ DRAWN_DEEP = 0.1
 """Depth relative to the smaller size of two shapes that a drawing may have."""
 
 
-@law(parameters=PARAMETERS)
+def _repeated(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> None:
+    """Raise the error by which a contact usually fails."""
+    depth = float(points_of(tuple(parameters), relative.d, relative.S)[:, 6].max(initial=0.0))
+    if depth > parameters[DEEPEST]:
+        raise ValueError(
+            f"the bodies overlap by more than their size ({depth:.4g} of {parameters[DEEPEST]:.4g}): take smaller "
+            "steps or a stiffer contact"
+        )
+
+
+def _contact_law(**options: Any) -> Callable[[Any], FrameLaw]:
+    """The decorator of the laws of contacts: `law`, and how a failed call is repeated."""
+    return lambda function: replace(law(function, **options), repeated=_repeated)
+
+
+@_contact_law(parameters=PARAMETERS)
 @numba.njit
 def contact(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
     """Elastic and damped contact with friction; the depth of every point has its own force."""
     return laws.contact(t, relative, states, parameters, wrench, rates)
 
 
-@law(states=("approach",), parameters=(*PARAMETERS, "least speed"), updates=True)
+@_contact_law(states=("approach",), parameters=(*PARAMETERS, "least speed"), updates=True)
 @numba.njit
 def contact_of_each_impact(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, new: Any) -> Any:
     """As `contact`, at one point, with the damping of the speed of approach at the beginning of each impact."""
     return laws.contact_of_each_impact(t, relative, states, parameters, wrench, new)
 
 
-@law(states=("deepest",), parameters=(*PARAMETERS, "restitution"), updates=True)
+@_contact_law(states=("deepest",), parameters=(*PARAMETERS, "restitution"), updates=True)
 @numba.njit
 def contact_with_indentation(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, new: Any) -> Any:
     """Loading along `K d^n`, unloading to a permanent indentation, at one point."""

@@ -64,10 +64,11 @@ def acting(mechanism: Mechanism) -> list[str]:
 def element_dofs(mechanism: Mechanism, name: str) -> tuple[str, ...]:
     """The names of the coordinates of a force element: "length" of a spring between places, else "translation x" to
     "rotation z" in the axes of its first marker. Raises `MechanismError` when there is none of this name."""
-    return tuple(_dof(mechanism.rows[r]) for r in element_rows(mechanism, name))
+    return tuple(row_dof(mechanism.rows[r]) for r in element_rows(mechanism, name))
 
 
-def _dof(row: Row) -> str:
+def row_dof(row: Row) -> str:
+    """The name of the coordinate of a row, "length" or "translation x" to "rotation z"."""
     if row.kind == DISTANCE:
         return "length"
     if row.kind == TRANSLATION:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from flexmb.study.identity import content_of, is_installed
+
 DEEPEST = 12
 """Largest depth to which objects within objects are examined."""
 
@@ -14,7 +16,8 @@ DEEPEST = 12
 def held_by(value: Any, depth: int = 0) -> Any:
     """A representation of a value that equals another one only if the two values are certainly the same.
 
-    Functions are represented with their closures, default arguments and variables of their modules.
+    Functions are represented with their closures, default arguments, variables of their modules, and those attributes
+    of classes and modules of the user that their code names.
     """
     plain = bool | int | float | complex | str | bytes | type | ModuleType | BuiltinFunctionType | np.ufunc
     if value is None or isinstance(value, plain):
@@ -41,10 +44,22 @@ def held_by(value: Any, depth: int = 0) -> Any:
 
 def _of_function(function: FunctionType, depth: int) -> Any:
     code = function.__code__
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    variables = {name: function.__globals__[name] for name in _names(code) if name in function.__globals__}
+    names = _names(code)
+    cells = [content_of(cell) for cell in function.__closure__ or ()]
+    variables = {name: function.__globals__[name] for name in names if name in function.__globals__}
     variables = {name: x for name, x in variables.items() if x is not function}
-    return "function", code, held_by((cells, function.__defaults__, function.__kwdefaults__, variables), depth + 1)
+    inside = [_attributes(x, names) for x in (*cells, *variables.values())]
+    given = function.__defaults__, function.__kwdefaults__
+    return "function", code, held_by((cells, *given, variables, inside), depth + 1)
+
+
+def _attributes(value: Any, names: list[str]) -> dict[str, Any]:
+    """The attributes of a class or a module of the user that code with these `names` may read."""
+    if not isinstance(value, type | ModuleType):
+        return {}
+    if is_installed(value.__module__ if isinstance(value, type) else value.__name__):
+        return {}
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}
 
 
 def _names(code: Any) -> list[str]:

@@ -46,9 +46,12 @@ class Gradient:
         return self.derivatives[measure]
 
     def relative(self, measure: str) -> Float[np.ndarray, "np"]:
-        """Change (np,) of a measure in per cent for one per cent of each parameter; NaN where the measure is zero."""
-        value = self.outcome[measure]
+        """Change (np,) of a measure in per cent for one per cent of each parameter; NaN where the measure is zero.
+
+        Raises `StudyError` for an unknown name.
+        """
         slopes = self.of(measure) * np.array(list(self.at.values()))
+        value = self.outcome[measure]
         return slopes / value if value != 0 else np.full(len(slopes), np.nan)
 
     def certain(self) -> list[str]:

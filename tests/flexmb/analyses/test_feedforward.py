@@ -33,13 +33,15 @@ def test_the_efforts_of_a_linear_system_are_those_of_the_expansion(order):
 
 
 def test_a_rigid_mechanism_needs_no_expansion():
-    """Order 0 is the inverse dynamics of a pendulum whose end rises: torque `J a'' + m g l cos a`."""
+    """Order 0 is the inverse dynamics of a pendulum whose end rises: torque `J a'' + m g l cos a`, which holds its
+    weight in the time after the motion."""
     system = flexmb.System(gravity=(0, -9.81, 0))
     rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0, radius=1e-6))
     system.revolute("hinge", system.ground, rod["start"], axis=(0, 0, 1))
     system.motor("motor", "hinge", 0.0)
     path = smooth_step(0.0, 1.0, 0.5, derivatives=6)
-    found = feedforward(system, [Servo("rod.end", "y", path)], ["motor"], 1.0, 0.01, order=0)
+    found = feedforward(system, [Servo("rod.end", "y", path)], ["motor"], 1.0, 0.01, order=0, after=0.3)
+    assert found.t[[0, -1]] == pytest.approx([0.0, 1.3])
     y, rate, acceleration = path.over(found.t).T
     angle, cosine = np.arcsin(y), np.sqrt(1 - y**2)
     torque = (acceleration + (rate / cosine) ** 2 * y) / cosine / 3 + 9.81 / 2 * np.cos(angle)

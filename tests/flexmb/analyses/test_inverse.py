@@ -1,5 +1,6 @@
 """Inverse dynamics: efforts that, put into the forward simulation, give back the prescribed motion."""
 
+import csv
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ import reduction
 from fem.mesh.structured_meshes import line
 from flexmb.analyses.inverse_dynamics import Servo, inverse_dynamics, with_efforts
 from flexmb.cli.main import app
-from flexmb.errors import InverseError, MechanismError
+from flexmb.errors import FileError, InverseError, MechanismError
 
 Z = (0.0, 0.0, 1.0)
 
@@ -113,6 +114,7 @@ def test_bad_requests_are_told():
 
 
 MODEL = """
+units = "SI"
 name = "arm"
 simulation = { duration = 0.5 }
 bodies.upper = { kind = "rigid", mass = 1, inertia = [0.01, 0.1, 0.1], centre = [0.5, 0, 0], points = { tip = [1, 0, 0] } }
@@ -137,4 +139,16 @@ def test_the_verb_writes_efforts(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "effort of m1" in done.output
     assert np.loadtxt(tmp_path / "arm.inverse.csv", delimiter=",", skiprows=1).shape == (51, 3)
+    assert (tmp_path / "arm.inverse.csv").read_text().startswith("t [s],m1 [N m],m2 [N m]\n")
     assert is_picture(tmp_path / "arm.inverse.png")
+    done = CliRunner().invoke(app, [*words, "--order", "2", "--after", "0.1"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    times = np.loadtxt(tmp_path / "arm.inverse.csv", delimiter=",", skiprows=1)[:, 0]
+    np.testing.assert_allclose(times, np.linspace(0.0, 0.6, 61), atol=1e-12)
+    with pytest.raises(FileError, match=r"Cannot write the table .*gone"):
+        CliRunner().invoke(app, [*words, "--table", str(tmp_path / "gone" / "arm.csv")], catch_exceptions=False)
+    assert not (tmp_path / "gone").exists()
+    (tmp_path / "arm.toml").write_text(MODEL.replace('"m1"', '"m1, left"'))
+    CliRunner().invoke(app, [word.replace("m1", "m1, left") for word in words], catch_exceptions=False)
+    with (tmp_path / "arm.inverse.csv").open(newline="") as file:
+        assert next(csv.reader(file)) == ["t [s]", "m1, left [N m]", "m2 [N m]"]

@@ -78,8 +78,8 @@ def test_a_loop_closes_on_its_branch_all_the_way_round():
 
 
 def test_singular_positions_of_a_parallelogram_are_found():
-    """Where all its bars lie on one line, whether a value of the sweep hits it or not."""
-    for values in (np.linspace(0, 6.0, 51), np.linspace(0, 2 * (np.pi - 1), 21)):
+    """Where all its bars lie on one line, whether a value of the sweep hits it or not, from either end."""
+    for values in (np.linspace(0, 6.0, 51), np.linspace(6.0, 0, 51), np.linspace(0, 2 * (np.pi - 1), 21)):
         found = joint_sweep(parallelogram(2), "plane 0", values)
         np.testing.assert_allclose(np.sin(found.singular + 1.0), 0.0, atol=1e-5)
         assert len(found.singular) >= 1

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import fem.linear_algebra.factor
 import flexmb
 import meshes
+import reduction
 import validation
 from fem.material import Material
 from flexmb import demo
@@ -401,6 +402,40 @@ DRAWN = {
     "--page p.html": ("plots.page.write_page", {"magnification": 1.0, "speed": None, "max_targets": None}),
     "--page p.html --magnification 3 --speed 0.5 --max-targets 8": ("plots.page.write_page", {"magnification": 3.0, "speed": 0.5, "max_targets": 8}),
 }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bar_file(tmp_path_factory):
+    """A bar that swings about one of its ends, with stresses."""
+    path = tmp_path_factory.mktemp("bar") / "bar.h5"
+    block = fem.structured_meshes.block("hexahedron", (1.0, 0.1, 0.1), (4, 1, 1))
+    part = fem.Model(block, Material.steel()).with_interfaces(start="x0")
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    bar = system.add(
+        flexmb.flexible_body(part, reduction.craig_bampton(part, modes=4, inputs=["start", "rotation"]), name="bar")
+    )
+    system.revolute("hinge", system.ground.at(part.interfaces["start"].point), bar["start"], axis=(0, 0, 1))
+    save_result(flexmb.simulate(system, 0.01, step=1e-3), path)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("words", "picture"),
+    [((), "bar.bar.stress.picture.png"), (("--picture", "p.png"), "p.png"), (("--no-picture",), None)],
+)
+def test_stress_draws_the_picture_that_is_asked_for(words, picture, bar_file, flexmb_command, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("flexmb.plots.pictures.picture_result", lambda result, path, *_, **__: drawn.append(path))
+    assert "largest von Mises stress of 'bar'" in flexmb_command("stress", bar_file, "--body", "bar", *words)
+    assert drawn == ([] if picture is None else [Path(picture)])
+
+
+def test_a_table_of_stresses_without_points_is_refused(bar_file, flexmb_command):
+    """It was not written, without a word."""
+    with pytest.raises(
+        flexmb.StressError, match=r"--table t\.csv holds the histories at points; .* --point NAME=X,Y,Z"
+    ):
+        flexmb_command("stress", bar_file, "--table", "t.csv")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from flexmb.linear import equilibrium, linearise
 G, EDGES = 9.81, (0.4, 0.3, 0.2)
 
 
-def standing(tilt=0.0, friction=0.3, push=(0.0, 0.0, 0.0), shape=None):
+def standing(tilt=0.0, friction=0.3, push=(0.0, 0.0, 0.0), shape=None, along=None):
     """A box on a slope, and a mass on a spring that a slider guides along z of the box."""
     normal = np.array([0, np.sin(tilt), np.cos(tilt)])
     system = flexmb.System(gravity=(0, 0, -G))
@@ -25,7 +25,7 @@ def standing(tilt=0.0, friction=0.3, push=(0.0, 0.0, 0.0), shape=None):
         flexmb.rigid_body("box", mass=2.0, inertia=(0.1, 0.12, 0.15)), position=0.1 * normal, orientation=turn
     )
     floor = Plane().on(system.ground.at((0, 0, 0)), axis=normal)
-    system.contact("floor", floor, (shape or Box(*EDGES)).on(box.at((0, 0, 0))), friction=friction)
+    system.contact("floor", floor, (shape or Box(*EDGES)).on(box.at((0, 0, 0)), axis=along), friction=friction)
     top = system.add(flexmb.rigid_body("top", mass=0.5, inertia=(0.01,) * 3), position=0.3 * normal, orientation=turn)
     system.prismatic("guide", box.at((0, 0, 0.2)), top.at((0, 0, 0)), axis=normal)
     system.joint_spring("spring", "guide", stiffness=200.0)
@@ -41,6 +41,8 @@ def test_a_box_stands_and_what_is_on_it_vibrates(shape):
     forces = [rest.result.reaction(name)[0] for name in names]
     assert len(forces) == 4
     np.testing.assert_allclose(np.sum(forces, axis=0)[:3], (0, 0, 2.5 * G), atol=1e-9)
+    np.testing.assert_allclose(rest.result.effort("spring"), 0.5 * G, rtol=1e-9)  # carries the mass
+    np.testing.assert_allclose(rest.result.stretch("spring"), -0.5 * G / 200.0, rtol=1e-9)
     small = linearise(rest)
     assert small.degrees_of_freedom == 1
     np.testing.assert_allclose(small.modes().frequencies, np.sqrt(200.0 / 0.5) / (2 * np.pi), rtol=1e-9)
@@ -87,8 +89,10 @@ def test_what_lies_without_friction_slides_on_springs(shape):
 CAN = Cylinder(0.15, 0.2)
 
 
-def test_a_cylinder_stands_on_its_rim_and_what_is_on_it_vibrates():
-    rest = equilibrium(standing(shape=CAN))
+@pytest.mark.parametrize("along", [(0, 0, 1), (0, 0, -1)], ids=["upright", "upside down"])
+def test_a_cylinder_stands_on_its_rim_and_what_is_on_it_vibrates(along):
+    rest = equilibrium(standing(shape=CAN, along=along))
+    assert rest.state.q[2] == pytest.approx(0.1, abs=1e-12)
     forces = [rest.result.reaction(j.name)[0] for j in rest.mechanism.joints if j.name.startswith("floor.")]
     np.testing.assert_allclose(np.sum(forces, axis=0)[:3], (0, 0, 2.5 * G), atol=1e-9)
     np.testing.assert_allclose(linearise(rest).modes().frequencies, np.sqrt(200.0 / 0.5) / (2 * np.pi), rtol=1e-9)

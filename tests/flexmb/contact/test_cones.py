@@ -180,6 +180,8 @@ def test_without_friction_it_agrees_with_the_other_solver():
 def test_bounded_rows_yield_at_their_bounds():
     found = solve_contacts(np.eye(2), np.array([-3.0, 0.5]), [Bounded(-1.0, 1.0), Bounded(-1.0, 1.0)])
     np.testing.assert_allclose(found.impulses, [1.0, -0.5], atol=1e-12)
+    whole = solve_contacts(np.eye(2), np.array([-3, 1]), [Bounded(-1, 1), Bounded(0, 1)])  # integers are numbers
+    np.testing.assert_allclose(whole.impulses, [1.0, 0.0], atol=1e-12)
 
 
 KANE = (

@@ -506,11 +506,32 @@ def test_contacts_that_cannot_be_are_refused():
         malca(1e5, 1.0, 20.0)
 
 
-def test_a_body_that_runs_through_another_ends_the_simulation():
-    with pytest.raises(LawError, match=r"'floor' failed .* overlap by more than their size"):
+def test_a_body_that_runs_through_another_ends_the_simulation_without_a_compilation(monkeypatch):
+    monkeypatch.setattr("flexmb.mechanism.frame_law.repeated_law", lambda function: pytest.fail("compiles for 27 s"))
+    with pytest.raises(LawError, match=r"'floor' failed .* overlap by more than their size \(\S+ of \S+\)"):
         flexmb.simulate(falling(power_law(1e-3), speed=1.0), 30.0, step=0.1)
 
 
 def test_states_of_contacts_are_refused_by_name_where_a_method_has_none():
     with pytest.raises(MechanismError, match=r"states at the end of a step.*'floor'"):
         flexmb.simulate(falling(permanent_indentation(1.0, 0.7)), 1.0, method="radau")
+
+
+@pytest.mark.parametrize("law", [None, power_law(1e5)], ids=["exact", "law"])
+def test_an_x_axis_alone_leaves_the_z_axis_of_the_body(law):
+    """A box whose x axis is drawn along that of its body is drawn as its body: its lowest corner is where it was."""
+    turn = np.array([0.5, -0.8, 1.0])
+    gaps = []
+    for axes in ({}, {"x_axis": flexmb.spatial.lie.rotation_exp(turn)[:, 0]}):
+        system = flexmb.System()
+        body = system.add(
+            flexmb.rigid_body("box", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 0.35), orientation=turn
+        )
+        floor = Plane().on(system.ground.at((0, 0, 0)))
+        system.contact("floor", floor, Box(0.1, 0.2, 0.4).on(body.at((0, 0, 0)), **axes), law=law)
+        gaps.append(flexmb.simulate(system, 1e-3, step=1e-3).contact("floor").gap[0])
+    corners = (
+        np.stack(np.meshgrid((-0.05, 0.05), (-0.1, 0.1), (-0.2, 0.2)), axis=-1)
+        @ flexmb.spatial.lie.rotation_exp(turn).T
+    )
+    np.testing.assert_allclose(gaps, 0.35 + corners[..., 2].min(), atol=1e-12)

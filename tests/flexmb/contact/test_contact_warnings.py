@@ -48,6 +48,16 @@ def test_a_shape_that_is_far_from_anything_is_named():
         system.contact("floor", floor, ball, law=LAW)
 
 
+def test_a_point_of_the_world_at_the_end_of_a_turned_body_is_named():
+    """A bar of 4 from its frame on, turned by a right angle: its far end is at (20, 4, 0) in the world."""
+    system = flexmb.System()
+    own = flexmb.rigid_body("bar", mass=1.0, inertia=(1, 1, 1), mesh=solids.box((4.0, 0.1, 0.1), centre=(2.0, 0, 0)))
+    bar = system.add(own, position=(20.0, 0, 0), orientation=(0, 0, np.pi / 2))
+    floor, tip = Plane().on(system.ground.at((0, 0, -1))), Sphere(0.1).on(bar.at((20.0, 4.0, 0)))
+    with pytest.warns(ContactPlaceWarning, match=r"'floor'.* sphere at .* frame='world'"):
+        system.contact("floor", floor, tip, law=LAW)
+
+
 @pytest.mark.parametrize("given", [{"point": (0, 0, 5.0), "frame": "world"}, {"point": (0, 0, 0.5)}], ids=str)
 def test_shapes_at_and_near_their_bodies_are_not_named(given):
     system, floor, ball = dropped(**given)
@@ -56,12 +66,12 @@ def test_shapes_at_and_near_their_bodies_are_not_named(given):
         system.contact("floor", floor, ball, law=LAW)
 
 
-def shot(group, offset=0.0, thickness=0.02):
+def shot(group, offset=0.0, thickness=0.02, place=-0.355):
     system = flexmb.System()
     plate = system.add(flexmb.rigid_body("plate", mass=1.0, inertia=(0.1, 0.1, 0.2)))
     bullet = system.add(
         flexmb.rigid_body("bullet", mass=0.01, inertia=(1e-6,) * 3),
-        position=(offset, 0, -0.355),
+        position=(offset, 0, place),
         velocity=(0, 0, 100.0),
     )
     both = [Box(1.0, 1.0, thickness).on(plate.at((0, 0, 0))), Sphere(0.01).on(bullet.at((0, 0, 0)))]
@@ -81,12 +91,24 @@ def test_a_bullet_that_passes_through_a_plate_unseen_is_named(group):
     assert result.velocity("bullet")[-1, 2] == pytest.approx(100.0)
 
 
+def test_the_tip_of_a_body_that_only_turns_is_fast():
+    """At 100 rad/s and 1 m it moves by 0.1 in a step of 1 ms, past a ball of 0.02 in its way."""
+    system = flexmb.System()
+    flail = system.add(flexmb.rigid_body("flail", mass=1.0, inertia=(1, 1, 1)), angular_velocity=(0, 0, 100.0))
+    system.revolute("pin", system.ground, flail, axis=(0, 0, 1), at=(0, 0, 0))
+    tip, ball = Sphere(0.01).on(flail.at((1.0, 0, 0))), Sphere(0.01).on(system.ground.at((0, 1.0, 0)))
+    system.contact("hit", tip, ball, law=power_law(1e9))
+    with pytest.warns(TunnellingWarning, match="move by 0.1 "):
+        flexmb.simulate(system, 0.03, step=1e-3)
+
+
 def test_steps_that_resolve_a_contact_or_bodies_far_apart_are_not_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error", TunnellingWarning)
         result = flexmb.simulate(shot(False), 0.004, step=4e-7, output_step=1e-4)
         flexmb.simulate(shot(False), 0.004, step=4e-7, output_step=2e-3)  # stored seldom
         flexmb.simulate(shot(False, offset=30.0), 0.01, step=1e-3)
+        flexmb.simulate(shot(False, place=0.1), 0.01, step=1e-3)  # it flies away
     assert result.velocity("bullet")[-1, 2] == pytest.approx(100.0 * (0.01 - 1.0) / 1.01, rel=1e-3)
 
 

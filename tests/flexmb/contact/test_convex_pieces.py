@@ -191,6 +191,11 @@ def test_model_files_have_pieces_and_smooth_meshes(tmp_path):
     assert [force.name for force in made.system.build().frame_forces] == ["corner 0", "corner 1"]
     made = model_of(tmp_path, MODEL.replace("KEYS", "smooth = 4"))
     assert [force.name for force in made.system.build().frame_forces] == ["corner"]
+    edges = np.ptp(shape.points, axis=0)
+    for keys in ("hull = true", "smooth = 2", "pieces = 0.05"):
+        forces = model_of(tmp_path, MODEL.replace("KEYS", f"{keys}, scale = 0.1")).system.build().frame_forces
+        points = np.concatenate([mesh.points for force in forces for mesh in force.meshes.values()])
+        np.testing.assert_allclose(np.ptp(points, axis=0), 0.1 * edges, rtol=1e-3)
     with pytest.raises(ModelFileError, match="give one of these keys"):
         model_of(tmp_path, MODEL.replace("KEYS", "smooth = 4, hull = true"))
     with pytest.raises(ModelFileError, match="smooth and pieces belong to a mesh"):
@@ -210,6 +215,9 @@ def test_solids_that_are_apart_are_divided_one_by_one():
     volumes = np.array([scipy.spatial.ConvexHull(piece.points).volume for piece in three])
     assert np.abs(volumes - 1.0).min() < 1e-12
     assert volumes.sum() == pytest.approx(4.0, rel=1e-3)
+    # beside a solid far away, the concavity of 0.05 of half of the whole is more than half of the angle
+    two = convex_pieces(solids.together(angle(), solids.box((1, 1, 1), centre=(60, 0, 0))))
+    assert [piece.name for piece in two] == ["mesh 0", "mesh 1"]
     inner = solids.box((0.5, 0.5, 0.5))
     hollow = solids.together(solids.box((1, 1, 1)), flexmb.Shape(inner.points, inner.triangles[:, ::-1]))
     assert len(convex_pieces(hollow, concavity=1.0)) >= 1  # the cavity alone would be inside out

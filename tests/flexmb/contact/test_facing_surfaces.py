@@ -11,6 +11,7 @@ from fem.mesh.structured_meshes import block
 from flexmb.errors import MechanismError
 from flexmb.files import export_vtk, load_model, load_result, save_result
 from flexmb.kernels.contact.triangle import CORNERS, cut_triangle
+from flexmb.results.elements.surface_contact import _facing
 
 YOUNG = 1e7
 
@@ -83,6 +84,16 @@ def test_area_and_pressure_are_those_of_the_part_that_faces(swap):
     # Forces on nodes of the base over their areas, 1.70 and 1.72 in both orders, which are independent of each other.
     # Fitted pressures that are linear between the nodes would be 2.18 and 1.68 with these forces.
     assert base.pressure.max() == pytest.approx(1.71 * mean, rel=0.01)
+
+
+def test_facing_areas_are_those_of_the_undeformed_surface():
+    """Of a surface that is stretched by a tenth, half of which faces another one; shares are those of the deformed one."""
+    surface = UP.surfaces["below"]
+    points = surface.points @ np.diag([1.3, 1.1, 1.0]) @ flexmb.spatial.lie.rotation_exp((0.3, 0.2, -0.5))
+    half, whole, none = 0.5 * 1.43 * surface.areas, 1.43 * surface.areas, 0.0 * surface.areas
+    np.testing.assert_allclose(_facing(surface, points, half), 0.5 * surface.areas, rtol=1e-12)
+    np.testing.assert_array_equal(_facing(surface, points, 0.995 * whole), surface.areas)  # to round-off of the cuts
+    assert not _facing(surface, points, none).any()
 
 
 def test_triangles_with_corners_on_the_sides_have_room_for_all_pieces():

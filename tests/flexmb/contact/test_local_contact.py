@@ -171,3 +171,18 @@ def test_a_point_beside_an_edge_is_named():
     middle.drive("guide", flexmb.time_functions.smooth_step(0.0, 1.0, DEPTH))
     patch = flexmb.linear.equilibrium(middle, 1.0).result.surface_contact("touch").local
     assert patch.edge[0] == pytest.approx(0.5, rel=1e-2)
+
+
+def test_an_edge_over_which_a_surface_goes_on_is_one():
+    """The surface is the top and one side; the point is 0.1 from the edge between both, and half a side from others."""
+    mesh = fem.structured_meshes.block("hexahedron", (1.0, 1.0, 0.5), (6, 6, 3))
+    nodes = np.flatnonzero((mesh.points[:, 2] > 0.5 - 1e-9) | (mesh.points[:, 0] > 1.0 - 1e-9))
+    part = fem.Model(mesh, fem.Material.isotropic(YOUNG, POISSON, 1e-6)).with_interfaces(base="z0")
+    part = part.with_surfaces(top=nodes)
+    basis = reduction.contact_basis(part, 6, frictionless=True)
+    body = flexmb.flexible_body(part, basis, name="block", geometric_stiffness="none", modal_damping=0.1)
+    system = under(body, (0.4, 0.0))
+    system.drive("guide", flexmb.time_functions.smooth_step(0.0, 0.1, DEPTH))
+    with pytest.warns(flexmb.LawRangeWarning, match=r"the point was 0\.10\d* from an edge of the surface 'top'"):
+        rest = flexmb.linear.equilibrium(system, 0.1)
+    assert rest.result.surface_contact("touch").local.edge[0] == pytest.approx(0.1, abs=0.005)

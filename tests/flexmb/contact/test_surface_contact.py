@@ -113,6 +113,9 @@ def test_forces_do_not_depend_on_the_orientation_in_the_world():
     forces = [run.surface_contact("floor").force for run in runs]
     assert np.abs(forces[0]).max() > 0
     np.testing.assert_allclose(forces[1] @ turned, forces[0], atol=1e-6 * np.abs(forces[0]).max())
+    slips = [run.surface_contact("floor").slip for run in runs]
+    assert slips[0].max() > 0.1
+    np.testing.assert_allclose(slips[1], slips[0], atol=1e-5 * slips[0].max())
 
 
 def test_a_body_that_has_left_has_no_area_in_contact():
@@ -121,6 +124,8 @@ def test_a_body_that_has_left_has_no_area_in_contact():
     body = dropped.add(BLOCK, position=(0, 0, 0.03), orientation=(0, -0.05, 0))
     dropped.contact("floor", Plane().on(dropped.ground.at((0, 0, 0))), body.surface("below"), friction=0.3)
     over = flexmb.simulate(dropped, 0.12, step=2e-4).surface_contact("floor")
+    corner = 0.03 + (BLOCK.mesh.points @ flexmb.spatial.lie.rotation_exp((0, -0.05, 0)).T)[:, 2].min()
+    assert over.columns()["gap"].values[0] == pytest.approx(corner, rel=1e-12)  # that of the lowest node
     apart = over.gap.min(axis=1) > 1e-5
     assert apart[-1]
     assert (over.area[~apart] > 0.0).any()
@@ -189,6 +194,10 @@ def test_a_body_and_a_moving_shape_keep_their_momenta():
     momentum, spin = result.linear_momentum(), result.angular_momentum(about=(0.0, 0.0, 0.0))
     assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum[0]).max()
     assert np.abs(spin - spin[0]).max() < 1e-3 * np.abs(spin[0]).max()
+    own = result.angular_momentum("ball")  # the moment about its centre, on the block, is what it loses
+    given = -np.trapezoid(result.surface_contact("hit").moment, result.t, axis=0)
+    assert np.abs(own[-1]).max() > 1e-3
+    np.testing.assert_allclose(given, own[-1] - own[0], atol=2e-2 * np.abs(own[-1]).max())
 
 
 @pytest.mark.filterwarnings("ignore:Contact .* narrower than the mesh")
@@ -286,6 +295,17 @@ def test_pictures_paint_the_pressure_on_the_surface(tmp_path, monkeypatch):
     free.add(BLOCK)
     with pytest.raises(PictureError, match="'mechanism' has no contact of a flexible surface"):
         picture_result(flexmb.simulate(free, 1e-3, step=1e-3), "none.png", pressure=True)
+
+
+def test_bodies_without_films_are_fainter_than_those_seen_through():
+    system = on_a_plane()
+    system.add(flexmb.rigid_body("other", mass=1.0, inertia=(1, 1, 1)), position=(1, 0, 0.1))
+    result = flexmb.simulate(system, 0.002, step=1e-3)
+    scene = MovingScene(pyvista.Plotter(off_screen=True), result.mechanism, result.q)
+    scene.show_films(pressure_films(result), "pressure")
+    seen, other = (scene.actors[k].prop.opacity for k in (0, 1))
+    scene.plotter.close()
+    assert 0.0 < other < seen < 1.0
 
 
 def test_films_are_in_front_of_the_ground_that_they_touch():

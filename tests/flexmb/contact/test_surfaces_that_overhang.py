@@ -115,7 +115,11 @@ def tilted(pair, over, ratio, swap):
 
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("over", [0.0, 0.03, 0.07])
-@pytest.mark.parametrize("cells", [(3, 3), (4, 3), (4, 6)], ids=str)
+@pytest.mark.parametrize(
+    "cells",
+    [(3, 3), pytest.param((4, 3), marks=pytest.mark.long), pytest.param((4, 6), marks=pytest.mark.long)],
+    ids=str,
+)
 def test_a_block_stands_while_its_resultant_is_on_the_table(cells, over, swap):
     """The law of the lever: force and moment are those of the inclined weight, up to 0.99 of the distance to the edge,
     where the table ends within a face of the block, or the block at its own edge. Places at the edge leave no error on
@@ -139,7 +143,11 @@ def test_a_block_stands_while_its_resultant_is_on_the_table(cells, over, swap):
 
 
 @pytest.mark.parametrize("swap", [False, True])
-@pytest.mark.parametrize(("cells", "over"), [((4, 3), 0.07), ((5, 4), 0.04), ((4, 6), 0.0)], ids=str)
+@pytest.mark.parametrize(
+    ("cells", "over"),
+    [((4, 3), 0.07), *(pytest.param(*given, marks=pytest.mark.long) for given in (((5, 4), 0.04), ((4, 6), 0.0)))],
+    ids=str,
+)
 def test_a_block_tips_when_the_resultant_leaves_the_table(cells, over, swap):
     system, _ = tilted(bodies(*cells), over, 1.01, swap)
     with pytest.raises(flexmb.UnsupportedError, match=r"'stands' (slide or tip|touch, but their bodies tip)"):

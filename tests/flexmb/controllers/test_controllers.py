@@ -258,6 +258,7 @@ def test_commands_of_loads_and_of_other_controllers():
 def test_a_simulation_continues_from_a_state_with_its_samples():
     law = controllers.pid(KP, KI, KD, filter=TF, sample_time=0.03)
     whole = flexmb.simulate(rotor(law), 0.2, step=5e-3, output_step=0.01)
+    assert whole.statistics.iterations >= whole.statistics.steps == 40  # through all samples
     for index in (7, 9):  # between two samples, and at one
         half = flexmb.simulate(rotor(law), 0.01 * index, step=5e-3, output_step=0.01)
         rest = flexmb.simulate(rotor(law), 0.2 - 0.01 * index, step=5e-3, output_step=0.01, initial_state=half)

@@ -15,6 +15,7 @@ from flexmb.equations.evaluate import (
     forces,
     mass_matrix,
 )  # fmt: skip
+from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import consistent_state
 from flexmb.errors import MechanismError
 from flexmb.kernels.calls import displace
@@ -63,6 +64,17 @@ def test_the_jacobian_is_the_derivative_of_the_values(name):
         moved.append(constraint_values(mechanism, State(state.t, q, state.w, state.angles)))
     found = (moved[0] - moved[1]) / (2 * h)
     np.testing.assert_allclose(constraint_jacobian(mechanism, state) @ x, found, atol=1e-8)
+
+
+def test_the_fastest_body_is_the_one_that_moves_whatever_its_motion():
+    """Messages about steps that fail name it: each component of the velocity of each body, also elastic ones."""
+    system, rng = flexmb.System(), np.random.default_rng(1)
+    for name in ("first", "second", "third"):
+        system.add(random_flexible_body(rng, modes=2, name=name), position=(len(name), 0, 0))
+    mechanism = system.build()
+    e = Equations(mechanism, mechanism.initial.q)
+    found = [e.fastest_body(w) for w in np.eye(24)]
+    assert found == [name for name in ("first", "second", "third") for _ in range(8)]
 
 
 def test_nothing_is_left_behind():

@@ -9,8 +9,9 @@ import pytest
 
 import flexmb
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.projection import as_sparse, independent_rows
+from flexmb.equations.projection import as_sparse, independent_rows, spread
 from flexmb.errors import MassRatioWarning, RedundantConstraintWarning
+from flexmb.mechanism.compile import compiled
 
 RATIOS = (1e-6, 1e-10, 1e-12, 1e-14)
 
@@ -122,6 +123,20 @@ def test_generalised_alpha_names_the_bodies(coordinates):
         with contextlib.suppress(flexmb.ConvergenceError):
             flexmb.simulate(built(chain([1, 1e-13, 1])[0]), 0.01, step=1e-3, coordinates=coordinates)
     assert any(w.category is MassRatioWarning and "'b1'" in str(w.message) for w in told)
+
+
+def test_the_spread_of_masses_does_not_depend_on_where_bodies_are_drawn():
+    """The least moment of inertia about a mass centre over the square of the length, beside the largest mass, however far
+    the centre is from the frame of its body."""
+    for centre in ((0.0, 0.0, 0.0), (0.3, -0.5, 0.2)):
+        system, inertia = flexmb.System(), (0.02, 0.05, 0.06)
+        system.add(flexmb.rigid_body("light", mass=0.1, inertia=inertia, centre=centre), position=np.negative(centre))
+        system.add(flexmb.rigid_body("heavy", mass=40.0, inertia=(9.0, 8.0, 7.0)), position=(2, 0, 0))
+        mechanism = system.build()
+        ratio, light, heavy = spread(compiled(mechanism))
+        largest = max(40.0, 9.0 / mechanism.length**2)
+        assert ratio == pytest.approx(min(0.1, 0.02 / mechanism.length**2) / largest, rel=1e-12)
+        assert [mechanism.bodies[b].name for b in (light, heavy)] == ["light", "heavy"]
 
 
 def test_light_bodies_that_do_no_harm_are_not_named():

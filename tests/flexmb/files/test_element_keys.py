@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from model_files import model_of
+from pydantic import ValidationError
 
 import flexmb
+from flexmb.files.models.contact_keys import SurfaceKeys
 
 MODEL = """
 name = "elements"
@@ -93,3 +95,11 @@ def test_a_curve_from_a_file_has_the_unit_of_length_of_the_model(tmp_path):
         model_of(tmp_path, named, points, 'csv = "wire.csv"')
     with pytest.raises(flexmb.FlexmbError, match=r"wire.csv, column 'x \[mm\]': expected .*, m, .*; found mm"):
         model_of(tmp_path, f'units = "SI"\n{MODEL}', points, 'csv = "wire.csv"')
+
+
+def test_a_flexible_surface_has_no_place_of_its_own():
+    for keys in ({"at": [0, 0, 0]}, {"axis": [0, 0, 1]}, {"x_axis": [1, 0, 0]}):
+        with pytest.raises(
+            ValidationError, match="a flexible surface has its place on the body: omit at, axis and x_axis"
+        ):
+            SurfaceKeys(place="block", surface="below", **keys)

@@ -5,6 +5,7 @@ import shutil
 import struct
 import subprocess
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -162,6 +163,15 @@ def test_the_file_is_built_as_the_specification_wants(result, tmp_path):
         if channel["target"]["path"] == "rotation":
             np.testing.assert_allclose(np.linalg.norm(values, axis=1), 1.0, atol=1e-6)
             assert (np.einsum("tk,tk->t", values[1:], values[:-1]) > 0).all()
+
+
+def test_the_playback_of_a_motion_that_starts_later_begins_at_once(result, tmp_path):
+    later = replace(result, t=result.t + 3.0)
+    found = write_gltf(later, tmp_path / "later.glb", speed=0.5)
+    assert found.duration == pytest.approx(0.4)
+    content = Decoded(tmp_path / "later.glb")
+    time = content.array(content.content["animations"][0]["samplers"][0]["input"])
+    np.testing.assert_allclose([time.min(), time.max()], [0.0, 0.4], atol=1e-6)
 
 
 def test_up_is_against_gravity(result, tmp_path):

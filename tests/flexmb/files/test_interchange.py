@@ -59,6 +59,15 @@ def test_a_body_comes_back(body, ending, tmp_path):
     assert list(again.interfaces) == (list(body.interfaces) if whole else ["1", "2"])
 
 
+@pytest.mark.parametrize("ending", [".npz", ".mat"])
+def test_an_interface_keeps_its_second_order_beside_one_without(body, ending, tmp_path):
+    mixed = replace(body, interfaces=body.interfaces | {"root": replace(body.interfaces["root"], second=None)})
+    again = load_body(save_body(mixed, tmp_path / f"bar{ending}"))
+    eta, _ = state(body, 0.1)
+    for name, interface in mixed.interfaces.items():
+        np.testing.assert_allclose(again.interfaces[name].motion(eta), interface.motion(eta), rtol=1e-12, atol=1e-15)
+
+
 def _without_second_order(body):
     inv = body.invariants
     h = 0.5 * (inv.h - inv.h.transpose(0, 2, 1))
@@ -241,6 +250,9 @@ def test_orthonormality_is_made(body, tmp_path):
     data = data_of(load_body(path))
     rng = np.random.default_rng(0)
     A = rng.normal(size=(body.modes, body.modes))
+    B = rng.normal(size=(body.modes, body.modes))
+    coupled = data.D + 0.1 * np.sqrt(np.outer(np.diag(data.D), np.diag(data.D))) * (B + B.T)
+    data = replace(data, D=coupled)  # as foam between shells has it
     mixed = replace(
         data, S1=data.S1 @ A, J1=np.einsum("ai,akl->ikl", A, data.J1), h0=data.h0 @ A,
         J2=np.einsum("ai,bj,abkl->ijkl", A, A, data.J2), h=np.einsum("kab,ai,bj->kij", data.h, A, A), SG=0 * data.SG,
@@ -254,6 +266,10 @@ def test_orthonormality_is_made(body, tmp_path):
     there = mass_matrix(again, signs * eta) * np.outer(flip, flip)
     ours = mass_matrix(_without_second_order(body), eta)
     np.testing.assert_allclose(there, ours, atol=1e-9 * np.abs(ours).max())
+    damping = (np.diag(again.damping) + again.velocity_matrix[6:, 6:]) * np.outer(signs, signs)
+    np.testing.assert_allclose(damping, coupled, atol=1e-9 * coupled.max())
+    assert (again.damping > 0).all()
+    assert not again.velocity_matrix[:6].any()
 
 
 def test_refusals(body, tmp_path):

@@ -353,3 +353,22 @@ def test_a_table_over_the_rate_that_drives_is_named():
     ):
         assert not table(rates, efforts, over="xdot").drives
     assert not table(RATES, -DAMPED).drives  # over the coordinate
+
+
+def test_energies_are_zero_at_rest_wherever_periods_begin():
+    """The points of the period are from 0.3 on, and zero is not among them."""
+    x = 0.3 + np.linspace(0.0, 1.0, 41)
+    stored = table(x, -np.sin(2 * np.pi * x), period=1.0).stored
+    assert stored(0.0, 0.0, 0.0) == 0.0
+    s = np.linspace(-2.0, 2.0, 81)
+    np.testing.assert_allclose(stored.over(0.0, s, 0.0), (1 - np.cos(2 * np.pi * s)) / (2 * np.pi), atol=1e-3)
+
+
+def test_a_map_that_drives_where_it_is_continued_stores_no_energy():
+    """It opposes all rates of its points, but its force falls towards their ends, and beyond them has the sign of the rate."""
+    x, rates = np.linspace(-1.0, 1.0, 5), np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    values = -x[:, None] + np.array([0.1, 1.0, 0.0, -1.0, -0.1])
+    assert force_map(x, rates, values, outside="hold").stored is not None
+    continued = force_map(x, rates, values, outside="extrapolate")
+    assert continued(0.0, 0.0, 4.0) > 0.0
+    assert continued.stored is None

@@ -1,5 +1,7 @@
 """Laws between two frames of the library: closed forms, energies, independent integrations."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -362,6 +364,33 @@ def test_a_linear_tyre_that_spins_on_the_spot_is_named():
     ):
         flexmb.simulate(wheel(0.0), 0.02, step=2e-4)
     assert flexmb.simulate(wheel(12.0), 0.02, step=2e-4).verdict.sound
+
+
+def test_of_several_elements_those_outside_of_their_limits_are_named():
+    """Each state is compared with the limits of its own element, in the order of the elements and of their states."""
+
+    @flexmb.law(
+        states=("spare", "level"),
+        parameters=("least", "most"),
+        floors={"level": "least"},
+        below="It is empty.",
+        limits={"level": ("most", 2.0)},
+        beyond="It overflows.",
+    )
+    def tank(t, relative, states, parameters, wrench, rates):
+        rates[:] = 0.0
+
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+    levels = {"first": 3.0, "second": -1.0, "third": 5.0, "fourth": 9.0}
+    for name, level in levels.items():
+        law = tank(least=0.0, most=4.0, initial=[-70.0, level])
+        system.force(name, system.ground.at((0, 0, 0)), body.at((0, 0, 0)), law)
+    with pytest.warns(flexmb.LawRangeWarning) as told:
+        flexmb.simulate(system, 0.01, step=1e-3)
+    below, beyond = sorted(str(one.message) for one in told)[::-1]
+    assert re.match(r"The level of 'second' .* fell to -1 .* down to least = 0\. It is empty\.", below)
+    assert re.match(r"The level of 'fourth' .* reached 9 .* up to 2 most = 8\. It overflows\.", beyond)
 
 
 def test_limits_of_states_are_checked():

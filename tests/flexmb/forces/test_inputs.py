@@ -9,6 +9,7 @@ import flexmb
 import flexmb.files
 from flexmb import linear
 from flexmb.errors import ControllerError, LawError, MechanismError, ModelFileError
+from flexmb.mechanism.attachments import BodyHandle
 from flexmb.mechanism.force_law import register_law
 from flexmb.results.measure import column
 
@@ -130,6 +131,19 @@ def test_equilibria_and_small_motions_are_those_of_the_coupled_springs():
     A = linear.linearise(linear.equilibrium(lagged)).state_matrix()
     full = np.zeros((5, 5))
     full[:2, 2:4], full[2, 0], full[3, 1], full[3, 4] = np.eye(2), -40.0, -4.5, 1.5 * 4.5
+    full[4, 0], full[4, 4] = 1 / TAU, -1 / TAU
+    assert in_order(np.linalg.eigvals(A)) == pytest.approx(in_order(np.linalg.eigvals(full)), abs=1e-7)
+
+
+def test_small_motions_of_a_law_that_moves_what_it_reads():
+    """The load is tied to the pilot, which the state of the booster follows: three motions that feel each other."""
+    system, tie = pair(lagging(gain=1.5, k=K["load"], tau=TAU), push=0.0), 20.0
+    pilot, load = (BodyHandle(k, body).at((0, 0, 0)) for k, body in enumerate(system._bodies))
+    system.bushing("tie", pilot, load, stiffness=(0, 0, tie, 0, 0, 0))
+    A = linear.linearise(linear.equilibrium(system)).state_matrix()
+    full = np.zeros((5, 5))
+    full[:2, 2:4] = np.eye(2)
+    full[2, :2], full[3, :2], full[3, 4] = (-40.0 - tie, tie), (tie / 2, -4.5 - tie / 2), 1.5 * 4.5
     full[4, 0], full[4, 4] = 1 / TAU, -1 / TAU
     assert in_order(np.linalg.eigvals(A)) == pytest.approx(in_order(np.linalg.eigvals(full)), abs=1e-7)
 

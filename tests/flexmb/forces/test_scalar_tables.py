@@ -86,6 +86,9 @@ def test_what_maps_do_outside_their_points_and_beyond_their_period():
     a, b = np.linspace(-30, 30, 101), np.linspace(-2, 2, 101)
     np.testing.assert_allclose(again.over(0.0, a, b), np.sin(a) * (1 + 0.5 * b), atol=3e-3)
     np.testing.assert_allclose(compiled_over(again, 0.0, a, b), again.over(0.0, a, b), atol=1e-12)
+    later = force_map(x + 2.0, v, values, period=2 * np.pi)  # one period is as good as another, wherever it begins
+    np.testing.assert_allclose(later.over(0.0, a + 2.0, b / 2), again.over(0.0, a, b / 2), atol=1e-12)
+    np.testing.assert_allclose(compiled_over(later, 0.0, a + 2.0, b / 2), again.over(0.0, a, b / 2), atol=1e-12)
     held = force_map(x, v, values, outside="hold")
     assert held(0.0, 1.0, 5.0) == pytest.approx(held(0.0, 1.0, 1.0), rel=1e-13)
     np.testing.assert_allclose(compiled_over(held, 0.0, a, b), held.over(0.0, a, b), atol=1e-12)
@@ -370,6 +373,13 @@ def test_units_in_a_row_of_their_own_and_in_maps_and_files(tmp_path):
         assert (again.titles, getattr(again, "scale", 1.0)) == (law.titles, 1.0)
         with pytest.raises(TableError, match="found mm"):
             slider_in("SI").joint_spring("strut", "rail", law=again)
+    scaled = table_from_csv(titled(tmp_path, "travel (m)", "force (kN)"), scale=1000.0)
+    system = slider_in("SI")
+    system.joint_spring("strut", "rail", law=scaled)
+    path = flexmb.files.save_result(flexmb.simulate(system, 0.01, step=1e-3), tmp_path / "bench.h5")
+    again = flexmb.files.load_result(path).mechanism.laws[0].function
+    assert again(0.0, 0.5, 0.0) == pytest.approx(-1000.0)
+    slider_in("SI").joint_spring("strut", "rail", law=again)  # the file tells that its kilonewtons are newtons now
 
 
 def test_a_model_file_refuses_units_that_contradict_its_own(tmp_path):

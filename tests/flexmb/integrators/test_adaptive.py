@@ -134,7 +134,8 @@ KICK = ([0.0, 60.0003, 60.0004, 60.0005, 100.0], [0.0, 0.0, 1e4, 0.0, 0.0])
 @pytest.mark.parametrize("options", ADAPTIVE, ids=name)
 def test_a_table_over_the_time_is_seen_however_short_it_acts(options):
     once, again = flexmb.table(*KICK, over="t"), flexmb.table(KICK[0][:-1], KICK[1][:-1], over="t", period=65.0)
-    for law, end, speed in ((once, 100.0, 0.5), (again, 130.0, 1.0)):
+    later = flexmb.table(np.add(KICK[0][:-1], 10.0), KICK[1][:-1], over="t", period=65.0)  # at 5.0004 first
+    for law, end, speed in ((once, 100.0, 0.5), (again, 130.0, 1.0), (later, 140.0, 1.5)):
         result = flexmb.simulate(driven(law=law), end, output_step=end, tolerance=1e-7, **options)
         assert result.coordinate_rate("rail")[-1] == pytest.approx(speed, rel=2e-3)
 
@@ -161,6 +162,17 @@ def test_a_dense_table_over_the_time_counts_by_what_it_describes():
     assert not unresolved(driven(law=flexmb.table(t, np.sin(2 * np.pi * t), over="t")).build(), 10.0, 0.1)
     (rise,) = unresolved(driven(law=flexmb.table([1, 1.001], [0, 9], over="t", outside="hold")).build(), 1e4, 0.1)
     assert rise.feature == pytest.approx(2e-3)
+
+
+@pytest.mark.parametrize("begin", [-7.3, 12.5])
+def test_a_curve_that_repeats_itself_may_begin_at_any_time(begin):
+    """It tells the same changes as the curve from zero on, so much later."""
+    knots, values = np.array([0.0, 1.0, 1.1, 1.2, 3.0]), np.array([0.0, 0.0, 1.0, 0.0, 0.0])
+    first, moved = curve(knots, values, 4.0), curve(knots + begin, values, 4.0)
+    for t in np.linspace(-9.0, 21.0, 151) + 1e-3:
+        expected, found = first(t), moved(t + begin)
+        assert found.change - begin == pytest.approx(expected.change, abs=1e-9)
+        assert found.feature == pytest.approx(expected.feature)
 
 
 def test_a_piece_that_a_cubic_describes_is_one_feature():

@@ -134,6 +134,38 @@ def test_a_wheel_that_spins_on_a_pendulum_swings_with_it(spin):
     assert np.abs(result.ledger.residual).max() < 4e-5
 
 
+def test_a_welded_part_turns_with_its_wheel_about_the_bearing():
+    """Half a radian a step: both go exactly in circles, and the weld carries `m W^2 r`, however the part is drawn."""
+    bearing, place, centre, spin = (
+        np.array([0.3, 0.1, 0.0]),
+        np.array([1.0, 0.4, 0.2]),
+        np.array([0.1, 0.05, 0.0]),
+        100.0,
+    )
+    system = flexmb.System()
+    wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(0.02, 0.02, 0.03)), position=bearing)
+    vane = flexmb.rigid_body("vane", mass=0.5, inertia=(0.01, 0.01, 0.01), centre=centre)
+    vane = system.add(vane, position=place, orientation=(0.3, -0.5, 0.8))
+    system.revolute("bearing", system.ground.at(bearing), wheel, axis=(0, 0, 1))
+    system.fixed("weld", wheel, vane, at=place)
+    system.set_speed("bearing", spin)
+    result = flexmb.simulate(system, 0.2, step=5e-3, output_step=0.02)
+    (r, R), angle = result.frame("vane"), spin * result.t
+    turned = np.moveaxis(
+        [
+            [np.cos(angle), -np.sin(angle), 0 * angle],
+            [np.sin(angle), np.cos(angle), 0 * angle],
+            [0 * angle, 0 * angle, 1 + 0 * angle],
+        ],
+        2,
+        0,
+    )
+    np.testing.assert_allclose(r, bearing + turned @ (place - bearing), atol=1e-10)
+    arm = (r + R @ centre - bearing)[:, :2]
+    force = np.linalg.norm(result.reaction("weld")[:, :3], axis=1)
+    np.testing.assert_allclose(force, 0.5 * spin**2 * np.linalg.norm(arm, axis=1), rtol=1e-7)
+
+
 def turning_crank():
     """A slider-crank with a crank that turns freely."""
     system = slider_crank()

@@ -39,6 +39,15 @@ def test_errors_fall_with_the_order(name, reference):
 
 
 @pytest.mark.parametrize("name", METHODS)
+def test_no_fixed_step_is_longer_than_asked_for(name):
+    """Between stored times that are no multiples of it, steps are equal and the next shorter ones."""
+    size = 0.6 * STEP.get(name, 4e-3)
+    result = flexmb.simulate(double_pendulum(), 3.3 * size, method=METHODS[name](step=size), output_step=3.3 * size)
+    assert result.statistics.largest_step == pytest.approx(3.3 / 4 * size)
+    assert result.statistics.smallest_step == pytest.approx(3.3 / 4 * size)
+
+
+@pytest.mark.parametrize("name", METHODS)
 def test_the_energy_balance_closes(name):
     result = flexmb.simulate(double_pendulum(), 0.4, method=fixed(name), output_step=0.05)
     assert np.abs(result.ledger.residual).max() < 2e-4 * np.ptp(result.ledger.kinetic)

@@ -262,10 +262,17 @@ def test_work_and_precision(tmp_path):
 
 @pytest.mark.parametrize("reference", [{}, {"step": 2e-3}])
 def test_work_and_precision_take_the_reference_that_is_given(reference):
-    settings = [reference, {"method": "radau", "tolerance": 1e-6}]
-    same, other = work_precision(double_pendulum(), 0.1, lambda r: r.q, settings, output_step=0.1, reference=reference)
+    """Errors are relative to the largest value of its run, whatever the unit."""
+    settings, seen = [reference, {"method": "radau", "tolerance": 1e-6}], []
+
+    def observe(result):
+        seen.append(1e3 * result.q)
+        return seen[-1]
+
+    same, other = work_precision(double_pendulum(), 0.1, observe, settings, output_step=0.1, reference=reference)
     assert same.error == 0.0
-    assert other.error > 1e-8
+    assert other.error == pytest.approx(np.abs(seen[2] - seen[0]).max() / np.abs(seen[0]).max(), rel=1e-12)
+    assert 1e-8 < other.error < 1e-3
 
 
 @pytest.mark.parametrize(

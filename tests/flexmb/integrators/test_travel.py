@@ -113,6 +113,16 @@ def test_energy_momentum_keeps_the_momenta_and_the_balance_of_a_flexible_body_th
     assert load or np.abs(found - found[0]).max() < 1e-12 * np.abs(found[0]).max()
 
 
+def test_energy_momentum_keeps_the_balance_of_a_wheel_that_falls():
+    """Half a radian a step: gravity works in the axes of the ground, in which the wheel falls."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    body = flexmb.rigid_body("wheel", mass=1.0, inertia=(0.1, 0.2, 0.3), centre=(0.2, 0.1, 0.0))
+    system.add(body, velocity=(30.0, 0, 5.0), angular_velocity=(40.0, 10.0, 100.0))
+    result = flexmb.simulate(system, 0.3, step=5e-3, method="energy-momentum")
+    assert np.ptp(result.ledger.gravity) > 1.0
+    assert np.abs(result.ledger.residual).max() < 1e-13 * result.ledger.kinetic[0]
+
+
 def test_pieces_that_fly_are_those_without_a_way_to_the_ground():
     system = flexmb.System()
     bodies = [system.add(flexmb.uniform_rod(f"rod {k}", mass=1.0, length=1.0), position=(k, 0, 0)) for k in range(6)]

@@ -170,12 +170,12 @@ def test_the_verb_prints_and_draws(tmp_path, monkeypatch):
 
 def test_a_search_that_goes_round_in_circles_ends(monkeypatch):
     """Steps back and forth, such as those of points that stick and slip in turns, lead to places seen before."""
-    module, back = importlib.import_module("flexmb.linear.equilibrium"), iter([1, -1] * 50)
+    module, back = importlib.import_module("flexmb.linear.rest.search"), iter([1, -1] * 50)
 
     def step(e, K, *_):
         return np.full(len(K), 0.01 * next(back)), 0.0
 
-    monkeypatch.setattr(module, "_newton_step", step)
+    monkeypatch.setattr(module, "newton_step", step)
     with pytest.raises(EquilibriumError, match="found no equilibrium in 13 iterations"):
         equilibrium(pendulum(angle=0.3))
 

@@ -1,6 +1,7 @@
 """Periods of mechanisms that depend on time by nothing: self-excited oscillators, clocks, swings with motors and laws."""
 
 import math
+import warnings
 
 import numba
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexmb
-from flexmb.errors import LawError, LinearError
-from flexmb.linear import periodic_motion
+from flexmb.errors import LawError, LinearError, PeriodicCoefficientsWarning
+from flexmb.linear import campbell, linearise, periodic_motion, stability_map, steady_motion
 from flexmb.linear.periodic import is_autonomous
 
 
@@ -190,3 +191,86 @@ def test_floquet_multipliers_of_a_spinning_pendulum(options):
     for multiplier in np.exp(np.concatenate([roots, roots.conj()]) * period):
         assert np.abs(found.multipliers - multiplier).min() < 1e-4
     assert np.prod(found.multipliers) == pytest.approx(1.0, abs=1e-4)  # those of the spin and its angle are one
+
+
+RATE = 15.0
+FRAME, BLADE, ARM, OFFSET, SPRING, LAG = 50.0, 2.0, 1.5, 0.3, 4050.0, 40.0
+
+
+def rotor_on_springs(damping=0.0):
+    """Three blades with lag hinges on a hub that turns in a frame on springs; masses of points."""
+    system = flexmb.System(name="rotor on springs")
+    slide = system.add(flexmb.rigid_body("slide", mass=1e-3, inertia=(1e-3,) * 3))
+    frame = system.add(flexmb.rigid_body("frame", mass=FRAME, inertia=(1.0,) * 3))
+    hub = system.add(flexmb.rigid_body("hub", mass=1e-3, inertia=(1e-3,) * 3), angular_velocity=(0, 0, RATE))
+    system.prismatic("x", system.ground, slide, axis=(1, 0, 0), at=(0, 0, 0))
+    system.prismatic("y", slide, frame, axis=(0, 1, 0), at=(0, 0, 0))
+    system.revolute("shaft", frame, hub, axis=(0, 0, 1), at=(0, 0, 0))
+    system.drive("shaft", flexmb.time_functions.constant_speed(RATE))
+    for joint in ("x", "y"):
+        system.joint_spring(f"spring {joint}", joint, stiffness=SPRING, damping=damping)
+    for k in range(3):
+        angle = 2 * np.pi * k / 3
+        place = OFFSET * np.array([np.cos(angle), np.sin(angle), 0.0])
+        blade = flexmb.rigid_body(f"blade {k}", mass=BLADE, inertia=(1e-6,) * 3, centre=(ARM, 0, 0))
+        turning = {"velocity": np.cross((0, 0, RATE), place), "angular_velocity": (0, 0, RATE)}
+        hung = system.add(blade, position=place, orientation=(0, 0, angle), **turning)
+        system.revolute(f"lag {k}", hub, hung, axis=(0, 0, 1), at=place)
+        system.joint_spring(f"hinge {k}", f"lag {k}", stiffness=LAG)
+    return system
+
+
+def ground_resonance():
+    """Eigenvalues of the same rotor in the coordinates of Coleman, in which its coefficients are constant, but for the
+    motion of all blades alike.
+
+    Source: Coleman, Feingold, NACA Report 1351 (1958)."""
+    inertia, moment = BLADE * ARM**2 + 1e-6, BLADE * ARM
+    held = LAG + RATE**2 * OFFSET * moment - RATE**2 * inertia
+    M = np.diag([FRAME + 2e-3 + 3 * BLADE, FRAME + 1e-3 + 3 * BLADE, inertia, inertia])
+    M[0, 3], M[1, 2], M[2, 1], M[3, 0] = -1.5 * moment, 1.5 * moment, moment, -moment
+    D, K = np.zeros((4, 4)), np.diag([SPRING, SPRING, held, held])
+    D[2, 3], D[3, 2] = 2 * RATE * inertia, -2 * RATE * inertia
+    A = np.block([[np.zeros((4, 4)), np.eye(4)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    return np.linalg.eigvals(A)
+
+
+def test_floquet_multipliers_of_blades_on_a_frame_that_moves():
+    """Motions of driven joints turn with the hub: velocities of deviations that close them are found without a change
+    of those along the independent motions, whatever the masses are."""
+    period = 2 * np.pi / RATE
+    found = periodic_motion(rotor_on_springs(), period, steps=500)
+    for multiplier in np.exp(ground_resonance() * period):
+        assert np.abs(found.multipliers - multiplier).min() < 1e-4
+    assert np.abs(found.multipliers).max() == pytest.approx(1.4099, abs=1e-3)  # it shakes itself to pieces
+    assert not found.stable
+
+
+def test_eigenvalues_of_a_rotor_on_a_frame_that_does_not_turn_are_told_to_be_those_of_an_instant():
+    steady = steady_motion(rotor_on_springs(damping=1.0))
+    with pytest.warns(
+        PeriodicCoefficientsWarning, match="rotor on springs.*neither the frequencies nor the stab"
+    ) as told:
+        found = linearise(steady).modes()
+    assert told[0].filename == __file__
+    assert found.eigenvalues.real.max() < 1e-9  # none grows at this instant, and the motion does
+    with pytest.warns(PeriodicCoefficientsWarning) as told:
+        campbell(lambda damping: rotor_on_springs(damping), [1.0, 2.0], count=2)
+    assert len(told) == 1
+    with pytest.warns(PeriodicCoefficientsWarning) as told:
+        stability_map(lambda a, b: rotor_on_springs(a + b), [1.0, 2.0], [0.0, 1.0], moving=True)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("softer", [0.0, 0.01])
+def test_a_shaft_in_bearings_that_are_softer_in_one_direction_has_periodic_coefficients(softer):
+    """Seen from the shaft; those of bearings that are the same all around are constant, and no warning comes."""
+    system = flexmb.System(name="shaft")
+    shaft = system.add(flexmb.rigid_body("shaft", mass=2.0, inertia=(0.1, 0.1, 0.02)), angular_velocity=(0, 0, 20.0))
+    stiffness = (1e4, (1 - softer) * 1e4, 1e4, 500.0, 500.0, 0.0)
+    system.bushing("bearing", system.ground.at((0, 0, 0)), shaft.at((0, 0, 0)), stiffness=stiffness, damping=(0.0,) * 6)
+    steady = steady_motion(system)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        linearise(steady)
+    assert [w.category for w in told] == [PeriodicCoefficientsWarning] * (softer > 0)

@@ -1,5 +1,6 @@
 """Frequency responses, steady and periodic motions, diagrams against closed forms."""
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import flexmb
 import reduction
 from fem.mesh.structured_meshes import line
 from flexmb.cli.main import app
-from flexmb.errors import EquilibriumError, LinearError, MeasureError
+from flexmb.errors import EquilibriumError, FileError, LinearError, MeasureError
 from flexmb.files.models.model_file import load_model
 from flexmb.linear import (
     along_motion,
@@ -91,6 +92,25 @@ def test_responses_are_those_of_an_oscillator_on_a_shaken_table():
     with pytest.raises(LinearError, match=r"no input named 'place'.*Existing: 'push', 'spring'"):
         found.of("place", "place")
     assert "largest" in str(found)
+
+
+def test_tables_of_responses_have_a_column_for_each_name(tmp_path):
+    """Names with commas, as of a moment of momentum about a point, are quoted, and none is lost to an encoding."""
+    name = "angular-momentum:mass@0.5,0,0:y"
+    response = frequency_response(
+        linearise(shaken()), FREQUENCIES, ["push"], {name: measure(name), "Weg ζ": MEASURES["place"]}
+    )
+    with response.write_csv(tmp_path / "response.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == [
+        "frequency",
+        *(f"{what}{n} / push{end}" for n in (name, "Weg ζ") for what, end in (("|", "|"), ("phase of ", ""))),
+    ]
+    assert {len(row) for row in rows} == {len(header)}
+    table = np.array(rows, dtype=float)
+    np.testing.assert_allclose(table[:, 1::2], np.abs(response.values[:, :, 0]), rtol=1e-15)
+    with pytest.raises(FileError, match="Cannot write the table"):
+        response.write_csv(tmp_path / "absent" / "response.csv")
 
 
 def test_the_state_space_model_gives_the_same_responses():
@@ -231,6 +251,19 @@ def test_a_governor_rises_with_its_speed():
     assert linearise(found.mechanism, found.state).modes().stable
     slow = steady_motion(governor(2.0, 0.1))
     assert -rotation_from_quaternion(slow.state.q[10:14])[2, 0] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_a_steady_motion_begins_where_its_driver_is_whatever_the_time():
+    """A rod in the middle of its spin-up, at t = 0.7: the steady motion has the angle of that time, and the speed after it."""
+    system, motion = flexmb.System(), flexmb.time_functions.spin_up(6.0, 2.0)
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+    system.drive("hinge", motion)
+    mechanism = system.build()
+    mechanism = replace(mechanism, initial=replace(mechanism.initial, t=0.7))
+    for found in (steady_motion(mechanism), steady_motion(mechanism, 5.0)):
+        assert found.result.coordinate("hinge")[0] == pytest.approx(motion(0.7)[0], rel=1e-12)
+        assert found.result.coordinate_rate("hinge")[0] == pytest.approx(6.0, rel=1e-12)
 
 
 def test_what_is_not_steady_is_told():

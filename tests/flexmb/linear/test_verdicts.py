@@ -1,5 +1,7 @@
 """Stable, unstable or undecided: by the error of each eigenvalue, in any units, beside stiffer motions by many decades."""
 
+import re
+
 import numpy as np
 import pytest
 from test_lagrange import hanging_bar
@@ -337,3 +339,13 @@ def test_a_driver_that_has_come_to_rest_is_steady():
     system._start_rows.clear()
     system.drive("bearing", flexmb.time_functions.smooth_step(0.5, 0.2, 3.0))
     assert not steady_motion(system).state.w.any()
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(1e-9, " by more than 1e-09 per unit of time"), (1e260, ", of which some have .* not known"), (0.0, "")],
+)
+def test_what_does_not_decay_is_told_with_its_error_where_it_is_known(error, told):
+    """The error of one of several equal eigenvalues with one vector may exceed all numbers of the model."""
+    found = Vibration(np.array([0.0, 0.0, -20.0 + 0j]), np.eye(3), np.array([error, 0.0, 1e-12]))
+    assert re.search(rf"2 motion\(s\) neither grow nor decay{told}$", str(found))

@@ -43,6 +43,23 @@ def test_a_circle_is_a_rod_and_for_a_slider_a_hinge(pair):
     assert found.ledger.imbalance < 1e-6
 
 
+@pytest.mark.parametrize("distance", [-0.5, -0.3, 0.2])
+def test_a_roller_of_any_size_runs_outside_of_a_circle_and_one_that_fits_within_it(distance):
+    """Its centre is on a circle, too: outside of a curve that is convex no roller is too large."""
+    radius = RADIUS - distance
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    body = flexmb.rigid_body("bead", mass=1.0, inertia=(0.01, 0.02, 0.03))
+    body = system.add(body, position=(radius, 0, 0), velocity=(0, radius, 0))
+    system.point_on_curve("track", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), CIRCLE, offset=distance)
+    result = flexmb.simulate(system, 0.05, step=1e-3)
+    places = result.position("bead")
+    assert np.linalg.norm(places, axis=1) == pytest.approx(radius, rel=1e-7)
+    angle = np.arctan2(places[-1, 1], places[-1, 0])
+    assert 0.5 * (radius * 1.0) ** 2 - 9.81 * radius * np.sin(angle) == pytest.approx(
+        0.5 * np.linalg.norm(result.velocity("bead")[-1]) ** 2, abs=1e-5
+    )
+
+
 @pytest.mark.parametrize(
     "method", ["hht", "energy-momentum", *(pytest.param(name, marks=pytest.mark.long) for name in ("bdf", "explicit"))]
 )

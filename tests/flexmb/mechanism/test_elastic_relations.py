@@ -67,6 +67,21 @@ def test_a_slack_cable_does_nothing_and_its_energies_balance():
     assert result.ledger.imbalance < 1e-3
 
 
+def test_a_free_length_is_that_of_all_pieces_of_the_cable():
+    """Also of those between pulleys on one body, of which there are three here, on the ground and on the load."""
+    system = flexmb.System()
+    load = system.add(flexmb.rigid_body("load", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, -1.0))
+    system.prismatic("guide", system.ground, load, axis=(0, 0, 1), at=(0, 0, -1))
+    points = [(3, 0, 0), (1, 0, 0), (-0.2, 0, 0), (-0.2, 0, -1), (0.3, 0, -1), (0.3, 0, 0), (0.7, 0.1, 0)]
+    on_load = (3, 4)
+    places = [load.at(p, frame="world") if k in on_load else system.ground.at(p) for k, p in enumerate(points)]
+    whole = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
+    system.cable("rope", places, stiffness=20.0, length=whole - 0.25)
+    result = flexmb.simulate(system, 1e-3, step=1e-3)
+    assert result.stretch("rope")[0] == pytest.approx(0.25, rel=1e-12)
+    assert -result.effort("rope")[0] == pytest.approx(5.0, rel=1e-12)
+
+
 def test_the_ledger_of_a_cable_falls_with_the_square_of_the_step():
     coarse, fine = (flexmb.simulate(tackle(2e3, 5.0), 0.3, step=h, rho_inf=1.0).ledger.imbalance for h in (4e-3, 2e-3))
     assert coarse / fine == pytest.approx(4.0, abs=0.5)

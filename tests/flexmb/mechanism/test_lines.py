@@ -15,6 +15,7 @@ from flexmb.files.results.result_file import load_result, save_result
 from flexmb.kernels.calls import line_force
 from flexmb.kernels.loads.line_changes import add_line_changes
 from flexmb.linear import linearise
+from flexmb.spatial.lie import rotation_exp
 
 SIDE, LENGTH, DENSITY = 0.01, 1.0, 7850.0
 MATERIAL = fem.Material.steel()
@@ -44,7 +45,28 @@ def test_a_turning_tube_needs_the_torque_of_the_fluid_that_it_throws():
     # across the tube 2 m U omega L, along it the thrust of nothing that bends: the momentum that leaves is that which
     # enters
     across = 2 * 0.5 * 2.0 * 3.0 * 0.8
-    assert np.allclose(np.linalg.norm(result.force("water")[:, :3], axis=1), across, rtol=1e-12)
+    angle, zero = result.coordinate("pivot"), np.zeros(len(result.t))
+    behind = np.stack([np.sin(angle), -np.cos(angle), zero], axis=1)
+    np.testing.assert_allclose(result.force("water")[:, :3], across * behind, atol=1e-12)
+    np.testing.assert_allclose(result.force("water")[:, 3:], np.tile([0, 0, -torque], (len(result.t), 1)), atol=1e-12)
+
+
+def test_the_wrench_of_a_fluid_turns_with_its_body():
+    """A tube in any attitude: the force and the moment in world axes are those of the tube as drawn, turned."""
+    turn = np.array([0.4, -0.7, 1.1])
+
+    def wrench(turned):
+        system = flexmb.System()
+        attitude = turn if turned else np.zeros(3)
+        tube = system.add(flexmb.rigid_body("tube", mass=1.0, inertia=(1, 1, 1)), orientation=attitude)
+        system.fixed("wall", system.ground, tube, at=(0, 0, 0))
+        angle = np.linspace(0, np.pi / 2, 17)
+        points = np.stack([np.sin(angle), 1 - np.cos(angle), 0.4 * angle], axis=1)
+        system.pipe_flow("water", tube, points, mass_per_length=0.5, speed=2.0)
+        return flexmb.simulate(system, 0.1, step=0.05).force("water")[0].reshape(2, 3)
+
+    assert (np.abs(wrench(False)) > 0.05).sum() >= 4
+    np.testing.assert_allclose(wrench(True), wrench(False) @ rotation_exp(turn).T, atol=1e-12)
 
 
 def test_a_bend_feels_the_change_of_momentum():

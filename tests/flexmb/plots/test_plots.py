@@ -31,7 +31,7 @@ from flexmb.linear.eigenvalue_loci import EigenvalueLoci, StabilityMap
 from flexmb.linear.response import Response
 from flexmb.linear.vibration import Vibration
 from flexmb.plots import linear_plots, pictures, precision_plots, reduction_plots, result_plots, study_plots
-from flexmb.plots.axes import BLUE, GREY, apart
+from flexmb.plots.axes import BLUE, GREY, apart, name_curves, subplots
 from flexmb.plots.curves import curves
 from flexmb.results.result import result_of_states
 from flexmb.results.stress import largest_stress
@@ -393,6 +393,25 @@ def test_names_keep_their_order_and_distance():
     assert len(apart([], 0.1)) == 0
 
 
+def test_names_of_curves_are_at_the_last_points_in_view():
+    """At their heights there, whatever the order of the curves at their beginning."""
+    _, axis = subplots("unseen.png", figsize=(6, 6))
+    ends = {"down": (1.0, 0.5), "up": (1.0, 2.5), "short": (0.5, 1.5), "gap": (0.8, 2.0), "leaves": (0.75, 3.0)}
+    axis.plot([0, 1], [2, 0.5], label="down")
+    axis.plot([0, 1], [0, 2.5], label="up")
+    axis.plot([0, 0.5], [1.2, 1.5], label="short")
+    axis.plot([0, 0.4, 0.8, 1.0], [0.1, 0.2, 2.0, np.nan], label="gap")
+    axis.plot([0, 0.75, 1.0], [0.3, 3.0, 5.0], label="leaves")
+    axis.set(xlim=(-1, 2), ylim=(0, 3))
+    name_curves(axis)
+    named = {text.get_text(): text for text in names_of(axis)}
+    assert named.keys() == ends.keys()
+    for name, (x, y) in ends.items():
+        np.testing.assert_allclose(named[name].xy, ((x + 1) / 3, y / 3), atol=1e-12)
+    heights = {name: text.get_position()[1] for name, text in named.items()}
+    assert sorted(heights, key=heights.get) == ["down", "short", "gap", "up", "leaves"]
+
+
 def test_comparisons_name_their_curves_beside_them(arguments):
     _, axes = result_plots.plot_comparison(*arguments["plot_comparison"])
     for axis in axes[:2]:
@@ -485,6 +504,23 @@ def test_curves_of_a_study_are_named_by_the_other_parameters():
     _, (axis,) = study_plots.plot_study(Study(rows))
     assert len(axis.lines) == 1
     assert not names_of(axis)
+
+
+def test_bars_of_a_gradient_and_their_errors_are_in_per_cent():
+    """Of the measure, for one per cent of the parameter; errors have no sign."""
+    at, outcome = np.array([2.0, -0.5]), {"force in pin": 4.0, "kinetic energy": -0.1}
+    slopes = {"force in pin": np.array([3.0, 8.0]), "kinetic energy": np.array([0.2, 0.4])}
+    errors = {"force in pin": np.array([0.2, 0.4]), "kinetic energy": np.array([0.01, 0.02])}
+    found = Gradient(dict(zip(("mass", "length"), at.tolist(), strict=True)), outcome, slopes, errors)
+    _, (axis,) = study_plots.plot_gradient(found)
+    bars = {bar.get_label(): bar for bar in axis.containers if bar.get_label() in outcome}
+    assert list(bars) == list(outcome)
+    for name, bar in bars.items():
+        expected = slopes[name] * at / outcome[name]
+        np.testing.assert_allclose([patch.get_width() for patch in bar.patches], expected)
+        ends = np.array(bar.errorbar.lines[2][0].get_segments())[:, :, 0]
+        np.testing.assert_allclose(ends.mean(axis=1), expected)
+        np.testing.assert_allclose(0.5 * np.ptp(ends, axis=1), np.abs(errors[name] * at / outcome[name]))
 
 
 def test_studies_without_numbers_are_refused():

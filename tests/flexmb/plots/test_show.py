@@ -9,7 +9,8 @@ import flexmb
 import reduction
 from flexmb.drawn.joined import joined
 from flexmb.errors import PictureError
-from flexmb.plots.scene import FILLED, STRESS, MovingScene, ShapeScene, look_at
+from flexmb.files.results.gltf_file import COLOURS
+from flexmb.plots.scene import FILLED, INK, STRESS, MovingScene, ShapeScene, _dark, look_at
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +189,22 @@ def test_labels_stand_beside_the_bodies_and_follow_them(result):
             assert abs(place[0] - (points[:, 0].min() + points[:, 0].max()) / 2) < 1e-6
     assert [list(names["labels"]) for _, names in scene.labels] == [["bar"], ["block"]]
     plotter.close()
+
+
+def test_names_have_the_colours_of_bodies_but_for_bodies_that_stresses_colour(result, monkeypatch):
+    colours = {}
+    monkeypatch.setattr(
+        pyvista.Plotter,
+        "add_point_labels",
+        lambda _, names, data, **options: colours.update({str(names[data][0]): options["text_color"]}),
+    )
+    for stressed in (False, True):
+        plotter = pyvista.Plotter(off_screen=True)
+        scene = MovingScene(plotter, result.mechanism, result.q)
+        scene.show_stress(stressed)
+        scene.show_labels()
+        assert [colours["bar"], colours["block"]] == [INK if stressed else _dark(COLOURS[0]), _dark(COLOURS[1])]
+        plotter.close()
 
 
 @pytest.mark.parametrize(("time", "index"), [(None, 0), (0.0, 0), (0.021, 4), (7.0, -1)])

@@ -58,6 +58,30 @@ def test_efforts_of_relations_and_drivers_are_measures():
         column("effort:wheel", result)
 
 
+def test_each_of_several_prescribed_motions_has_its_effort():
+    """Of a body that is led at its mass centre: mass times acceleration, weight, and inertia times that of its angle."""
+    along, across, angle = (flexmb.time_functions.polynomial(0.0, 0.0, a) for a in (1.5, -0.5, 2.0))
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    body = system.add(flexmb.rigid_body("tool", mass=2.0, inertia=(0.1, 0.2, 0.3)))
+    system.prescribe("hand", system.ground, body, x=along, y=across, rotation=angle, at=(0, 0, 0))
+    result = flexmb.simulate(system, 0.2, step=1e-2)
+    efforts = {"translation x": 2.0 * 3.0, "translation y": 2.0 * (9.81 - 1.0), "rotation z": 0.3 * 4.0}
+    rates = {"translation x": 3.0, "translation y": -1.0, "rotation z": 4.0}
+    for dof, effort in efforts.items():
+        np.testing.assert_allclose(result.drive_effort("hand", dof), effort, rtol=1e-9)
+        found = column(f"effort:hand:{dof}", result)
+        np.testing.assert_array_equal(found.values, result.drive_effort("hand", dof))
+        assert found.dimension == ("moment" if dof == "rotation z" else "force")
+    np.testing.assert_array_equal(result.drive_effort("hand", "rotation"), result.drive_effort("hand", "rotation z"))
+    power = sum(efforts[dof] * rates[dof] * result.t for dof in efforts)
+    np.testing.assert_allclose(result.power("hand"), power, atol=1e-9)
+    for dof in (None, "translation", "translation z"):
+        with pytest.raises(
+            flexmb.MechanismError, match="3 driven motions: 'translation x', 'translation y', 'rotation z'"
+        ):
+            result.drive_effort("hand", dof)
+
+
 def test_help_tells_what_a_law_does():
     text = pydoc.plain(pydoc.render_doc(rolling_bearing))
     for part in ("A radial rolling bearing", "`exponent` (positive, default 1.5)", "initial={...}", "`cage angle`"):

@@ -1,9 +1,9 @@
 """Stresses against beam theory, against the full finite element solution, and in time; tables of results."""
 
+import csv
 import re
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -17,7 +17,7 @@ import reduction
 from fem.matrices.stress import von_mises
 from fem.mesh.structured_meshes import block, line
 from flexmb.cli.main import app
-from flexmb.errors import MeasureError, PictureError, StressError, TruncatedStressWarning
+from flexmb.errors import FileError, MeasureError, PictureError, StressError, TruncatedStressWarning
 from flexmb.files import load_body, save_body, save_result
 from flexmb.files.results.table_file import columns, data_frame, dataset, write_table
 from flexmb.files.results.vtk_file import export_vtk
@@ -168,6 +168,21 @@ def test_stresses_are_kept_drawn_and_told(swinging, tmp_path, monkeypatch):
     assert b"von_mises" in text
 
 
+def test_the_picture_of_stresses_is_at_the_time_of_the_largest(swinging, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_result(swinging, tmp_path / "swing.h5")
+    drawn = []
+    monkeypatch.setattr("flexmb.plots.pictures.picture_result", lambda result, *given, **_: drawn.append(given))
+    done = CliRunner().invoke(app, ["stress", "swing.h5", "--magnification", "3"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    envelope = largest_stress(swinging, "bar").values
+    ((path, index, magnification),) = drawn
+    assert str(path) == "swing.bar.stress.picture.png"
+    assert index not in (0, len(envelope) - 1)
+    assert envelope[index] == envelope.max()
+    assert magnification == 3.0
+
+
 def test_results_become_tables(swinging, tmp_path):
     table = columns(swinging)
     np.testing.assert_array_equal(table["bar.tip position z"], swinging.position("bar.tip")[:, 2])
@@ -190,7 +205,10 @@ def test_what_has_no_stress_is_told(swinging, tmp_path):
         picture_result(rigid, tmp_path / "x.png", stress=True)
     with pytest.raises(StressError, match="three finite coordinates"):
         stress_at(swinging, "bar", (0, np.nan, 0))
-    assert Path(write_stress_csv(swinging, "bar", {"a": (0, 0, 0)}, tmp_path / "a.csv")).exists()
+    written = write_stress_csv(swinging, "bar", {"a, left": (0, 0, 0)}, tmp_path / "a.csv")
+    assert written.read_text().startswith('t,"a, left xx","a, left yy",')
+    with pytest.raises(FileError, match=r"Cannot write the table .*gone"):
+        write_stress_csv(swinging, "bar", {"a": (0, 0, 0)}, tmp_path / "gone" / "a.csv")
 
 
 def test_the_envelope_is_that_of_all_times_however_they_are_divided(monkeypatch):
@@ -309,6 +327,26 @@ def test_stresses_of_forces_at_interfaces_are_not_warned_of(swinging):
     assert told(swinging)[1] is None
 
 
+def test_what_is_missing_is_looked_for_about_the_mass_centre_wherever_the_frame_is():
+    """Of a bar without symmetry: for each acceleration about its mass centre, the largest stress of the points that are
+    kept does not depend on where the mesh is drawn."""
+
+    def largest(shift):
+        mesh = block("hexahedron", (1.0, 0.3, 0.2), (5, 2, 2))
+        points = mesh.points + 0.1 * mesh.points[:, [1, 2, 0]] ** 2 + np.asarray(shift)
+        model = fem.Model(replace(mesh, points=points), fem.Material.steel()).with_interfaces(root="x0", tip="x1")
+        shapes = flexmb.flexible_body(model, reduction.craig_bampton(model, 4), geometric_stiffness="none").stress
+        about = np.eye(12)
+        for a, b in np.ndindex(3, 3):  # (X - centre)_a e_b
+            about[b, 3 + 3 * a + b] = -model.centre_of_mass[a]
+        return np.array([von_mises(shapes.lacking @ pattern).max() for pattern in about.T])
+
+    here = largest((0, 0, 0))
+    assert (here > 0).all()
+    for shift in ((7.0, -4.0, 3.0), (-2.0, 5.0, 9.0)):
+        np.testing.assert_allclose(largest(shift), here, rtol=1e-4)
+
+
 def test_bodies_keep_what_they_lack(tmp_path):
     body = spinning().mechanism.bodies[0]
     kept = load_body(save_body(body, tmp_path / "bar.h5")).stress
@@ -331,6 +369,13 @@ def test_the_shear_force_of_a_beam_stands_in_its_own_column(tmp_path):
     )
     assert row["a zx"] == pytest.approx(-1.5 * FORCE / (B * H), rel=0.12)
     assert max(abs(row["a xy"]), abs(row["a yz"])) < 0.05 * abs(row["a zx"])
+
+
+def test_names_of_points_may_have_commas(swinging, tmp_path):
+    with write_stress_csv(swinging, "bar", {"root, top": (0, 0, 0)}, tmp_path / "a.csv").open(newline="") as file:
+        header, first = next(rows := csv.reader(file)), next(rows)
+    assert header[:2] == ["t", "root, top xx"]
+    assert len(header) == len(first) == 8
 
 
 def test_elastic_coordinates_are_counted_from_one(swinging):

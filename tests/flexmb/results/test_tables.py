@@ -15,6 +15,7 @@ from flexmb.controllers import pid
 from flexmb.errors import FileError, MeasureError, PictureError, UnitError
 from flexmb.files import save_result
 from flexmb.forces import plastic_hinge
+from flexmb.linear.response import Response
 from flexmb.units import DIMENSIONS, unit_of
 
 MEASURES = ["acceleration:second.end:size", "rate:elbow", "attitude:second:quaternion:w", "momentum:*:y"]
@@ -162,3 +163,16 @@ def test_a_result_is_plotted_in_one_call(swinging, tmp_path):
     free.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
     with pytest.raises(PictureError, match="position:rod:x"):
         flexmb.simulate(free, 0.01, step=1e-3).plot()
+
+
+def test_tables_quote_names_with_commas_and_say_where_they_cannot_be_written(tmp_path):
+    """Those of responses and stresses, too, whose names may be places: "velocity:rod@0.1,0,0:y"."""
+    values = np.array([[[1 + 1j]], [[-2.0]]])
+    response = Response(np.array([1.0, 2.0]), values, ("motor",), ("velocity:rod@0.1,0,0:y",))
+    with response.write_csv(tmp_path / "rod.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["frequency", "|velocity:rod@0.1,0,0:y / motor|", "phase of velocity:rod@0.1,0,0:y / motor"]
+    np.testing.assert_allclose(np.array(rows, dtype=float), [[1, np.sqrt(2), 45], [2, 2, 180]], rtol=1e-15)
+    with pytest.raises(FileError, match=r"Cannot write the table .*gone"):
+        response.write_csv(tmp_path / "gone" / "rod.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["rod.csv"]

@@ -1,5 +1,6 @@
 """The verdict that ends every run: sound runs of every integrator have none against them, unsound ones are loud."""
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import fem
 import flexmb
 import reduction
 from flexmb.files import load_result, save_result
+from flexmb.results.result import EventRecord, Statistics
 
 METHODS = [
     {"step": 1e-3},
@@ -81,6 +83,22 @@ def test_a_balance_that_does_not_close_is_loud():
     assert "does not close" in str(result)
 
 
+@pytest.mark.parametrize(
+    ("method", "step", "word"),
+    [("generalised-alpha", 4e-3, "coarse"), ("generalised-alpha", 2.8e-2, "noise"), ("hht", 4e-3, "coarse")],
+)
+def test_the_step_that_the_verdict_proposes_resolves_the_elastic_motion(method, step, word):
+    """A body swings on a hinge while its vibrations die away; the residual of both methods is of second order."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    body = system.add(random_flexible_body(np.random.default_rng(5), modes=2, stiffness=(3e3, 9e3)))
+    system.revolute("hinge", system.ground, body["start"], axis=(0, 1, 0))
+    coarse = flexmb.simulate(system, 1.0, step=step, method=method).verdict
+    assert f"the elastic motion is {word}: reduce the step, about " in str(coarse)
+    smaller = float(re.search(r"about (\S+) times if the residual falls with its square", str(coarse))[1])
+    fine = flexmb.simulate(system, 1.0, step=step / smaller, method=method).verdict
+    assert 0.5e-3 < fine.strain_ratio < 1.5e-3
+
+
 def test_an_open_joint_is_named_with_its_time():
     result = flexmb.simulate(double_pendulum(), 0.1, step=1e-3)
     q = result.q.copy()
@@ -110,3 +128,14 @@ def test_loads_that_fixed_steps_pass_over_stay_in_the_verdict_and_in_the_file(tm
     assert "'kick'" in str(result)
     again = load_result(save_result(result, tmp_path / "run.h5"))
     assert again.verdict == result.verdict
+
+
+def test_a_report_tells_the_effort_of_steps_and_the_first_events():
+    varied = Statistics(200, 3, 500, 0.01, 1e-4, 1e-3)
+    assert str(varied) == "200 steps of 0.0001 to 0.001 (3 rejected), 2.50 iterations and 50 us a step"
+    assert str(Statistics(10, 0, 20, 1e-3, 1e-3, 1e-3)) == "10 steps of 0.001, 2.00 iterations and 100 us a step"
+    result = flexmb.simulate(double_pendulum(), 0.01, step=1e-3)
+    events = tuple(EventRecord(0.1 * k, f"event {k}") for k in range(25))
+    told = str(replace(result, happened=events))
+    assert "1.9  event 19\n... and 5 more events\n" in told
+    assert "more events" not in str(replace(result, happened=events[:20]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from mechanisms import double_pendulum, flexible_pendulum
 from model_files import model_of
+from scipy.special import ellipk
 from typer.testing import CliRunner
 
 import flexmb
@@ -447,6 +448,27 @@ def test_a_contact_without_force_lasts_and_lets_go_when_it_is_pulled(integrator)
     assert np.abs(result.ledger.residual).max() < 1e-6
 
 
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("lift", [0.0, 5.0])
+def test_a_bar_that_swings_against_a_stop_leaves_it_where_it_hangs(lift, upper):
+    """Its end slides on a rail. The stop pushes until the bar hangs, after a quarter of the period of its pendulum; in a
+    lift that rises uniformly, too."""
+    system, side, angle = flexmb.System(gravity=(0, 0, -G)), 1.0 if upper else -1.0, 0.8
+    floor = system.add(flexmb.rigid_body("lift", mass=5.0, inertia=(1, 1, 1)))
+    system.prismatic("shaft", system.ground.at((0, 0, 0)), floor.at((0, 0, 0)), axis=(0, 0, 1))
+    system.drive("shaft", flexmb.time_functions.constant_speed(lift))
+    bar = flexmb.rigid_body("bar", mass=2.0, inertia=(0.2, 0.2, 0.01), centre=(0, 0, -0.5))
+    bar = system.add(bar, orientation=(0, -angle * side, 0), velocity=(0, 0, lift))
+    system.joint("point-on-line", "rail", floor.at((0, 0, 0)), bar.at((0, 0, 0)), axis=(1, 0, 0))
+    end = stop("end", "rail", 0.0, upper=upper)
+    result = flexmb.simulate(system, 0.5, step=1e-3, output_step=0.05, events=[end])
+    rate = np.sqrt(2.0 * G * 0.5 / (0.2 + 2.0 * 0.5**2))
+    assert [h.event for h in result.happened] == ["end", "end"]
+    assert sum(h.lost for h in result.happened) < 1e-12
+    assert result.happened[-1].t == pytest.approx(ellipk(np.sin(angle / 2) ** 2) / rate, rel=1e-5)
+    assert side * result.coordinate("rail")[-1] < -1e-3
+
+
 def test_stored_times_make_no_difference():
     """A pendulum that bounces, grazes and passes a threshold both ways, stored once in five seconds or a hundred times a second."""
 
@@ -735,3 +757,18 @@ def test_a_peak_between_two_looks_is_where_the_cubic_is_highest():
     later = [seen(cubic, t) for t in (0.5, 1.0)]
     s = np.linspace(0.5, 1.0, 100001)
     assert peak(*later, 0) == pytest.approx(3.0 + 2.0 * s[cubic(s).argmax()], abs=1e-4)
+
+
+def test_attitudes_of_events_count_turns():
+    """A free disc turns through four radians, where its first angle as a number within a half turn is -2.28, and where
+    the quaternion that continues the first one has a negative scalar part."""
+    system = flexmb.System()
+    system.add(flexmb.rigid_body("disc", mass=1.0, inertia=(1, 1, 1.5)), angular_velocity=(0, 0, 2.0))
+    for text, level, sign in (
+        ("attitude:disc:ZYX:1", 4.0, 1.0),
+        ("attitude:disc:quaternion:w", float(np.cos(2.0)), -1.0),
+    ):
+        passed = Event("four", lambda r, text=text, level=level, sign=sign: sign * (measure(text)(r) - level))
+        result = flexmb.simulate(system, 3.0, step=1e-2, events=[passed])
+        assert [h.event for h in result.happened] == ["four"]
+        assert result.happened[0].t == pytest.approx(2.0, abs=1e-9)

@@ -5,6 +5,7 @@ import pytest
 
 import flexmb
 from flexmb import controllers
+from flexmb.simulation.events import Event
 
 SAMPLE = 0.02
 
@@ -27,3 +28,20 @@ def test_outputs_between_samples_are_those_of_their_times(method):
     np.testing.assert_allclose(found.t, 0.0075 * np.arange(17), rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.coordinate("rail"), expected.coordinate("rail"), rtol=0, atol=1e-7)
     np.testing.assert_allclose(found.element_states, expected.element_states, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("measure", ["attitude:disc:ZYX:1", "attitude:disc:quaternion:w"])
+def test_attitudes_that_controllers_read_count_turns_as_those_of_results(measure):
+    """Over two turns of a free disc, also where an event begins the integration anew."""
+    system = flexmb.System()
+    system.add(flexmb.rigid_body("disc", mass=1, inertia=(1, 1, 1.5)), angular_velocity=(0, 0, 2.0))
+    law = controllers.linear(([], [], [], [[1.0]]), inputs=["angle"], commands=["angle"], sample_time=0.1)
+    system.controller("reader", law, inputs={"angle": measure}, outputs={})
+    events = [Event("late", lambda result: result.t - 4.05)]
+    for given in ((), events):
+        result = flexmb.simulate(system, 6.2, step=1e-2, output_step=0.1, events=given)
+        assert len(result.happened) == len(given)
+        read = result.controller("reader")
+        np.testing.assert_allclose(read.commands["angle"].values, read.inputs["angle"].values, rtol=0, atol=1e-9)
+    turned = result.attitude("disc", "ZYX")[:, 0]
+    np.testing.assert_allclose(turned, 2.0 * result.t, rtol=0, atol=1e-9)

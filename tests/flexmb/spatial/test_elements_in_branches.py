@@ -104,6 +104,7 @@ def give_tangents(flat, workspace, rng, beta, kind):
     return [YIELDING * np.diag(inertia_seen(flat, workspace, beta, r)) for r in flat.element_row]
 
 
+@pytest.mark.long  # compiles the solution of a step
 @pytest.mark.parametrize("off", [False, True])
 @pytest.mark.parametrize("kind", ["symmetric", "singular", "diagonal", *SKEW, "indefinite"])
 @pytest.mark.parametrize("seed", range(3))
@@ -199,6 +200,7 @@ def askew(count, angle, k, across, n, c=0.0, turning=0.0):
 
 
 @pytest.mark.filterwarnings("ignore::flexmb.errors.EnergyBalanceWarning")
+@pytest.mark.long
 @pytest.mark.parametrize("given", [
     (1, np.pi / 4, 1e10, 1e6, 5e8, 1e3),  # contracts by 4 where the diagonals show 0.1
     (3, np.pi / 4, 1e9, 1e3, 1.5e7, 100.0),

@@ -6,6 +6,7 @@ from mechanisms import random_flexible_body
 
 import flexmb
 from flexmb.errors import IntegratorError, RedundantConstraintWarning, StudyError
+from flexmb.spatial.lie import rotation_exp
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
 from flexmb.study.gradients.seeds import OVER
 
@@ -115,6 +116,32 @@ def test_the_place_of_the_mass_centre_enters_as_the_direct_method_says():
     back = adjoint_gradient(model, at, 0.1, height, over="final", **options).of("result")
     forth = direct_gradient(model, at, 0.1, measure=lambda r: {"x": height(r)[-1]}, **options).of("x")
     np.testing.assert_allclose(back, forth, rtol=0, atol=1e-6 * np.abs(forth).max())
+
+
+def test_chains_that_begin_in_any_attitude_have_the_derivatives_of_their_simulations():
+    """The second rod is carried by the first one, which is drawn turned, and which a parameter turns further."""
+
+    def model(length, angle):
+        system, turned = flexmb.System(gravity=(0, -9.81, 1.0)), rotation_exp((0.3, -0.4, angle))
+        first = system.add(flexmb.uniform_rod("first", mass=1.0, length=length), orientation=turned)
+        second = flexmb.uniform_rod("second", mass=1.0, length=0.5)
+        second = system.add(second, position=turned @ [length, 0, 0], orientation=(0, 0, 0.2))
+        system.spherical("top", system.ground.at((0, 0, 0)), first["start"])
+        system.spherical("elbow", first["end"], second["start"])
+        return system
+
+    def place(result):
+        return result.position("second.end") @ [1.0, 0.7, 0.3]
+
+    at, options = {"length": 0.8, "angle": 0.6}, {"step": STEP, "newton_tolerance": 1e-11}
+    back = adjoint_gradient(model, at, DURATION, place, over="final", **options).of("result")
+    forth = direct_gradient(model, at, DURATION, measure=lambda r: {"x": place(r)[-1]}, **options).of("x")
+    for k, (name, value) in enumerate(at.items()):
+        low, high = (
+            place(flexmb.simulate(model(**{**at, name: value + h}), DURATION, **options))[-1] for h in (-1e-5, 1e-5)
+        )
+        assert back[k] == pytest.approx((high - low) / 2e-5, abs=1e-6)
+        assert forth[k] == pytest.approx((high - low) / 2e-5, abs=1e-6)
 
 
 def test_redundant_joints_have_the_gradients_of_their_motion():

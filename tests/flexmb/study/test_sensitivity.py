@@ -30,6 +30,9 @@ def test_derivatives_of_formulas_are_right_and_so_are_their_errors(tmp_path):
         np.testing.assert_allclose(found.of(name), values, rtol=1e-10)
         assert (off <= found.errors[name]).all()
     np.testing.assert_allclose(found.relative("cube"), [3.0, 1.0], rtol=1e-10)
+    for asked in (found.of, found.relative):
+        with pytest.raises(StudyError, match=r"no measure named 'cub'.*'cube'"):
+            asked("cub")
     at_zero = gradient(lambda a: {"f": np.exp(2 * a)}, {"a": 0.0}, threads=True)
     assert at_zero.of("f")[0] == pytest.approx(2.0, rel=1e-9)
     assert "cube" in str(found)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
+import mechanisms
 import numba
 import numpy as np
 import pytest
@@ -239,6 +240,16 @@ def partly(k):
     return partial(lambda k, t, x, v: -k * x, k)
 
 
+def partly_by_keyword(k):
+    return partial(lambda t, x, v, k: -k * x, k=k)
+
+
+def unset(k):
+    if k < 0:
+        other = -k
+    return lambda t, x, v: -k * x if k >= 0 else -other * x
+
+
 class Callable:
     def __init__(self, k):
         self.k = k
@@ -279,7 +290,8 @@ def pendulum_with(law):
 
 
 @pytest.mark.parametrize(
-    "make", [held_constant, keyword_only, default, partly, Callable, bound, nested, compiled, listed]
+    "make",
+    [held_constant, keyword_only, default, partly, partly_by_keyword, unset, Callable, bound, nested, compiled, listed],
 )
 def test_values_that_laws_hold_are_seen_however_they_hold_them(make):
     def tip(result):
@@ -296,7 +308,17 @@ SHARED = {"k": 0.0}
 GLOBAL = 0.0
 
 
-def test_values_that_builds_share_are_refused():
+class Settings:
+    k = 0.0
+
+
+class Derived(Settings):
+    """Reads what its base has."""
+
+
+def test_values_that_builds_share_are_refused(monkeypatch):
+    monkeypatch.setattr(mechanisms, "GAIN", 0.0, raising=False)
+
     def by_global(k):
         globals()["GLOBAL"] = k
         return pendulum_with(lambda t, x, v: -GLOBAL * x)
@@ -312,7 +334,15 @@ def test_values_that_builds_share_are_refused():
         system.load("pull", system._bodies and flexmb.mechanism.attachments.BodyHandle(0, system._bodies[0])["end"], force=(0, 1, 0), factor=factor)  # fmt: skip
         return system
 
-    for model in (by_global, by_object, in_a_function_of_time):
+    def by_class(k):
+        Settings.k = k
+        return pendulum_with(lambda t, x, v: -Derived.k * x)
+
+    def by_module(k):
+        mechanisms.GAIN = k
+        return pendulum_with(lambda t, x, v: -mechanisms.GAIN * x)
+
+    for model in (by_global, by_object, in_a_function_of_time, by_class, by_module):
         with pytest.raises(StudyError, match="reads a variable that the model changes"):
             adjoint_gradient(model, {"k": 3.0}, 0.1, lambda r: r.position("rod.end")[:, 1], step=STEP)
 

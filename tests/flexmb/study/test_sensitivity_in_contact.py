@@ -69,6 +69,25 @@ def test_switches_are_refused_with_the_contact_and_the_time():
     assert np.isfinite(adjoint_gradient(flying, {"length": 0.3}, 0.1, along("bob"), step=STEP).derivatives["result"])
 
 
+def test_what_slides_back_is_refused():
+    """A stiff spring draws a box that hardly rubs to and fro: it is at rest for an instant, at which friction turns."""
+
+    def sprung(stiffness):
+        system = flexmb.System(gravity=(0, 0, -G))
+        box = system.add(flexmb.rigid_body("box", mass=2.0, inertia=(0.02,) * 3), position=(0.3, 0, 0.1))
+        floor = Plane().on(system.ground.at((0, 0, 0)))
+        system.contact("floor", floor, Box(0.4, 0.4, 0.2).on(box.at((0, 0, 0))), friction=0.05)
+        place = system.ground.at((-1, 0, 0.1))
+        system.spring_damper("spring", place, box.at((0, 0, 0)), stiffness=stiffness, length=1.0)
+        return system
+
+    back = np.pi / np.sqrt(200.0 / 2.0)  # half a period, which friction does not change
+    with pytest.raises(StudyError, match=r"contact 'floor' slides back at t = 0\.31[4-8]\."):
+        adjoint_gradient(sprung, {"stiffness": 200.0}, 1.2 * back, along("box"), step=STEP)
+    before = adjoint_gradient(sprung, {"stiffness": 200.0}, 0.8 * back, along("box"), step=STEP, over="final")
+    assert np.isfinite(before.derivatives["result"]).all()
+
+
 def test_points_that_are_no_joints_are_refused():
     def hanging(mass):
         system = pushed(mass=mass)

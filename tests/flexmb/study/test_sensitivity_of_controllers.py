@@ -112,6 +112,35 @@ def test_sampled_controllers_are_refused_by_name():
         adjoint_gradient(model, {"kp": 1.0}, 0.1, lambda r: r.w[:, 5], step=1e-2)
 
 
+def test_values_that_laws_of_controllers_hold_are_seen():
+    """A servo whose gain is a variable around its function: a mass that it holds moves as `v / w sin(w t)`."""
+
+    def model(gain):
+        @flexmb.control_law(inputs=("place",), commands=("push",))
+        def servo(t, inputs, states, parameters, commands, rates):
+            commands[0] = -gain * inputs[0]
+
+        system = flexmb.System()
+        body = system.add(flexmb.rigid_body("body", mass=2.0, inertia=(1, 1, 1)), velocity=(0, 0, 0.4))
+        system.prismatic("rail", system.ground, body, axis=(0, 0, 1), at=(0, 0, 0))
+        system.controller("servo", servo(), inputs={"place": "coordinate:rail"}, outputs={"push": "effort:rail"})
+        return system
+
+    def place(result):
+        return result.coordinate("rail")
+
+    def exact(gain, t=0.1):
+        rate = np.sqrt(gain / 2.0)
+        return 0.4 / rate * np.sin(rate * t)
+
+    slope = (exact(200.0 + 1e-3) - exact(200.0 - 1e-3)) / 2e-3
+    options = {"step": STEP, "newton_tolerance": 1e-12}
+    back = adjoint_gradient(model, {"gain": 200.0}, 0.1, place, over="final", **options).of("result")
+    forth = direct_gradient(model, {"gain": 200.0}, 0.1, measure=at_the_end({"place": place}), **options).of("place")
+    assert back == pytest.approx(slope, rel=1e-3)
+    assert forth == pytest.approx(back, rel=1e-6)
+
+
 @flexmb.control_law(inputs=("place",), commands=("push",), states=("bias",), parameters=("gain",))
 def biased(t, inputs, states, parameters, commands, rates):
     """A force with a bias that keeps its beginning, but for rounding."""

@@ -437,6 +437,8 @@ def edited(name, value):
 KINDS = {
     "constant": (lambda x: {"y": 2.0 * x}, lambda x: {"y": 3.0 * x}),
     "code": (lambda x: {"y": 2.0 * x}, lambda x: {"y": 2.0 + x}),
+    "name in a module": (lambda x: {"y": np.sin(x)}, lambda x: {"y": np.cos(x)}),
+    "attribute": (lambda x: {"y": x.real}, lambda x: {"y": x.imag}),
     "inner constant": (lambda x: {"y": sum(2.0 for _ in range(x))}, lambda x: {"y": sum(3.0 for _ in range(x))}),
     "number in a closure": (of_closure(2.0), of_closure(3.0)),
     "array in a closure": (of_closure(np.arange(5.0)), of_closure(np.arange(5.0) * (1 + 1e-15))),

@@ -290,7 +290,7 @@ def _pipe(sizes: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 def _box(sizes: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Simpson's rule with five points on the middle line of each wall; widths along the first and second axis, and the
-    walls at the ends of the first, minus second, minus first and second axis."""
+    walls at the ends of the first, second, minus first and minus second axis."""
     a, b, *t = sizes
     corners = np.array([[1 - t[3] / b, 1 - t[0] / a], [t[1] / b - 1, 1 - t[0] / a]])
     corners = np.vstack([corners, [[t[1] / b - 1, t[2] / a - 1], [1 - t[3] / b, t[2] / a - 1]]])

@@ -1,0 +1,119 @@
+"""The search for an equilibrium near a configuration, by Newton's method."""
+
+import numpy as np
+
+from flexmb.differences import ROUNDING
+from flexmb.equations.evaluation import Equations, angles_near
+from flexmb.equations.skins import without_surfaces
+from flexmb.equations.stationary import require_stationary, stationary_states
+from flexmb.equations.tangent import DIFFERENCE, forces
+from flexmb.errors import EquilibriumError
+from flexmb.kernels.calls import displace
+from flexmb.linear.rest.judged import softest_motion
+from flexmb.linear.rest.motions import moved_most, require_answers, stiffness_of
+from flexmb.linear.rest.record import Equilibrium
+from flexmb.linear.rest.steady import in_bodies
+from flexmb.linear.rest.steps import LARGEST, TOLERANCE, newton_step, pressed_step
+from flexmb.linear.touching import Touching
+from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
+
+ITERATIONS = 100
+HALVINGS = 12
+"""Largest number of lengths that are tried for a step at whose end a law fails."""
+SLOW, COARSE, FINER, FINEST = 0.1, 10.0, 0.125, 1e-10
+"""The differences of the tangent are too coarse for a law where an iteration moves by less than `COARSE` of them, and
+by more than `SLOW` of the one before; they are then multiplied by `FINER`, down to `FINEST`."""
+ROUNDS, BACK = 10, 0.01
+"""Iterations that lead back to a place of an earlier one, but for the part `BACK` of their displacement, after which
+the search goes round in circles and ends."""
+SETTLED = 1e-9
+"""Largest change of the states of force elements in the last iteration, relative to their scale."""
+
+
+def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool) -> Equilibrium:
+    """The equilibrium near a configuration, of bodies with constant velocities.
+
+    `world` (6 nb,): velocities of the bodies, as of `in_world`. `downhill`: avoid maxima of the potential, unless the
+    iteration starts at one.
+    """
+    flat, t = compiled(mechanism), start.t
+    q = start.q.copy()
+    touching = Touching(mechanism, start) if mechanism.surface_contacts else None
+    own = start.element_states if touching is None else start.element_states[: flat.skin_state]
+    e = Equations(without_surfaces(mechanism), q, start.angles, own)
+    functions = mechanism.function_values(t)
+    nv, nj = len(flat.weight), mechanism.joint_rows
+    none, multipliers = np.zeros(nv), np.zeros(nj)
+    require_answers(e, e.residual(functions, q, in_bodies(flat, q, world), none, multipliers)[0])
+    size = changed = np.inf
+    difference, settled = DIFFERENCE, True
+    places, rounds = [q.copy()], 0
+    for iteration in range(1, ITERATIONS + 1):
+        w = in_bodies(flat, q, world)
+        stationary = stationary_states(e, functions, q, w, multipliers)
+        K, G, N = stiffness_of(e, functions, q, w, multipliers, difference)
+        while difference > FINEST and not np.isfinite(K).all():  # a law ends within the differences
+            difference = max(FINER * difference, FINEST)
+            K, G, N = stiffness_of(e, functions, q, w, multipliers, difference)
+        require_answers(e, K)
+        K, wrong = K + stationary.stiffness, stationary.stiffness_error
+        rounded = ROUNDING * forces(e, functions, q, w, none, multipliers)
+        out = e.residual(functions, q, w, none, multipliers)[0] + stationary.offset
+        values = e.workspace.values[:nj].copy()
+        closing = np.linalg.lstsq(G, -values, rcond=1e-10)[0] if nj else none
+        held, reached = stationary.held(N, closing)
+        changes = np.zeros((0, 3))
+        if touching is None:
+            force = -(out + K @ (closing + reached))
+            along, reachable = newton_step(e, K, N @ held, force, rounded, wrong, difference, downhill)
+            step = closing + along + reached
+        else:
+            given = closing + reached
+            pressed = pressed_step(touching, e, q, K, N @ held, given, out, rounded, wrong, difference, downhill)
+            step, changes, out, K, reachable, settled = pressed
+        before, size = size, float((np.abs(step) * flat.weight).max(initial=0.0))
+        if SLOW * before < size < COARSE * difference:
+            difference = max(FINER * difference, FINEST)
+        part = LARGEST / max(size, LARGEST)
+        step *= part
+        if touching is not None:
+            touching.forces[:] += part * changes
+            settled = settled and part == 1.0
+        balancing, found = np.hstack([G.T, stationary.pushing]), none[:0]
+        if balancing.shape[1]:
+            found = np.linalg.lstsq(balancing, -(out + K @ step), rcond=1e-10)[0]
+            multipliers = multipliers + found[:nj]
+        moved, states = np.empty_like(q), e.states.copy()
+        for _ in range(HALVINGS):
+            changed = stationary.advance(e, step, found[nj:])
+            displace(flat, q, step, moved)
+            if np.isfinite(e.residual(functions, moved, w, none, multipliers)[0]).all():
+                break
+            step, e.states[:] = 0.5 * step, states
+        else:
+            require_answers(e, e.residual(functions, moved, w, none, multipliers)[0])
+        again = min(np.abs(moved - x).max() for x in places) < BACK * np.abs(moved - q).max()
+        rounds += again and size > TOLERANCE
+        q = moved
+        places.append(q)
+        e.keep_angles(functions)
+        if size < max(TOLERANCE, reachable) and changed < SETTLED and settled:
+            w = in_bodies(flat, q, world)
+            require_stationary(e, functions, q, w, multipliers)
+            states = e.states.copy() if touching is None else np.concatenate([e.states, touching.forces.ravel()])
+            state = State(t, q, w, angles_near(mechanism, q, e.angles), element_states=states)
+            softest, error, feeds = softest_motion(e, functions, state, multipliers, bool(world.any()), touching)
+            slipping = 0 if touching is None else touching.slipping
+            return Equilibrium(mechanism, state, multipliers, softest, error, iteration, slipping, feeds)
+        if rounds > ROUNDS:
+            break
+    if size < LARGEST:  # otherwise the states follow a configuration that nothing restrains
+        require_stationary(e, functions, q, in_bodies(flat, q, world), multipliers)
+    e.compare_tangents(t)
+    hint = "Start nearer to one, or add a spring that restrains it." if touching is None else touching.hint
+    raise EquilibriumError(
+        f"{mechanism.name!r} found no equilibrium in {iteration} iterations; the last moved it by "
+        f"{min(size, LARGEST):.2g} of its length{moved_most(e, step[:, None])}. {hint}"
+    )

@@ -1,0 +1,55 @@
+"""What is required of the events of a simulation, before it begins."""
+
+from collections.abc import Sequence
+
+from flexmb.errors import EventError
+from flexmb.mechanism.locking import locked_row
+from flexmb.mechanism.mechanism import Mechanism, Row
+from flexmb.simulation.events import Event, Lock, Release, StopImpact
+
+
+def require_events(mechanism: Mechanism, events: Sequence[Event]) -> None:
+    """Raises `EventError` when events that are not given have locked or released something at the initial state."""
+    state = mechanism.initial
+    names = {e.name for e in events if isinstance(e.do, Lock | StopImpact)}
+    names |= {name for friction in mechanism.exact_frictions for name in friction.locks}
+    missing = state.topology.locked.keys() - names
+    missing |= state.topology.released - names - {joint.name for joint in mechanism.joints}
+    if missing:
+        raise EventError(
+            f"The state at t = {state.t:.6g} is changed by {', '.join(map(repr, sorted(missing)))} "
+            f"({state.topology}); start from it with the events of that simulation."
+        )
+
+
+def require_names(mechanism: Mechanism, events: Sequence[Event]) -> None:
+    """Raises `EventError` when names of events are taken, and the errors of `locked_row` and of unknown joints for what
+    they lock or release."""
+    names = [e.name for e in events]
+    taken = {*names} & {*(j.name for j in mechanism.joints), *mechanism.force_elements}
+    taken |= {n for n in names if names.count(n) > 1}
+    if taken:
+        raise EventError(f"Events need names of their own; these are taken: {sorted(taken)}.")
+    for event in events:
+        if isinstance(event.do, Lock | StopImpact):
+            locked_row(mechanism, event.do.joint, event.do.dof)
+        elif isinstance(event.do, Release) and event.do.joint not in names:
+            _require_unrelated(
+                mechanism, event.name, event.do.joint, [e.do.joint for e in events if isinstance(e.do, Release)]
+            )
+
+
+def _require_unrelated(mechanism: Mechanism, event: str, name: str, released: Sequence[str]) -> None:
+    """Raises `EventError` when an event releases a joint of a relation that no event releases."""
+    joint = mechanism.joint(name)
+    for relation in mechanism.joints:
+        row = mechanism.rows[relation.rows[0]]
+        if row.terms and relation.name not in released and joint.markers in _pairs(row):
+            raise EventError(
+                f"Event {event!r} releases joint {name!r}, whose coordinate is part of the "
+                f"{relation.kind} {relation.name!r}. Release {relation.name!r} by an event too."
+            )
+
+
+def _pairs(row: Row) -> list[tuple[int, int]]:
+    return [row.markers, *(term.markers for term in row.terms)]

@@ -54,7 +54,7 @@ def work_precision(
     one would not change the errors.
 
     Raises `MeasureError` where the observed quantity of the reference run is zero throughout, which errors cannot be
-    relative to, or not finite, and where it has another shape in a run.
+    relative to, and where that of any run is not finite, or has another shape.
     """
     mechanism = system.build() if isinstance(system, System) else system
     common: dict[str, Any] = {"output_step": output_step}
@@ -75,7 +75,10 @@ def work_precision(
                 f"The observed quantity of {mechanism.name!r} has the shape {observed.shape} with the options "
                 f"{dict(options)} and {truth.shape} in the reference run: it must be an array over the stored times."
             )
-        runs.append(
-            Precision(dict(options), result.statistics.cpu_seconds, float(np.abs(observed - truth).max() / scale))
-        )
+        error = float(np.abs(observed - truth).max() / scale)
+        if not np.isfinite(error):
+            raise MeasureError(
+                f"The observed quantity of {mechanism.name!r} is not finite with the options {dict(options)}."
+            )
+        runs.append(Precision(dict(options), result.statistics.cpu_seconds, error))
     return runs

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 
 from fem.errors import InterfaceError, MatrixError, MeshWarning, UnitWarning, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
@@ -402,14 +403,14 @@ def flexible_body(
     basis: Basis,
     *,
     name: str | None = None,
-    modal_damping: float | Callable[[np.ndarray], np.ndarray] = 0.0,
+    modal_damping: ArrayLike | Callable[[np.ndarray], ArrayLike] = 0.0,
     rayleigh: tuple[float, float] = (0.0, 0.0),
     geometric_stiffness: str | None = None,
 ) -> Body:
     """A flexible body from a finite element `model` and its reduced `basis`.
 
-    - `modal_damping`: the ratio of critical damping of every elastic coordinate, or a function that returns the ratios
-      (m,) for the angular eigenfrequencies (m,).
+    - `modal_damping`: the ratio of critical damping of every elastic coordinate, the ratios (m,) of each, or a function
+      that returns them for the angular eigenfrequencies (m,).
       A damping matrix of the model (`Model.D`, made from matrices) is added: its diagonal to `damping`, what couples
       coordinates and its gyroscopic part to `velocity_matrix`.
     - `rayleigh = (alpha, beta)`: adds `D = alpha M_ff + beta K`. Only the elastic coordinates are damped, not the rigid
@@ -435,12 +436,11 @@ def flexible_body(
     """
     model.require_obeyed()
     omega = np.sqrt(basis.eigenvalues)
-    if not callable(modal_damping) and np.ndim(modal_damping):
-        raise MatrixError(
-            f"Modal damping is one ratio, or a function of the {len(omega)} angular eigenfrequencies, such as "
-            f"lambda w: {modal_damping}; found {modal_damping}."
-        )
-    ratios = np.asarray(modal_damping(omega) if callable(modal_damping) else np.full(len(omega), modal_damping), float)
+    if callable(modal_damping):
+        ratios = np.asarray(modal_damping(omega), dtype=float)
+    else:
+        ratios = np.asarray(modal_damping, dtype=float)
+        ratios = ratios if ratios.ndim else np.full(len(omega), float(ratios))
     if ratios.shape != omega.shape or not np.isfinite(ratios).all():
         raise MatrixError(
             f"Modal damping must give one finite ratio for each of the {len(omega)} elastic coordinates; found shape "

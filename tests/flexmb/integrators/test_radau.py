@@ -285,6 +285,10 @@ def test_work_and_precision_take_the_reference_that_is_given(reference):
             lambda r: r.q[: 2 + (r.statistics.largest_step != r.statistics.smallest_step)],
             r"shape \(2, 14\) .*and \(3, 14\) in the reference",
         ),
+        (
+            lambda r: r.q if r.statistics.largest_step != r.statistics.smallest_step else np.nan * r.q,
+            r"is not finite with the options \{'step': 0\.002\}",
+        ),
     ],
 )
 def test_what_is_observed_for_work_and_precision_must_have_a_size(observe, message):

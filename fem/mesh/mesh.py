@@ -264,8 +264,11 @@ class Mesh:
             return self.nodes_of_faces(self.face_sets[name])
         if name in self.cell_sets:
             return self.nodes_of_cells(self.cell_sets[name])
+        node = f" The node of this number in the file is mesh.numbered({name}), in texts node/{name}."
         raise MeshError(
-            f"Mesh {self.name!r}: " + unknown_name("set", name, {*self.node_sets, *self.face_sets, *self.cell_sets})
+            f"Mesh {self.name!r}: "
+            + unknown_name("set", name, {*self.node_sets, *self.face_sets, *self.cell_sets})
+            + (node if name.isdecimal() else "")
         )
 
     def nodes_of_faces(self, faces: Int[np.ndarray, "nf 2"]) -> Int[np.ndarray, " k"]:

@@ -1,4 +1,4 @@
-"""Nodes selected by geometry: on a plane, a cylinder, a sphere, in a box, nearest to a point.
+"""Nodes selected by geometry: on a plane, a cylinder, a sphere, in a box, nearest to a point; or by their numbers.
 
 Surface selections consider the skin of the mesh only; of a part made from matrices, which has no cells, all nodes. Each
 selection is a small record whose `nodes(mesh)` returns sorted node numbers; it can replace the name of a set
@@ -160,12 +160,35 @@ class Nearest:
             )
         return np.sort(np.argpartition(distance, self.count - 1)[: self.count])
 
+    def __str__(self) -> str:
+        return f"the node nearest to {self.point}" if self.count == 1 else f"{self.count} nodes nearest to {self.point}"
+
 
 def nearest(point: Vector, count: int = 1) -> Nearest:
     """The `count` nodes nearest to `point`, inner ones too."""
     return Nearest(_vector(point, "point"), count)
 
 
+@dataclass(frozen=True)
+class Numbered:
+    """The nodes that have these numbers in the file of the mesh."""
+
+    numbers: tuple[int | str, ...]
+
+    def nodes(self, mesh: Mesh | Points) -> Int[np.ndarray, " k"]:
+        """Sorted numbers, counted from 0. Raises `MeshError` for a number that no node has."""
+        if not isinstance(mesh, Mesh):
+            raise MeshError(
+                f"The part {mesh.name!r} has no file whose nodes had numbers; found {NODE}/{self.numbers[0]}."
+            )
+        return np.sort(mesh.numbered(*self.numbers))
+
+    def __str__(self) -> str:
+        return f"{NODE}/{','.join(map(str, self.numbers))}"
+
+
+NODE = "node"
+"""The kind of selection by numbers in texts."""
 _FORMS: dict[str, tuple[Callable[..., Any], tuple[int, ...], str]] = {
     "plane": (on_plane, (3, 3), "plane/POINT/NORMAL"),
     "cylinder": (on_cylinder, (3, 3, 1, 1), "cylinder/POINT/AXIS/RADIUS[/LENGTH]"),
@@ -176,17 +199,22 @@ _FORMS: dict[str, tuple[Callable[..., Any], tuple[int, ...], str]] = {
 _OPTIONAL = ("cylinder", "nearest")
 
 
-def from_text(text: str) -> str | Selection | Nearest:
-    """A selection from its text on the command line or in a model file: "plane/0,0,0/0,0,1", "nearest/1,0,0/4", ...
+def from_text(text: str) -> str | Selection | Nearest | Numbered:
+    """A selection from its text on the command line or in a model file: "plane/0,0,0/0,0,1", "nearest/1,0,0/4",
+    "node/9001,9002" (numbers of the file), ...
 
     A text without "/" is the name of a set and is returned unchanged. Raises `MeshError` for an unknown form.
     """
     kind, *parts = text.split("/")
     if not parts:
         return text
-    forms = "; ".join(form for _, _, form in _FORMS.values())
+    if kind == NODE and len(parts) == 1 and all(words := parts[0].split(",")):
+        return Numbered(tuple(int(word) if word.isdecimal() else word for word in words))
+    forms = "; ".join([*(form for _, _, form in _FORMS.values()), f"{NODE}/NUMBER[,NUMBER...]"])
     if kind not in _FORMS:
-        raise MeshError(f"{text!r}: " + unknown_name("geometric selection", kind, _FORMS) + f" Forms: {forms}.")
+        raise MeshError(
+            f"{text!r}: " + unknown_name("geometric selection", kind, [*_FORMS, NODE]) + f" Forms: {forms}."
+        )
     make, widths, form = _FORMS[kind]
     try:
         numbers = [[float(x) for x in part.split(",")] for part in parts]

@@ -1,6 +1,6 @@
 """Measures of a result, named by a text such as `position:rod.end:z`, `force:bearing:x` or `coordinate:hinge`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,20 +103,40 @@ SURFACES = {"pressure": "stress", "contact-area": "area"}
 """Columns of `SurfaceContactMotion`, and what they measure."""
 CONTROLLERS = ("command", "input", "state")
 """Parts of controllers; force elements between frames have states, too."""
-FORM = (
-    "KIND:NAME:AXIS with AXIS x, y, z or size, and KIND position, velocity, acceleration (NAME a marker such as "
-    "rod.end, a body, BODY@x,y,z or BODY@node NUMBER), rotation or angular-acceleration (a marker or body), deflection "
-    "(a marker), force or moment (a joint, a force element or a load), mass-centre, momentum, angular-momentum (a "
-    "body, or * for the whole mechanism; BODY@MARKER or BODY@x,y,z: about that point instead of the mass centre); "
-    "KIND:JOINT or KIND:JOINT:DOF with KIND coordinate, rate or joint-acceleration; KIND:ELEMENT or KIND:ELEMENT:DOF "
-    "with KIND effort, stretch or stretch-rate (a force element), effort also of a driven JOINT and as "
-    "effort:RELATION:JOINT; KIND:CONTACT with KIND gap, normal-force, friction-force, slip or wear-power, of a "
-    "flexible surface also pressure (the largest) or contact-area; power:NAME (a force element, a load or a driven "
-    "joint); elastic:BODY:NUMBER or elastic-rate:BODY:NUMBER (an elastic "
-    "coordinate, from 1); command:CONTROLLER:NAME, input:CONTROLLER:NAME or state:CONTROLLER:NAME, also "
-    "state:ELEMENT:NAME (a force between frames); or attitude:NAME:FORM:PART with FORM quaternion (PART w, x, y, "
-    "z), rotation-vector (x, y, z) or a sequence such as ZYX (1, 2, 3)"
-)
+_AXIS = "KIND:NAME:AXIS with AXIS x, y, z or size, NAME"
+FORMS: dict[str, Sequence[str]] = {
+    f"{_AXIS} a marker such as rod.end, a body, BODY@x,y,z or BODY@node NUMBER": (
+        "position",
+        "velocity",
+        "acceleration",
+    ),
+    f"{_AXIS} a marker or body": ("rotation", "angular-acceleration"),
+    f"{_AXIS} a marker": ("deflection",),
+    f"{_AXIS} a joint, a force element or a load": ("force", "moment"),
+    f"{_AXIS} a body, or * for the whole mechanism; BODY@MARKER or BODY@x,y,z: about that point instead of the mass "
+    "centre (angular-momentum)": ("mass-centre", "momentum", "angular-momentum"),
+    "KIND:JOINT or KIND:JOINT:DOF": tuple(SCALARS),
+    "KIND:ELEMENT or KIND:ELEMENT:DOF (a force element), effort also of a driven JOINT and as effort:RELATION:JOINT": (
+        tuple(ELEMENTS)
+    ),
+    "KIND:CONTACT": tuple(CONTACTS),
+    "KIND:CONTACT of a flexible surface (the largest pressure)": tuple(SURFACES),
+    "KIND:NAME (a force element, a load or a driven joint)": ("power",),
+    "KIND:BODY:NUMBER (an elastic coordinate, from 1)": ("elastic", "elastic-rate"),
+    "KIND:CONTROLLER:NAME, state also of a force between frames": CONTROLLERS,
+    "KIND:NAME:FORM:PART with FORM quaternion (PART w, x, y, z), rotation-vector (x, y, z) or a sequence such as ZYX "
+    "(1, 2, 3)": ("attitude",),
+}
+"""Kinds of measures by the form of their texts."""
+
+
+def _misformed(text: str, kind: str) -> MeasureError:
+    """The error of a text of this kind, or of no kind."""
+    for form, kinds in FORMS.items():
+        if kind in kinds:
+            return MeasureError(f"A measure {kind} is {form.replace('KIND', kind)}; found {text!r}.")
+    known = "; ".join(f"{form}, KIND {', '.join(kinds)}" for form, kinds in FORMS.items())
+    return MeasureError(f"A measure is {known}; found {text!r}.")
 
 
 def measure(text: str) -> Measure:
@@ -161,7 +181,7 @@ def _read(text: str) -> Callable[[Any], Column]:
         raise MeasureError(unknown_name("measure", kind, kinds))
     name, _, axis = rest.rpartition(":")
     if not name or not axis:
-        raise MeasureError(f"A measure is {FORM}; found {text!r}.")
+        raise _misformed(text, kind)
     if axis not in ("x", "y", "z", "size"):
         raise MeasureError(f"The axis of a measure is x, y, z or size; found {axis!r} in {text!r}.")
     vectors, dimension = VECTORS[kind]
@@ -226,6 +246,6 @@ def _attitude(text: str, rest: str) -> Callable[[Any], Column]:
     name, _, form = name.rpartition(":")
     parts = {"quaternion": "wxyz", "rotation-vector": "xyz"}.get(form, "123" if is_sequence(form) else "")
     if not name or len(last) != 1 or last not in parts:
-        raise MeasureError(f"A measure is {FORM}; found {text!r}.")
+        raise _misformed(text, "attitude")
     form, number, dimension = form.replace("-", " "), parts.index(last), "1" if form == "quaternion" else "angle"
     return lambda result: Column(result.attitude(name, form)[:, number], dimension)

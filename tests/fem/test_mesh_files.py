@@ -9,7 +9,7 @@ import pytest
 
 import fem
 from fem.elements import ELEMENTS
-from fem.errors import MeshError, MeshWarning
+from fem.errors import InterfaceError, MeshError, MeshWarning
 from fem.mesh import structured_meshes
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
@@ -372,6 +372,22 @@ def test_selections_by_geometry_and_as_text():
     assert from_text("x0") == "x0"
 
 
+def test_nodes_are_selected_by_the_numbers_of_their_file():
+    mesh = replace(block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1)), node_ids=np.arange(8)[::-1] + 9000)
+    np.testing.assert_array_equal(mesh.nodes(from_text("node/9001,9005")), [2, 6])
+    with pytest.raises(MeshError, match=r"no node has the number 1 in the file; numbers run from 9000 to 9007"):
+        mesh.nodes(from_text("node/1"))
+    with pytest.raises(MeshError, match=r"'LEFT.1' is no INSTANCE.NUMBER"):
+        mesh.nodes(from_text("node/LEFT.1"))
+    with pytest.raises(MeshError, match=r"no set named '9001'.* mesh.numbered\(9001\), in texts node/9001\."):
+        mesh.nodes(from_text("9001"))
+    assert str(from_text("node/9001,LEFT.1")) == "node/9001,LEFT.1"
+    bar = fem.Model(mesh, fem.Material.steel())
+    given = fem.Model.from_matrices(bar.M, bar.K, bar.points)
+    with pytest.raises(InterfaceError, match=r"no file whose nodes had numbers; found node/9001"):
+        given.with_interfaces(pin=from_text("node/9001"))
+
+
 def test_a_cylinder_ends_half_its_length_from_its_point():
     tube = structured_meshes.tube("hexahedron", (0.04, 0.05), 0.1, (1, 8, 4))
     for middle, length, rings in ((0.05, 0.1, 5), (0.025, 0.05, 3), (0.05, 0.05, 3), (0.0, 0.05, 2), (0.05, 0.04, 1)):
@@ -388,6 +404,7 @@ def test_a_cylinder_ends_half_its_length_from_its_point():
         ("plan/0,0,0/1,0,0", "no geometric selection named 'plan'. Did you mean 'plane'"),
         ("plane/0,0,0", "not of the form plane/POINT/NORMAL"),
         ("plane/0,0/1,0,0", "not of the form"),
+        ("node/1,,2", r"Existing: .*'node'.* Forms: .*node/NUMBER"),
         ("sphere/0,0,0/big", "not of the form sphere/CENTRE/RADIUS"),
         ("plane/0,0,0/0,0,0", "normal has no direction"),
     ],

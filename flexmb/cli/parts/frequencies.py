@@ -17,8 +17,8 @@ def command(
         list[str] | None,
         typer.Option(
             help="SET whose nodes do not move, or SET:COMPONENTS such as x0:012 (0 to 2 displacements, 3 to 5 "
-            "rotations); for SET also plane/POINT/NORMAL, box/LOW/HIGH, nearest/POINT, ... Repeat for several. Without "
-            "it, supports of the deck hold the part, or nothing does."
+            "rotations); for SET also plane/POINT/NORMAL, box/LOW/HIGH, nearest/POINT, node/NUMBER, ... Repeat for "
+            "several. Without it, supports of the deck hold the part, or nothing does."
         ),
     ] = None,
     free: Annotated[bool, typer.Option("--free", help="Leave out the supports of the deck.")] = False,

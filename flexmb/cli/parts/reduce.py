@@ -36,7 +36,8 @@ def command(
         list[str] | None,
         typer.Option(
             help="NAME=SET or NAME=SET:average; for SET also plane/POINT/NORMAL, cylinder/POINT/AXIS/RADIUS, "
-            "sphere/CENTRE/RADIUS, box/LOW/HIGH, nearest/POINT with points as x,y,z. Repeat for each interface."
+            "sphere/CENTRE/RADIUS, box/LOW/HIGH, nearest/POINT with points as x,y,z, or node/NUMBER "
+            "of the file. Repeat for each interface."
         ),
     ] = None,
     surface: Annotated[

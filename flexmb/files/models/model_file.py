@@ -220,11 +220,11 @@ def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBo
 def _check_constants(units: str | None, keys: Any, body: Body) -> None:
     """Issue a `UnitWarning` for constants that are those of no solid in the units that the model names, though they may
     be in others, of which the model of the part tells."""
-    system, size = unit_system(units), body.mesh.size if body.mesh is not None else 0.0
-    if system is None:
+    system = unit_system(units)
+    if system is None or body.mesh is None:
         return
-    stated = constants_of_file(body.mesh) if keys == "file" and body.mesh is not None else written_materials(keys)
-    for material in stated:
+    size = body.mesh.size
+    for material in written_materials(keys) if keys != "file" else constants_of_file(body.mesh):
         hint = None if check_units(material, size) else check_units(material, size, system)
         if hint:
             warnings.warn(f"Body {body.name!r}: {hint}", UnitWarning, stacklevel=2)

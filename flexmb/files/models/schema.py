@@ -231,7 +231,8 @@ class _Between(Keys):
 
 def _existing_kind(kind: str) -> str:
     if kind not in JOINTS:
-        raise refusal(unknown_name("joint kind", kind, [*JOINTS, *_OTHERS, *_ON_CURVE, *RELATIONS]))
+        free = " A body without a joint moves freely." if kind == "free" else ""
+        raise refusal(unknown_name("joint kind", kind, [*JOINTS, *_OTHERS, *_ON_CURVE, *RELATIONS]) + free)
     return kind
 
 

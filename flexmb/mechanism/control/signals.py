@@ -72,7 +72,10 @@ def signal_of(system: "WithForces", what: str, source: Source, sampled: bool) ->
         return _elastic(system, what, source, rest, ELASTIC if kind == "elastic" else ELASTIC_RATE)
     if kind in ("stretch", "stretch-rate"):
         return _element(system, what, source, rest, VALUE if kind == "stretch" else RATE)
-    raise ControllerError(f"{what}: a continuous controller reads {CONTINUOUS}; found {source!r}.")
+    raise ControllerError(
+        f"{what}: a continuous controller reads {CONTINUOUS}; found {source!r}. With a sample_time, the law reads all "
+        "measures of results, such as attitude:BODY:ZYX:1."
+    )
 
 
 def _joint(system: "WithForces", what: str, source: str, rest: str, sort: int) -> Signal:

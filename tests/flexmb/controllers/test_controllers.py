@@ -398,6 +398,7 @@ def test_connections_that_do_not_exist_are_named():
     for inputs, outputs, message in (
         ({"measured": "coordinate:pivt"}, at, "no joint named 'pivt'. Did you mean 'pivot'"),
         ({"measured": "angle:pivot"}, at, "a continuous controller reads"),
+        ({"measured": "attitude:rotor:ZYX:1"}, at, "With a sample_time, the law reads all measures of results"),
         ({"measured": "acceleration:rotor:x"}, at, "algebraic loop"),
         ({"measured": "force:pivot:x"}, at, "algebraic loop. Give the law a sample_time"),
         ({"measured": "elastic:rotor:1"}, at, "elastic coordinates 1 to 0"),

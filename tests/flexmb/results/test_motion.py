@@ -314,9 +314,15 @@ def test_angles_that_are_not_unique_are_warned_of():
     for wrong in ("XXY", "XyZ", "euler"):
         with pytest.raises(MeasureError, match="sequence of three axes"):
             result.attitude("top", wrong)
-    for text in ("attitude:top:ZYX:4", "attitude:top:ZYX", "attitude:top:polar:x", "acceleration:top"):
-        with pytest.raises(MeasureError, match="A measure is KIND"):
+    for text in ("attitude:top:ZYX:4", "attitude:top:ZYX", "attitude:top:polar:x"):
+        with pytest.raises(MeasureError, match="A measure attitude is attitude:NAME:FORM:PART with FORM quaternion"):
             measure(text)
+    with pytest.raises(
+        MeasureError, match=r"A measure acceleration is acceleration:NAME:AXIS .* found 'acceleration:top'"
+    ):
+        measure("acceleration:top")
+    with pytest.raises(MeasureError, match=r"A measure is KIND:NAME:AXIS .* KIND position, velocity"):
+        measure("elbow")
 
 
 def test_events_and_responses_take_the_new_measures():

@@ -527,7 +527,7 @@ EDITS = (
     Edit("surface cells of nine nodes are triangles", "fem/mesh/raw_mesh.py", "4 if block.shape[1] in (4, 8, 9) else 3", "4 if block.shape[1] in (4, 8) else 3", "tests/fem/test_mesh_files.py -k nine_nodes"),
     Edit("kept supports go with the steps that the user leaves out", "fem/mesh/raw_mesh.py", 'own = replace(source, group="") if supports == "keep" and source in holding else source', "own = source", "tests/fem/test_natural_modes.py -k supports_and_constraints"),
     Edit("temperatures of a step stay in the rows of the file", "fem/mesh/steps.py", "last=_moved(h.last, number)", "last=h.last", "tests/fem/test_deck_steps.py -k without_cells"),
-    Edit("the length of a cylinder is that of each side", "fem/mesh/selection.py", "np.abs(along) - length / 2", "np.abs(along) - length", "tests/fem/test_mesh_files.py -k half_its_length"),
+    Edit("the length of a cylinder is that of each side", "fem/mesh/selection.py", "_size(length, \"length\") / 2", "_size(length, \"length\")", "tests/fem/test_mesh_files.py -k half_its_length"),
     Edit("sharp edges of contact surfaces are twice as sharp", "fem/mesh/surface.py", "< np.cos(0.5 * np.arccos(SHARP))", "< SHARP", "tests/fem/test_surface.py -k thirty_degrees"),
     Edit("moments of forces on rigid links with half of their trace", "fem/dofs/dof_map.py", "found.append(0.5 * (W + W.T) - np.trace(W) * np.eye(3))", "found.append(0.5 * (W + W.T) - 0.5 * np.trace(W) * np.eye(3))", "tests/fem/test_dof_map.py -k geometric_stiffness_of_linked"),
     Edit("points of a mean turn with it although other constraints turn them", "fem/dofs/dof_map.py", "nodes[count == 1]", "nodes[count >= 1]", "tests/fem/test_dof_map.py -k hangs_on_a_point"),

@@ -254,8 +254,6 @@ class _Row:
 
 def _rows(free: DofMap, points: np.ndarray, constraint: Constraint, start: int) -> Iterator[_Row]:
     source = constraint.source
-    if constraint.members.min() < 0 or constraint.members.max() >= free.nodes:
-        raise MeshError(f"{source}: refers to node {constraint.members.max()}; nodes run from 0 to {free.nodes - 1}.")
     if isinstance(constraint, Equation):
         terms: dict[int, float] = {}
         for node, c, value in zip(constraint.nodes, constraint.components, constraint.coefficients, strict=True):

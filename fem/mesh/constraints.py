@@ -60,6 +60,19 @@ class _Link:
     nodes: Any
     reference: int
 
+    def _check(self, source: str, components: Any) -> None:
+        """Make a tuple of the components. Raises `MeshError` for others than 0 to 5, and where the reference is no
+        node."""
+        numbers = np.asarray(components)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not np.isin(numbers, range(6)).all():
+            raise MeshError(
+                f"{source}: components of a link are whole numbers from 0 to 5, translations and then rotations; found "
+                f"{components!r}."
+            )
+        if not _is_whole(self.reference):
+            raise MeshError(f"{source}: the reference is the number of a node; found {self.reference!r}.")
+        object.__setattr__(self, "components", tuple(numbers.tolist()))
+
     @property
     def members(self) -> Int[np.ndarray, " k"]:
         """The nodes that it connects."""
@@ -94,15 +107,16 @@ class RigidLink(_Link):
 
     - `nodes` (k,) follow the node `reference`, which has rotations then; `rotations`: whether the rotations of nodes
       that have some follow as well.
-    - `components`: those of the nodes that follow; default: all.
+    - `components`: those of the nodes that follow, 0 to 5; default: all.
 
-    Raises `MeshError` without nodes, and when the reference is among them.
+    Raises `MeshError` without nodes, when the reference is among them or no number, and for other components.
     """
 
     components: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
     source: str = "a rigid link"
 
     def __post_init__(self) -> None:
+        self._check(self.source, self.components)
         nodes = np.unique(_numbers(self.nodes, self.source))
         if not len(nodes):
             raise MeshError(f"{self.source}: no node follows the reference node {self.reference}.")
@@ -116,9 +130,10 @@ class MeanLink(_Link):
     """A reference node that moves with the weighted least-squares mean of other nodes (RBE3); it adds no stiffness.
 
     - `nodes` (k,) with positive `weights` (k,), default all equal; `reference` follows them with its translations and
-      rotations, or with the `components` that are named.
+      rotations, or with the `components` that are named, 0 to 5.
 
-    Raises `MeshError` when weights are not usable, or the reference is among the nodes.
+    Raises `MeshError` when weights are not usable, the reference is among the nodes or no number, and for other
+    components.
     """
 
     weights: Any = None
@@ -126,10 +141,11 @@ class MeanLink(_Link):
     source: str = "a mean motion"
 
     def __post_init__(self) -> None:
+        self._check(self.source, self.components)
         nodes = _numbers(self.nodes, self.source)
         weights = np.ones(len(nodes)) if self.weights is None else np.asarray(self.weights, dtype=float)
-        if weights.shape != nodes.shape or not len(nodes) or not (weights > 0).all():
-            raise MeshError(f"{self.source}: needs one positive weight for each of its {len(nodes)} nodes.")
+        if weights.shape != nodes.shape or not len(nodes) or not ((weights > 0) & np.isfinite(weights)).all():
+            raise MeshError(f"{self.source}: needs one finite, positive weight for each of its {len(nodes)} nodes.")
         if self.reference in nodes:
             raise MeshError(f"{self.source}: the reference node {self.reference} is among the nodes that it follows.")
         object.__setattr__(self, "nodes", nodes)
@@ -142,7 +158,7 @@ class NodeMass:
 
     A mesh holds it: `mesh = dataclasses.replace(mesh, masses=(*mesh.masses, fem.NodeMass(12, 0.5)))`.
 
-    Raises `MeshError` when the mass is not positive and finite.
+    Raises `MeshError` when the mass is not positive and finite, or the node is no number.
     """
 
     node: int
@@ -152,6 +168,8 @@ class NodeMass:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.mass) and self.mass > 0):
             raise MeshError(f"{self.source}: a point mass must be positive and finite; found {self.mass}.")
+        if not _is_whole(self.node):
+            raise MeshError(f"{self.source}: a point mass is at the number of a node; found {self.node!r}.")
 
     def renumbered(self, number: Int[np.ndarray, " n"]) -> "NodeMass":
         """The mass at node `number[k]` in the place of node k."""
@@ -228,6 +246,10 @@ def turning_nodes(constraints: tuple[Constraint, ...]) -> Int[np.ndarray, " k"]:
     for c in constraints:
         found.append(c.nodes[np.isin(c.components, (3, 4, 5))] if isinstance(c, Equation) else np.array([c.reference]))
     return np.unique(np.concatenate(found))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _numbers(values: Any, source: str) -> np.ndarray:

@@ -116,6 +116,13 @@ class Mesh:
             raise MeshError(
                 f"Mesh {self.name!r}: {wrong[0][0]} is at node {wrong[0][1]}; nodes run from 0 to {len(points) - 1}."
             )
+        for constraint in self.constraints:
+            outside = constraint.members[(constraint.members < 0) | (constraint.members >= len(points))]
+            if len(outside):
+                raise MeshError(
+                    f"Mesh {self.name!r}: {constraint.source} refers to node {outside[0]}; nodes run from 0 to "
+                    f"{len(points) - 1}."
+                )
 
     def _check_cells(self) -> None:
         if not self.cells or not self.cell_count:

@@ -51,6 +51,10 @@ class Selection:
     tolerance: float | None = None
     skin_only: bool = True
 
+    def __post_init__(self) -> None:
+        if self.tolerance is not None:
+            _size(self.tolerance, "tolerance", least=0.0)
+
     def nodes(self, mesh: Mesh | Points) -> Int[np.ndarray, " k"]:
         """Sorted numbers of the picked nodes. Raises `MeshError` when there are none, with the nearest miss."""
         tolerance = RELATIVE_TOLERANCE * mesh.size if self.tolerance is None else self.tolerance
@@ -78,6 +82,14 @@ def _vector(value: Vector, what: str) -> np.ndarray:
     return array
 
 
+def _size(value: float, what: str, least: float = np.finfo(float).tiny) -> float:
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not (real and np.isfinite(value) and value >= least):
+        which = "finite and not negative" if least == 0.0 else "positive and finite"
+        raise MeshError(f"A selection's {what} must be {which}; found {value!r}.")
+    return float(value)
+
+
 def _direction(value: Vector, what: str) -> np.ndarray:
     array = _vector(value, what)
     if not np.linalg.norm(array) > 0:
@@ -86,7 +98,10 @@ def _direction(value: Vector, what: str) -> np.ndarray:
 
 
 def on_plane(point: Vector, normal: Vector, tolerance: float | None = None) -> Selection:
-    """Skin nodes on the plane through `point` with the given `normal`."""
+    """Skin nodes on the plane through `point` with the given `normal`.
+
+    Raises `MeshError` for a point, a normal or a tolerance that cannot be.
+    """
     p, n = _vector(point, "point"), _direction(normal, "normal")
     return Selection(f"on the plane through {p} with normal {n}", lambda x: np.abs((x - p) @ n), tolerance)
 
@@ -98,20 +113,26 @@ def on_cylinder(
 
     `length` limits the cylinder to half of it on both sides of `point`. A coarse mesh may need a larger tolerance,
     because meshes with corner nodes only do not follow a curved surface between their nodes.
+
+    Raises `MeshError` for a point, an axis, a radius, a length or a tolerance that cannot be.
     """
-    p, a = _vector(point, "point"), _direction(axis, "axis")
+    p, a, radius = _vector(point, "point"), _direction(axis, "axis"), _size(radius, "radius")
+    half = np.inf if length is None else _size(length, "length") / 2
 
     def distance(x: np.ndarray) -> np.ndarray:
         along = (x - p) @ a
         radial = np.abs(np.linalg.norm(x - p - along[:, None] * a, axis=1) - radius)
-        return radial if length is None else np.maximum(radial, np.abs(along) - length / 2)
+        return np.maximum(radial, np.abs(along) - half)
 
     return Selection(f"on the cylinder of radius {radius} about {p} along {a}", distance, tolerance)
 
 
 def on_sphere(centre: Vector, radius: float, tolerance: float | None = None) -> Selection:
-    """Skin nodes on a sphere of `radius` about `centre`, in the axes of the mesh."""
-    c = _vector(centre, "centre")
+    """Skin nodes on a sphere of `radius` about `centre`, in the axes of the mesh.
+
+    Raises `MeshError` for a centre, a radius or a tolerance that cannot be.
+    """
+    c, radius = _vector(centre, "centre"), _size(radius, "radius")
     return Selection(
         f"on the sphere of radius {radius} about {c}",
         lambda x: np.abs(np.linalg.norm(x - c, axis=1) - radius),
@@ -122,7 +143,7 @@ def on_sphere(centre: Vector, radius: float, tolerance: float | None = None) -> 
 def in_box(low: Vector, high: Vector, tolerance: float | None = None) -> Selection:
     """All nodes, inner ones too, inside a box with edges along the axes.
 
-    Raises `MeshError` when `low` is not below `high`.
+    Raises `MeshError` when `low` is not below `high`, and for a tolerance that cannot be.
     """
     a, b = _vector(low, "low corner"), _vector(high, "high corner")
     if not (a <= b).all():
@@ -165,7 +186,12 @@ class Nearest:
 
 
 def nearest(point: Vector, count: int = 1) -> Nearest:
-    """The `count` nodes nearest to `point`, inner ones too."""
+    """The `count` nodes nearest to `point`, inner ones too.
+
+    Raises `MeshError` for a point that cannot be, and a count that is no whole number above zero.
+    """
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise MeshError(f"A selection of the nearest nodes needs their number, 1 or more; found {count!r}.")
     return Nearest(_vector(point, "point"), count)
 
 
@@ -224,6 +250,7 @@ def from_text(text: str) -> str | Selection | Nearest | Numbered:
     if not fitting or not len(widths) - (kind in _OPTIONAL) <= len(numbers) <= len(widths):
         raise MeshError(f"{text!r} is not of the form {form}, points and directions as x,y,z.")
     if kind == "nearest":
-        return nearest(numbers[0], int(numbers[1][0]) if len(numbers) == 2 else 1)
+        count = numbers[1][0] if len(numbers) == 2 else 1.0
+        return nearest(numbers[0], int(count) if count.is_integer() else count)  # type: ignore[arg-type]
     values: list[Any] = [n if len(n) == 3 else n[0] for n in numbers]
     return make(*values)

@@ -222,11 +222,22 @@ def replace_points(model, shift):
         (lambda: fem.RigidLink([0, 1], 1), "among the nodes"),
         (lambda: fem.RigidLink([], 1), "no node follows"),
         (lambda: fem.MeanLink([0, 1], 2, [1.0, -1.0]), "positive weight"),
+        (lambda: fem.MeanLink([0, 1], 2, [1.0, np.inf]), "finite, positive weight"),
+        (lambda: fem.RigidLink([0, 1], 2, components=(1, 6)), r"from 0 to 5, .* found \(1, 6\)"),
+        (lambda: fem.RigidLink([0, 1], 2, components="xyz"), "from 0 to 5, .* found 'xyz'"),
+        (lambda: fem.RigidLink([0, 1], 2, components=(True, False)), r"from 0 to 5, .* found \(True"),
+        (lambda: fem.MeanLink([0, 1], 2, components=(-1,)), r"from 0 to 5, .* found \(-1,\)"),
+        (lambda: fem.MeanLink([0, 1], 2, components=()), r"from 0 to 5, .* found \(\)"),
+        (lambda: fem.RigidLink([0, 1], 2.0), "the reference is the number of a node; found 2.0"),
+        (lambda: fem.NodeMass(2.5, 1.0), "is at the number of a node; found 2.5"),
         (lambda: linked().with_constraints(fem.RigidLink([999], 0)), "refers to node 999"),
+        (lambda: linked().with_constraints(fem.RigidLink([0], 999)), "refers to node 999"),
+        (lambda: linked().with_constraints(fem.Equation([4, -2], [0, 0], [1.0, 1.0])), "refers to node -2; .* 0 to 30"),
         (lambda: linked().with_constraints(fem.MeanLink([0, 1], 5)), "lie on one line"),
     ],
 )
-def test_unusable_constraints_are_refused(make, message):
+def test_unusable_constraints_are_refused(make, message, monkeypatch):
+    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)  # as users run it
     with pytest.raises(MeshError, match=message):
         make()
 

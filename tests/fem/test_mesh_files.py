@@ -407,11 +407,28 @@ def test_a_cylinder_ends_half_its_length_from_its_point():
         ("node/1,,2", r"Existing: .*'node'.* Forms: .*node/NUMBER"),
         ("sphere/0,0,0/big", "not of the form sphere/CENTRE/RADIUS"),
         ("plane/0,0,0/0,0,0", "normal has no direction"),
+        ("sphere/0,0,0/nan", "radius must be positive and finite; found nan"),
+        ("cylinder/0,0,0/0,0,1/-1", "radius must be positive and finite; found -1"),
+        ("cylinder/0,0,0/0,0,1/1/0", "length must be positive and finite; found 0"),
+        ("nearest/0,0,0/nan", "1 or more; found nan"),
+        ("nearest/0,0,0/inf", "1 or more; found inf"),
+        ("nearest/0,0,0/2.7", "1 or more; found 2.7"),
+        ("nearest/0,0,0/0", "1 or more; found 0"),
     ],
 )
-def test_wrong_selections_as_text(text, words):
+def test_wrong_selections_as_text(text, words, monkeypatch):
+    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)  # as users run it
     with pytest.raises(MeshError, match=words):
         from_text(text)
+
+
+@pytest.mark.parametrize("tolerance", [-1.0, float("nan"), float("inf"), "1", True])
+def test_tolerances_of_selections_are_distances(tolerance, monkeypatch):
+    monkeypatch.setattr("jaxtyping.config.jaxtyping_disable", True)  # as users run it
+    with pytest.raises(MeshError, match="tolerance must be finite and not negative"):
+        fem.on_plane((0, 0, 0), (1, 0, 0), tolerance=tolerance)
+    with pytest.raises(MeshError, match="the nearest nodes needs their number"):
+        fem.nearest((0, 0, 0), tolerance)
 
 
 def test_a_selection_that_finds_nothing_says_how_far_away_the_mesh_is():

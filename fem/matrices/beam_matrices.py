@@ -204,23 +204,29 @@ class Beams:
         places, found = [], []
         section = self.beam.placed_section
         warping = section.fibre_warping if self._warps and section.fibre_warping else (0.0,) * len(section.fibres)
-        ys, zs = section.shear_centre
-        sheared = section.torsion_shear.tolist()
-        for (y, z), omega, (xy, xz) in zip(section.fibres, warping, sheared, strict=True):
-            arm = np.array([0.0, y, z])
-            lever = np.einsum("kab,b->ak", SPIN, arm)  # theta x arm = lever theta
+        arms, sizes = self._fibres()
+        slopes = section.torsion_shear - np.array([1, -1]) * np.array(section.shear_centre)[::-1]
+        for (y, z), arm, omega, (xy, xz) in zip(section.fibres, arms, warping, slopes.tolist(), strict=True):
+            lever = np.einsum("kab,eqb->eqak", SPIN, arm)  # theta x arm = lever theta
             H = np.stack(
-                [du + np.einsum("ij,eqjk->eqik", lever, dtheta)]
+                [du + np.einsum("eqij,eqjk->eqik", lever, dtheta)]
                 + [np.einsum("kab,b->ak", SPIN, axis) @ theta for axis in np.eye(3)[1:]],
                 axis=3,
             )  # e, q, i, j, k
             H[:, :, 0, 0] += omega * ddtheta[:, :, 0]
-            H[:, :, 0, 1] += (xy + z - zs) * dtheta[:, :, 0]  # the slope of the warping across the section
-            H[:, :, 0, 2] += (xz - y + ys) * dtheta[:, :, 0]
+            H[:, :, 0, 1] += sizes[:, :, 1:] * (xy + z) * dtheta[:, :, 0]  # the slope of the warping across the section
+            H[:, :, 0, 2] += sizes[:, :, :1] * (xz - y) * dtheta[:, :, 0]
             H = np.einsum("eai,eqabk,ebj->eqijk", self.axes, H, self.axes, optimize=True)
-            places.append((self.x + np.einsum("eai,a->ei", self.axes, arm)[:, None]).reshape(-1, 3))
+            places.append((self.x + np.einsum("eai,eqa->eqi", self.axes, arm)).reshape(-1, 3))
             found.append(H.reshape(-1, 3, 3, fields.shape[2]))
         return np.concatenate(places), np.concatenate(found)
+
+    def _fibres(self) -> tuple[np.ndarray, np.ndarray]:
+        """Places (f, e, q, 3) of the fibres from the line of the nodes in local axes, and sizes (e, q, 2) of the
+        sections along y and z, relative to the one with these fibres."""
+        fibres = np.array(self.beam.placed_section.fibres).reshape(-1, 1, 1, 2)
+        arms = np.broadcast_to(np.pad(fibres, [(0, 0)] * 3 + [(1, 0)]), (len(fibres), *self.x.shape))
+        return arms, np.ones((*self.x.shape[:2], 2))
 
     def moment_loads(self) -> Float[np.ndarray, "e d 9"]:
         """Forces of the accelerations `X_a e_b` of the mass, column 3 a + b."""

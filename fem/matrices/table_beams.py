@@ -19,7 +19,7 @@ from jaxtyping import Float
 
 from fem.errors import MeshError
 from fem.matrices.beam_matrices import SPIN, Beams, LineMass, directions, stress_work
-from fem.sections.beam_table import BeamTable
+from fem.sections.beam_table import BeamTable, centroids
 
 _XI, _W = np.polynomial.legendre.leggauss(5)
 _XI, _W = (_XI + 1) / 2, _W / 2
@@ -126,6 +126,17 @@ class TableBeams(Beams):
         x = self.x + np.einsum("eji,eqj->eqi", self.axes, c)
         rotary = np.einsum("eai,eqab,ebj->eqij", self.axes, J, self.axes, optimize=True)
         return LineMass(m.ravel(), x.reshape(-1, 3), u, theta, rotary.reshape(-1, 3, 3))
+
+    def _fibres(self) -> tuple[np.ndarray, np.ndarray]:
+        arms, sizes = super()._fibres()
+        if not self.beam.section_is_mean or any(self.beam.moduli):
+            return arms, sizes
+        (centre, radii), (mean, of_mean) = (
+            centroids(S.reshape(-1, 6, 6)) for S in (self.S, self.beam.stiffness.mean(axis=0))
+        )
+        sizes = (radii / of_mean).reshape(sizes.shape)
+        across = centre.reshape(sizes.shape) + (arms[..., 1:] - mean) * sizes
+        return np.concatenate([arms[..., :1], across], axis=-1), sizes
 
     def moment_loads(self) -> Float[np.ndarray, "e 12 9"]:
         """Forces of accelerations `X_a e_b` of the mass, column 3 a + b."""

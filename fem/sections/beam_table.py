@@ -40,7 +40,8 @@ class BeamTable:
       stiffness, and its axes are turned by its angle. Default: a rectangle with the radii of gyration of the mean
       stiffness. `moduli`: Young's and shear modulus of the stresses there; without them no stress is known, and it is
       reported as zero. Stresses of tables whose sections vary in size are those of this one section, of which a
-      warning says so.
+      warning says so. Without section and moduli, strains are recovered at rectangles with the centroid and the radii
+      of gyration of the stiffness at each place.
 
     A curved beam is a line of straight cells. Geometric stiffness is that of the section forces; the part of the normal
     force that acts through the turning of sections takes centroid and radius of gyration from the stiffness.
@@ -58,6 +59,8 @@ class BeamTable:
     section: Section | None = None
     moduli: tuple[float, float] = (0.0, 0.0)
     name: str = "beam table"
+    section_is_mean: bool = field(init=False, repr=False)
+    """Whether no section was given."""
     _axes: np.ndarray = field(init=False, repr=False)
 
     @staticmethod
@@ -155,6 +158,7 @@ class BeamTable:
         object.__setattr__(self, "positions", positions)
         object.__setattr__(self, "along", along)
         object.__setattr__(self, "_axes", y)
+        object.__setattr__(self, "section_is_mean", self.section is None)
         if self.section is None:
             object.__setattr__(self, "section", _mean_section(self))
 
@@ -167,7 +171,7 @@ class BeamTable:
     @property
     def sizes(self) -> Float[np.ndarray, "s 2"]:
         """Radii of gyration across y and z of the stiffness at the stations."""
-        _, radii = _centroids(self.stiffness)
+        _, radii = centroids(self.stiffness)
         return radii
 
     def _require_mass_of_bodies(self, positions: np.ndarray) -> None:
@@ -249,7 +253,7 @@ def _warn_of_steep_stations(name: str, S: Float[np.ndarray, "s 6 6"], positions:
         )
 
 
-def _centroids(S: Float[np.ndarray, "s 6 6"]) -> tuple[np.ndarray, np.ndarray]:
+def centroids(S: Float[np.ndarray, "s 6 6"]) -> tuple[np.ndarray, np.ndarray]:
     """Centroids (s, 2) of stiffness matrices, and radii of gyration across y and z about them."""
     centre = np.column_stack([-S[:, 0, 5], S[:, 0, 4]]) / S[:, :1, 0]
     square = np.column_stack([S[:, 5, 5], S[:, 4, 4]]) / S[:, :1, 0] - centre**2
@@ -259,7 +263,7 @@ def _centroids(S: Float[np.ndarray, "s 6 6"]) -> tuple[np.ndarray, np.ndarray]:
 def _mean_section(table: BeamTable) -> Section:
     """A rectangle with radii of gyration and shear centre of the mean stiffness."""
     S, (E, G) = table.stiffness.mean(axis=0), table.moduli
-    ((y, z),), ((a, b),) = (A.tolist() for A in _centroids(S[None]))
+    ((y, z),), ((a, b),) = (A.tolist() for A in centroids(S[None]))
     q, p = np.linalg.solve(S[1:3, 1:3], S[1:3, 3]).tolist()  # shear strains of a unit of twist
     J = float(S[3, 3] - S[1:3, 3] @ [q, p]) / float(S[0, 0]) * (E / G if G else 1.0)
     return Section(1.0, b * b, a * a, J, shear_centre=(p - y, -q - z))
@@ -267,7 +271,7 @@ def _mean_section(table: BeamTable) -> Section:
 
 def _placed(section: Section, S: Float[np.ndarray, "6 6"]) -> Section:
     """The section in the axes of the table and from the line of the nodes, its centroid being that of a stiffness."""
-    turn, centre = np.deg2rad(section.angle), _centroids(S[None])[0][0]
+    turn, centre = np.deg2rad(section.angle), centroids(S[None])[0][0]
     R = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
 
     def points(given: Any, origin: Any) -> tuple[tuple[float, float], ...]:

@@ -330,3 +330,25 @@ def test_sections_of_a_table_are_counted():
     for sections in ([], [square]):
         with pytest.raises(MaterialError, match=f"each of 2 positions.*found {len(sections)} sections"):
             fem.BeamTable.of_sections(STEEL, [0, 1], sections, y_axis=(0, 1, 0))
+
+
+def test_strains_of_a_table_without_a_section_are_those_of_the_stiffness_at_each_place():
+    """A blade a tenth as thick at its tip as at its root, bent by a moment: the strain is that of a rectangle with the
+    local radius of gyration about the local centroid. It was that of the mean one, many times too large at the tip."""
+    places, moment = np.linspace(0.0, 10.0, 101), 2.0
+    thickness = 1.0 - 0.09 * places
+    axial, lever = 1e6 * thickness, 0.3 * thickness
+    bending = axial * thickness**2 / 12
+    stiffness = [
+        fem.beam_stiffness(a, (a, a), b, (b, 9 * b), centroid=(0.0, z))
+        for a, b, z in zip(axial, bending, lever, strict=True)
+    ]
+    masses = [fem.beam_mass(1.0, (0.1, 0.1))] * len(places)
+    table = fem.BeamTable(places, np.array(stiffness), np.array(masses), (0.0, 1.0, 0.0))
+    blade = fem.Model(line((0, 0, 0), (10.0, 0, 0), 20), table).with_interfaces(root="start", tip="end")
+    bent = fem.solve_static(blade, fem.interface_load(blade, "tip", moment=(0, moment, 0)), supports=["root"])
+    beams = list(blade.gradients(bent.q[:, None]))[-1]
+    x, strain = beams[0], beams[1][:, 0, 0, 0]
+    at = np.interp(x[:, 0], places, thickness)
+    np.testing.assert_allclose(np.abs(x[:, 2] - 0.3 * at), at / 2, rtol=1e-2)
+    np.testing.assert_allclose(np.abs(strain), moment * 6 / (1e6 * at**2), rtol=2e-2)

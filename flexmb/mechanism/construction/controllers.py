@@ -85,12 +85,13 @@ class WithControllers(WithLines):
           a number, or "command:CONTROLLER:COMMAND".
         - `outputs`: for each command of the law that acts on the mechanism, "effort:JOINT", "effort:JOINT:DOF",
           "effort:ELEMENT" (a spring_damper, joint_spring or motor, in addition to its own effort), "force:PLACE:AXIS"
-          or "moment:PLACE:AXIS" (in world axes), or "load:LOAD" (the factor of a load).
+          or "moment:PLACE:AXIS" (in world axes), or "load:LOAD" (times the factor of the load, which is 1 by default).
 
         Joints, elements and loads must have been added before. The new force elements and loads are called
         "NAME.COMMAND". A continuous controller reads positions, velocities and elastic coordinates; one with a sample
         time reads all measures, just before each sample.
 
-        Raises `ControllerError` when an input or a command does not exist, or in an algebraic loop.
+        Raises `ControllerError` when an input or a command does not exist, in an algebraic loop, and for a load whose
+        own factor is zero at all times.
         """
         self._controllers[name] = added(self, self._controllers, name, law, inputs, outputs)

@@ -399,7 +399,8 @@ class WithForces(WithRelations):
     ) -> None:
         """Add a force (3,) and a moment (3,) at a place, multiplied by `factor(t)` (default: one).
 
-        They are given in world axes; with `follower=True` they rotate with the body.
+        They are given in world axes; with `follower=True` they rotate with the body from the configuration as drawn.
+        For the axes of a body that is drawn turned, give them turned alike.
 
         Raises `MechanismError` when the place is not on a body, or the name is taken.
         """

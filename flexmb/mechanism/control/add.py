@@ -11,6 +11,7 @@ from flexmb.errors import ControllerError, TableError
 from flexmb.forces.scalar.points import other_quantity, require_unit
 from flexmb.kernels.base.data import ANGLE, DISTANCE, SPIN, TRANSLATION
 from flexmb.kernels.equations.controllers import COMMAND, RATE, VALUE
+from flexmb.kernels.equations.time_functions import POLYNOMIAL
 from flexmb.mechanism.control.controller import Controller, Signal
 from flexmb.mechanism.control.law import BoundController, ControlCall, ControlLaw
 from flexmb.mechanism.control.signals import Source, one_row, place_of, signal_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 TARGETS = (
     'A command acts as "effort:JOINT", "effort:JOINT:DOF", "effort:ELEMENT" (a spring_damper, joint_spring or motor), '
     '"force:PLACE:AXIS", "moment:PLACE:AXIS" (PLACE "body.interface" or a body, AXIS x, y or z of the world) or '
-    '"load:LOAD" (its factor)'
+    '"load:LOAD" (times its factor)'
 )
 
 
@@ -118,6 +119,7 @@ def _target(
         if rest not in system._loads:
             raise ControllerError(f"{what}: {unknown_name('load', rest, system._loads)}")
         _require_unused(others, what, rest)
+        _require_factor(system, what, rest)
         return "", rest
     if kind in ("force", "moment"):
         place, _, axis = rest.rpartition(":")
@@ -172,6 +174,17 @@ def _require_units(
             require_unit(column.title, dimension, system.units, column.source, column.scale)
         except TableError as error:
             raise TableError(f"Controller {name!r} in {system.name!r} ({system.units}), {key!r}: {error}") from None
+
+
+def _require_factor(system: "WithForces", what: str, name: str) -> None:
+    """Raise `ControllerError` for a load whose own factor, which a command multiplies, is zero at all times."""
+    function = system._loads[name].function
+    kind, *numbers = (system._functions[function].formula if function >= 0 else ()) or (None, 1.0)
+    if kind == POLYNOMIAL and not any(numbers):
+        raise ControllerError(
+            f"{what} multiplies the factor of the load {name!r}, which is zero at all times, so that the load would "
+            "never act. Leave out factor= of the load, which is 1 then."
+        )
 
 
 def _require_unused(others: Mapping[str, Added], what: str, name: str) -> None:

@@ -407,6 +407,7 @@ def test_connections_that_do_not_exist_are_named():
         ({}, at, "needs the inputs 'measured'"),
         ({"measured": 0.0}, {"command": "effort:pvot"}, "no joint or force element named 'pvot'"),
         ({"measured": 0.0}, {"command": "load:wind"}, "no load named 'wind'"),
+        ({"measured": 0.0}, {"command": "load:off"}, "the factor of the load 'off', which is zero at all times"),
         ({"measured": 0.0}, {"command": "torque:pivot"}, 'A command acts as "effort:JOINT"'),
         ({"measured": 0.0}, {"comand": "effort:pivot"}, "no command named 'comand'"),
         ({"measured": 0.0}, {"command": "effort:mount"}, "'mount' has 6 coordinates; a continuous controller needs"),
@@ -419,6 +420,7 @@ def test_connections_that_do_not_exist_are_named():
         system.revolute("pivot", system.ground.at((0, 0, 0)), body, axis=Z)
         system.bushing("mount", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), stiffness=(1.0,) * 6)
         system.friction("rub", "pivot", 0.1, radius=0.01)
+        system.load("off", body.at((0, 0, 0)), force=(1, 0, 0), factor=flexmb.time_functions.constant(0.0))
         with pytest.raises(ControllerError) as caught:
             system.controller("servo", pid, inputs=inputs, outputs=outputs)
         assert message in str(caught.value), caught.value

@@ -274,3 +274,14 @@ def test_stored_times_that_do_not_resolve_the_powers_are_reported():
     run = flexmb.simulate(on_a_rail(speed=4.0, stiffness=2e4, damping=6.0), 0.3, step=1e-4, output_step=0.05)
     with pytest.warns(CoarseOutputWarning, match=r"The heat of the elements .* over 7 stored times, differs .* Store"):
         run.energy_by_element()
+
+
+def test_a_load_that_follows_its_body_begins_in_world_axes():
+    """Also on a body that is drawn turned, whose own axes are others; later it turns with the body."""
+    system = flexmb.System()
+    body = flexmb.rigid_body("jet", mass=2.0, inertia=(1, 1, 1))
+    turned = system.add(body, orientation=(0, 0, 0.5 * np.pi), angular_velocity=(0, 0, 1.0))
+    system.load("thrust", turned.at((0, 0, 0)), force=(3.0, 0, 0), follower=True)
+    moved = flexmb.simulate(system, 1.0, step=1e-2)
+    turning = np.column_stack([np.cos(moved.t), np.sin(moved.t), 0 * moved.t])
+    np.testing.assert_allclose(moved.force("thrust")[:, :3], 3.0 * turning, atol=1e-3)

@@ -410,7 +410,9 @@ def flexible_body(
     """A flexible body from a finite element `model` and its reduced `basis`.
 
     - `modal_damping`: the ratio of critical damping of every elastic coordinate, the ratios (m,) of each, or a function
-      that returns them for the angular eigenfrequencies (m,).
+      that returns them for the angular eigenfrequencies (m,). They are those of the reduced body, free or held at its
+      frame: a mechanism that lowers a frequency by its mounting or a mass lowers the damping ratio as well
+      (docs/reduction.md, "Damping").
       A damping matrix of the model (`Model.D`, made from matrices) is added: its diagonal to `damping`, what couples
       coordinates and its gyroscopic part to `velocity_matrix`.
     - `rayleigh = (alpha, beta)`: adds `D = alpha M_ff + beta K`. Only the elastic coordinates are damped, not the rigid

@@ -36,6 +36,8 @@ def values_of(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
                 f"{option} {text!r}: FIRST and LAST are finite and COUNT is from 1 to {MOST_VALUES}; found {given!r}."
             )
         return key, np.linspace(first, last, count).tolist()
+    if len(parts) == 2 and all(isinstance(_value(part.strip()), int | float) for part in parts):
+        raise StudyError(f"{option} {text!r}: a range is FIRST:LAST:COUNT; the COUNT of values is missing.")
     return key, [_value(part.strip()) for part in given.split(",")]
 
 

@@ -12,7 +12,7 @@ from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
 from flexmb.linear.input_output import input_names
 from flexmb.linear.linearise import LinearisedModel, linearise
 from flexmb.linear.periodic import Periodic, periodic_motion
-from flexmb.linear.response import Response, frequency_response, state_space
+from flexmb.linear.response import Response, frequency_response, state_space, with_peaks
 from flexmb.linear.steady_running import SteadyRunning, steady_running
 from flexmb.linear.vibration import Vibration
 
@@ -37,4 +37,5 @@ __all__ = [
     "state_space",
     "steady_motion",
     "steady_running",
+    "with_peaks",
 ]

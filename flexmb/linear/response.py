@@ -15,7 +15,11 @@ from flexmb.linear.first_order import FirstOrder, first_order
 from flexmb.linear.input_output import InputOutputModel, Output, input_output_model
 from flexmb.linear.linearise import LinearisedModel
 from flexmb.linear.velocity_freedom import velocity_freedom
+from flexmb.linear.vibration import Vibration
 from flexmb.results.table import write_numbers
+
+FLANKS = 10
+"""Frequencies on each side of a peak, each four times as far from it as the one before."""
 
 
 @shown
@@ -62,12 +66,34 @@ class Response:
         return "\n".join(lines)
 
 
+def with_peaks(frequencies: ArrayLike, vibration: Vibration) -> np.ndarray:
+    """The ascending `frequencies` (nf,), and among them those of damped vibrations and of the flanks of their peaks.
+
+    A peak is as wide as its frequency times twice its damping ratio, and frequencies that are farther apart step over
+    it. Its flanks are at 1, 4, 16, ... damping ratios from it, up to the largest relative distance of `frequencies`.
+    Vibrations that do not decay by more than the error of their eigenvalue are left out, because there the response is
+    infinite. Raises `LinearError` when the frequencies do not ascend.
+    """
+    given = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    if not (np.diff(given) > 0).all():
+        raise LinearError(f"frequencies must ascend; found {frequencies!r}.")
+    widest = (np.diff(given) / given[1:]).max(initial=0.0)
+    decaying = vibration.eigenvalues.real < -vibration.errors
+    parts = [given]
+    for at, ratio in zip(vibration.frequencies[decaying], vibration.damping_ratios[decaying], strict=True):
+        flanks = ratio * 4.0 ** np.arange(FLANKS)
+        flanks = flanks[flanks < widest]
+        parts.append(at * np.concatenate([1 - flanks, [1.0], 1 + flanks]))
+    added = np.unique(np.concatenate(parts))
+    return added[(added >= given[0]) & (added <= given[-1])]
+
+
 def frequency_response(
     linear: LinearisedModel, frequencies: ArrayLike, inputs: Iterable[str], outputs: Mapping[str, Output]
 ) -> Response:
     """Steady-state responses to harmonic inputs.
 
-    - `frequencies` (nf,): in cycles per unit of time.
+    - `frequencies` (nf,): in cycles per unit of time; `with_peaks` adds those of lightly damped vibrations.
     - `inputs`: names of loads (a unit of their factor), motors and springs (a unit of force or torque), driven joints
       and `prescribe`d coordinates (a unit of motion); `input_names` lists them.
     - `outputs`: functions of a result, by name.

@@ -18,6 +18,8 @@ from reduction.solutions.vibration import free_vibration, select_modes
 SAME = 1e-3
 """Full modes whose relative distance in frequency is below this count as one when modes are matched, because any
 combination of repeated modes is a mode."""
+LIKE = 0.5
+"""Share of a mode in another one from which they count as the same."""
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -53,16 +55,33 @@ class ModeComparison:
         return self.frequencies / self.full_frequencies - 1.0
 
     @property
-    def matched(self) -> Float[np.ndarray, " k"]:
-        """The part of each reduced mode that lies in the span of the full modes of its frequency (within SAME): the
-        MAC, also valid for repeated frequencies."""
+    def shares(self) -> Float[np.ndarray, "k k"]:
+        """The part of each reduced mode that lies in the span of the full modes of one frequency (within SAME): the
+        MAC, also valid for repeated frequencies. Reduced modes in rows, full ones in columns."""
         f = self.full_frequencies
-        return (self.mac * (np.abs(f[None, :] / f[:, None] - 1.0) < SAME)).sum(axis=1)
+        return np.asarray(self.mac @ (np.abs(f[:, None] / f[None, :] - 1.0) < SAME))
+
+    @property
+    def matched(self) -> Float[np.ndarray, " k"]:
+        """The share of each reduced mode in the full modes of its number."""
+        return np.diagonal(self.shares)
 
     def __str__(self) -> str:
-        lines = [self.name, "  mode   reduced      full         error     MAC"]
-        rows = zip(self.frequencies, self.full_frequencies, self.relative_errors, self.matched, strict=True)
-        lines += [f"  {k:4d}   {f:<11.6g}  {g:<11.6g}  {e:8.1e}  {c:.4f}" for k, (f, g, e, c) in enumerate(rows, 1)]
+        """Each reduced mode beside the full mode that it is, whatever the number of that; modes need not be in order
+        where the basis lacks those that its inputs do not move."""
+        lines = [self.name, "  mode   reduced      full         error     MAC     number of the full mode"]
+        shares = self.shares
+        for k, (f, row) in enumerate(zip(self.frequencies, shares, strict=True)):
+            full = k if row[k] >= LIKE else int(row.argmax())
+            start = f"  {k + 1:4d}   {f:<11.6g}  "
+            if row[full] >= LIKE:
+                g = self.full_frequencies[full]
+                lines.append(f"{start}{g:<11.6g}  {f / g - 1.0:8.1e}  {row[full]:.4f}  {full + 1}")
+            else:
+                lines.append(f"{start}none of the {len(row)} lowest is like it (MAC at most {row.max():.2f})")
+        lacking = self.full_frequencies[self.mac.sum(axis=0) < LIKE]
+        if len(lacking):
+            lines.append(f"  full modes that are not among them: {', '.join(f'{g:.6g}' for g in lacking)}")
         for name, masses in self.effective_masses.items():
             share = masses.sum(axis=0) / self.rigid_masses[name]
             text = ", ".join(f"{d} {100 * s:.1f} %" for d, s in zip(DIRECTIONS, share, strict=True))

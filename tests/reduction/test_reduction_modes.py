@@ -188,3 +188,17 @@ def test_a_reduced_mode_is_matched_with_all_full_modes_of_its_frequency():
     mac = np.array([[0.6, 0.4, 0.0], [0.1, 0.2, 0.0], [0.0, 0.3, 0.9]])
     compared = ModeComparison("a basis", np.ones(3), np.array([1.0, 1.0001, 2.0]), mac, {}, {})
     np.testing.assert_allclose(compared.matched, [1.0, 0.3, 0.9])
+
+
+def test_reduced_modes_are_shown_beside_the_full_modes_that_they_are():
+    """A basis lacks the second full mode, which its inputs do not move: its second mode is the third full one, right to
+    1e-3, and not the second one with an error of 50 %. Its third mode is beyond the full ones."""
+    mac = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.98], [0.0, 0.02, 0.01]])
+    reduced, full = np.array([10.0, 30.03, 47.0]), np.array([10.0, 20.0, 30.0])
+    lines = str(ModeComparison("a basis", reduced, full, mac, {}, {})).splitlines()
+    assert [line.split() for line in lines[2:4]] == [
+        ["1", "10", "10", "0.0e+00", "1.0000", "1"],
+        ["2", "30.03", "30", "1.0e-03", "0.9800", "3"],
+    ]
+    assert lines[4].endswith("47           none of the 3 lowest is like it (MAC at most 0.02)")
+    assert lines[5:] == ["  full modes that are not among them: 20"]

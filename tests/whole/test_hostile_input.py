@@ -254,6 +254,13 @@ def test_values_of_a_command_line_have_a_limit(text):
         values_of(text)
 
 
+def test_a_range_of_a_command_line_without_a_count_is_refused():
+    """And a text with a colon that is no range, such as a material with its units, is a value."""
+    with pytest.raises(StudyError, match="FIRST:LAST:COUNT; the COUNT of values is missing"):
+        values_of("bodies.crank.mass=1:2.5")
+    assert values_of("bodies.rod.material=steel:mm") == ("bodies.rod.material", ["steel:mm"])
+
+
 @pytest.mark.parametrize("text", ["1:100:10:5", "1", "100:1", "0:5", "1:2:1", "1:2:x"])
 def test_bands_of_a_command_line_have_two_or_three_parts(text):
     with pytest.raises(StudyError, match="--band expects FIRST:LAST or FIRST:LAST:COUNT"):

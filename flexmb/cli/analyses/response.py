@@ -26,7 +26,11 @@ def command(
         ),
     ],
     band: Annotated[
-        str, typer.Option(help="Frequencies FIRST:LAST or FIRST:LAST:COUNT, spaced evenly in their logarithm.")
+        str,
+        typer.Option(
+            help="Frequencies FIRST:LAST or FIRST:LAST:COUNT, spaced evenly in their logarithm; those of damped "
+            "vibrations, where peaks are, are added."
+        ),
     ],
     moving: Annotated[
         bool, typer.Option("--moving", help="Linearise about the steady motion at the initial speeds.")
@@ -42,7 +46,7 @@ def command(
     from flexmb.cli.screen import say_text, yellow_warnings
     from flexmb.cli.vary import span_of
     from flexmb.files.models.model_file import load_model
-    from flexmb.linear import equilibrium, frequency_response, linearise, steady_motion
+    from flexmb.linear import equilibrium, frequency_response, linearise, steady_motion, with_peaks
     from flexmb.plots.linear_plots import plot_response
     from flexmb.results.measure import measure
 
@@ -52,8 +56,11 @@ def command(
         mechanism = load_model(model).mechanism()
         rest = (steady_motion if moving else equilibrium)(mechanism)
         say_text(rest)
-        response = frequency_response(linearise(rest), np.geomspace(first, last, count), inputs, measures)
+        small = linearise(rest)
+        frequencies = with_peaks(np.geomspace(first, last, count), small.modes())
+        response = frequency_response(small, frequencies, inputs, measures)
     say_text(response)
     table = response.write_csv(output or Path(f"{model.stem}.response.csv"))
+    say_text(f"table: {table}")
     plot_response(response, table.with_suffix(".png"), unit=unit)
-    say_text(f"table: {table}\nplot: {table.with_suffix('.png')}")
+    say_text(f"plot: {table.with_suffix('.png')}")

@@ -50,9 +50,10 @@ def command(
         result = flexmb.simulate(loaded.system, span, progress=lambda done: say("simulating", done), **options)
     say_text(result)
     path = save_result(result, target)
+    say_text(f"result: {path}")
     plot = Path(f"{model.stem}.energy.png") if output is None else path.with_suffix(".energy.png")
     plot_energy(result, plot, unit=unit)
-    say_text(f"result: {path}\nenergies: {plot}")
+    say_text(f"energies: {plot}")
     for controller in result.mechanism.controllers:
         word = re.sub(r"[^-.\w]+", "-", controller.name)
         drawn = plot.with_name(plot.name.replace(".energy.", f".{word}."))

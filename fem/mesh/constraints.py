@@ -3,6 +3,7 @@
 Components of a node: 0 to 2 the translations x, y, z; 3 to 5 the rotations about x, y, z, in the axes of the mesh.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -63,15 +64,15 @@ class _Link:
     def _check(self, source: str, components: Any) -> None:
         """Make a tuple of the components. Raises `MeshError` for others than 0 to 5, and where the reference is no
         node."""
-        numbers = np.asarray(components)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not np.isin(numbers, range(6)).all():
+        numbers = tuple(components) if isinstance(components, Iterable) else ()
+        if not numbers or not all(_is_whole(k) and 0 <= k < 6 for k in numbers):
             raise MeshError(
                 f"{source}: components of a link are whole numbers from 0 to 5, translations and then rotations; found "
                 f"{components!r}."
             )
         if not _is_whole(self.reference):
             raise MeshError(f"{source}: the reference is the number of a node; found {self.reference!r}.")
-        object.__setattr__(self, "components", tuple(numbers.tolist()))
+        object.__setattr__(self, "components", tuple(map(int, numbers)))
 
     @property
     def members(self) -> Int[np.ndarray, " k"]:

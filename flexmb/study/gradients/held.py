@@ -48,7 +48,8 @@ def _of_function(function: FunctionType, depth: int) -> Any:
     cells = [content_of(cell) for cell in function.__closure__ or ()]
     variables = {name: function.__globals__[name] for name in names if name in function.__globals__}
     variables = {name: x for name, x in variables.items() if x is not function}
-    inside = [_attributes(x, names) for x in (*cells, *variables.values())]
+    owners = enumerate((*cells, *variables.values()))
+    inside = {f"{k} {name}": x for k, owner in owners for name, x in _attributes(owner, names).items()}
     given = function.__defaults__, function.__kwdefaults__
     return "function", code, held_by((cells, *given, variables, inside), depth + 1)
 

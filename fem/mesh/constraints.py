@@ -65,12 +65,12 @@ class _Link:
         """Make a tuple of the components. Raises `MeshError` for others than 0 to 5, and where the reference is no
         node."""
         numbers = tuple(components) if isinstance(components, Iterable) else ()
-        if not numbers or not all(_is_whole(k) and 0 <= k < 6 for k in numbers):
+        if not numbers or not all(is_whole(k) and 0 <= k < 6 for k in numbers):
             raise MeshError(
                 f"{source}: components of a link are whole numbers from 0 to 5, translations and then rotations; found "
                 f"{components!r}."
             )
-        if not _is_whole(self.reference):
+        if not is_whole(self.reference):
             raise MeshError(f"{source}: the reference is the number of a node; found {self.reference!r}.")
         object.__setattr__(self, "components", tuple(map(int, numbers)))
 
@@ -169,7 +169,7 @@ class NodeMass:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.mass) and self.mass > 0):
             raise MeshError(f"{self.source}: a point mass must be positive and finite; found {self.mass}.")
-        if not _is_whole(self.node):
+        if not is_whole(self.node):
             raise MeshError(f"{self.source}: a point mass is at the number of a node; found {self.node!r}.")
 
     def renumbered(self, number: Int[np.ndarray, " n"]) -> "NodeMass":
@@ -249,7 +249,8 @@ def turning_nodes(constraints: tuple[Constraint, ...]) -> Int[np.ndarray, " k"]:
     return np.unique(np.concatenate(found))
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, which True and False are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 

@@ -116,13 +116,7 @@ class Mesh:
             raise MeshError(
                 f"Mesh {self.name!r}: {wrong[0][0]} is at node {wrong[0][1]}; nodes run from 0 to {len(points) - 1}."
             )
-        for constraint in self.constraints:
-            outside = constraint.members[(constraint.members < 0) | (constraint.members >= len(points))]
-            if len(outside):
-                raise MeshError(
-                    f"Mesh {self.name!r}: {constraint.source} refers to node {outside[0]}; nodes run from 0 to "
-                    f"{len(points) - 1}."
-                )
+        self._check_constraints()
 
     def _check_cells(self) -> None:
         if not self.cells or not self.cell_count:
@@ -136,6 +130,17 @@ class Mesh:
                     f"Mesh {self.name!r}: a {block.kind!r} cell refers to node {high if low >= 0 else low}, but nodes "
                     f"run from 0 to {len(self.points) - 1}."
                 )
+
+    def _check_constraints(self) -> None:
+        connected = [c.members for c in self.constraints]
+        nodes = np.concatenate([np.zeros(0, dtype=np.int64), *connected])
+        outside = np.flatnonzero((nodes < 0) | (nodes >= len(self.points)))
+        if len(outside):
+            which = int(np.searchsorted(np.cumsum([len(own) for own in connected]), outside[0], side="right"))
+            raise MeshError(
+                f"Mesh {self.name!r}: {self.constraints[which].source} refers to node {nodes[outside[0]]}; nodes run "
+                f"from 0 to {len(self.points) - 1}."
+            )
 
     def _check_sets(self) -> None:
         faces = np.concatenate([np.full(len(b), len(element(b.kind).faces)) for b in self.cells])

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fem.errors import MeshError, MeshWarning, unknown_name
+from fem.mesh.constraints import is_whole
 from fem.mesh.mesh import Mesh
 
 RELATIVE_TOLERANCE = 1e-6
@@ -190,7 +191,7 @@ def nearest(point: Vector, count: int = 1) -> Nearest:
 
     Raises `MeshError` for a point that cannot be, and a count that is no whole number above zero.
     """
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+    if not is_whole(count) or count < 1:
         raise MeshError(f"A selection of the nearest nodes needs their number, 1 or more; found {count!r}.")
     return Nearest(_vector(point, "point"), count)
 

@@ -8,17 +8,14 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from fem.errors import ConvergenceError, FlexmbError
+from fem.errors import ConvergenceError
 from fem.linear_algebra.threads import threads_for_loops
 from flexmb.equations.projection import FAR_APART, as_sparse, independent_rows, on_saddle, spread, velocity_rows
 from flexmb.equations.snapshot import Snapshot
-from flexmb.errors import CurveError, MassRatioWarning, MechanismError, TiltError
+from flexmb.errors import MassRatioWarning, MechanismError
 from flexmb.kernels.base.data import (
-    ANGLE,
-    CURVE,
     INACTIVE,
     SECOND_ORDER,
-    TILT,
     CompiledModel,
     MarkerKinematics,
     Workspace,
@@ -44,10 +41,7 @@ from flexmb.kernels.calls import (
     row_rates,
     solve_joints,
 )
-from flexmb.kernels.equations.rows import OPPOSED
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.contacts.element import rubs
-from flexmb.mechanism.features import few
 from flexmb.mechanism.mechanism import Mechanism
 
 OPEN = 1e-12
@@ -57,13 +51,6 @@ are far apart (`flexmb.equations.projection.on_saddle`)."""
 SLIDING, SETTLED = 50, 1e-14
 """Iterations for the reactions of sliding joints, and the change of their friction, relative to the largest, at the
 end."""
-RUNAWAY = 100.0
-"""Displacement in a step, relative to the length of the mechanism, or angle, beyond which a motion has grown without
-bound."""
-COLLAPSED = 1e-9
-"""Size of a step, relative to the time since the beginning, below which variable steps have become too small."""
-FOLLOWED = 1e-6
-"""Error of states, relative to them or to their change in a step, up to which they follow their rates."""
 
 MOTION, WORTHWHILE = 30, 300_000
 """Products of numbers for each velocity of a body, beside those of its quadratic inertia, and number of products in an
@@ -441,184 +428,6 @@ class Equations:
     def mass(self) -> sp.csr_matrix:
         """The mass matrix (nv, nv) at the last state."""
         return sp.csr_matrix(sp.block_diag(self.masses()))
-
-    def fastest_body(self, w: np.ndarray) -> str:
-        """Name of the body with the largest velocity."""
-        place = int((np.abs(w) * self.flat.weight).argmax())
-        return self.mechanism.bodies[int(np.searchsorted(self.flat.v_start, place, side="right")) - 1].name
-
-    def no_mass(self, t: float) -> ConvergenceError:
-        """The error to raise when the mass matrix of a deformed body is not positive definite."""
-        return ConvergenceError(
-            f"At t = {t:.6g} the mass matrix of a body of {self.mechanism.name!r} is not positive definite: its "
-            "elastic deformation is far outside the range of the reduced body. Take smaller steps, or check its loads "
-            "and stiffness."
-        )
-
-    def diverged(
-        self, t: float, h: float, w: np.ndarray, *, q: np.ndarray | None = None, states: np.ndarray | None = None
-    ) -> FlexmbError:
-        """The error to raise when the iteration of a step of `h` from `t` fails, or the error of the user's law that
-        caused the failure.
-
-        With `q` (nq,) and `states` (nz,) at the beginning of the step, the elements whose states cause it are found
-        there; otherwise at the last evaluated state.
-        """
-        require_sound(self.mechanism.calls)
-        for law in self.mechanism.calls:
-            if law.failure is not None:
-                return law.failure
-        if left := self._beyond_end():
-            return CurveError(
-                f"At t = {t:.6g} {', '.join(map(repr, left))} of {self.mechanism.name!r} reaches the end of its open "
-                "curve, beyond which it would have to move. Extend the curve, close it, or end the simulation before: "
-                "an event on the coordinate of another joint."
-            )
-        unfollowed: list[str] = []
-        if states is not None and q is not None and len(states):
-            h, unfollowed = self._follow_states(t, h, q, w, states)
-        if jumping := self._unsettled():
-            return ConvergenceError(
-                f"At t = {t:.6g} the states of the controllers {', '.join(map(repr, jumping))} of "
-                f"{self.mechanism.name!r} have no value at the end of a step of {h:.3g}: their laws jump, or are too "
-                "fast for it. Make them continuous, give them a sample_time, or take smaller steps."
-            )
-        if escaping := unfollowed or self._escaping():
-            return ConvergenceError(
-                f"At t = {t:.6g} the states of {', '.join(map(repr, escaping))} of {self.mechanism.name!r} have no "
-                f"value at the end of a step of {h:.3g}: their rates grow too fast with the states, or jump. See that "
-                "the law has a solution for all time, or take smaller steps."
-            )
-        if over := self._turned_over():
-            return TiltError(
-                f"At t = {t:.6g} the two ends of {', '.join(map(repr, over))} of {self.mechanism.name!r} are tilted by "
-                "nearly half a turn relative to each other, where the twist and "
-                "the direction of tilt of a bushing are undefined. Use stiffer springs, or a joint that allows the "
-                "rotation, with springs in it."
-            )
-        moved = float((np.abs(w) * self.flat.weight).max(initial=0.0)) * h
-        if moved > RUNAWAY:
-            return ConvergenceError(
-                f"The motion of {self.mechanism.name!r} has grown without bound: at t = {t:.6g} the body "
-                f"{self.fastest_body(w)!r} moves in a step of {h:.3g} by {moved:.3g} of the length of the mechanism, "
-                "or radians. The likely cause is a force law, a spring or a controller that pushes along the "
-                "displacement or the velocity instead of against it: check its sign, and linearise(system).modes() for "
-                "growth."
-            )
-        return ConvergenceError(
-            f"The Newton iteration of {self.mechanism.name!r} fails at t = {t:.6g} with a step of {h:.3g}; the fastest "
-            f"body is {self.fastest_body(w)!r}. "
-            "Likely causes: the step is too large for the motion (give a smaller step=, or none for variable steps), a "
-            "driver jumps, "
-            f"or the mechanism passes a singular position in which its joints lock.{self._rubbing()}{self._touching()}"
-        )
-
-    def _touching(self) -> str:
-        """A sentence on the steps of contacts of flexible surfaces; empty without any."""
-        names = [contact.name for contact in self.mechanism.surface_contacts]
-        if not names:
-            return ""
-        return (
-            f" The flexible surfaces of {few(names)} need steps that resolve the vibrations which an impact excites in "
-            "them, as variable steps do."
-        )
-
-    def _rubbing(self) -> str:
-        """A sentence on the slip speed of continuous contacts with friction; empty without any."""
-        names = [force.name for force in self.mechanism.frame_forces if rubs(force)]
-        if not names:
-            return ""
-        return (
-            f" Friction of the contact {few(names)} needs, in fixed steps h, a slip_speed of 4 mu N h / m with the "
-            "largest normal force N and the mass m: give a larger one."
-        )
-
-    def _follow_states(
-        self, t: float, h: float, q: np.ndarray, w: np.ndarray, states: np.ndarray
-    ) -> tuple[float, list[str]]:
-        """Look for the states at the end of a step of `h` by the implicit rule of Euler, with the motion at its
-        beginning; returns the size of the step that was evaluated last, and the elements whose states do not follow.
-
-        Wrenches and commands of elements whose states have no value there are then not numbers, whatever the method. A
-        variable step that has become too small is just short enough for the states, and longer ones are tried too.
-        """
-        none, multipliers, workspace = np.zeros(len(w)), np.zeros(self.flat.joint_rows), self.workspace
-        collapsed = h <= COLLAPSED * abs(t - self.mechanism.initial.t)
-        for size in (h, 8 * h, 64 * h) if collapsed else (h,):
-            workspace.half[0], workspace.state_base[:] = size, states
-            functions, energies = self.mechanism.function_values(t + size), np.zeros(5)
-            residual(
-                self.flat, q, w, none, multipliers, functions, self.expected, self.kinematics, workspace,
-                workspace.unbalanced, energies,
-            )  # fmt: skip
-            workspace.half[0] = 0.0
-            if lost := self._unfollowed(size, states):
-                return size, lost
-            if self._unsettled():
-                return size, []
-        return h, []
-
-    def _unfollowed(self, h: float, states: np.ndarray) -> list[str]:
-        """Elements whose states at the end of a step of `h` were not found: their wrench is not a number, or the states
-        are not those that they had before (nz,) and the rates, since an iteration ended elsewhere."""
-        found, flat, rates = self._escaping(), self.flat, h * self.workspace.state_rates
-        left, size = np.abs(self.states - states - rates), np.maximum(np.abs(self.states), np.abs(rates))
-        for e, force in enumerate(self.mechanism.frame_forces):
-            own = slice(flat.element_state[e], flat.element_state[e + 1])
-            if force.initial and not flat.element_updates[e] and not (left[own] <= FOLLOWED * size[own].max()).all():
-                found.append(force.name)
-        return list(dict.fromkeys(found))
-
-    def _escaping(self) -> list[str]:
-        """Elements with states that were not found at the last evaluated motion, at which their wrench is therefore not
-        a number."""
-        efforts, values = self.workspace.efforts, self.workspace.values
-        found = []
-        for e, force in enumerate(self.mechanism.frame_forces):
-            rows = slice(self.flat.element_row[e], self.flat.element_row[e] + 6)
-            if force.initial and np.isnan(efforts[rows]).any() and np.isfinite(values[rows]).all():
-                found.append(force.name)
-        return found
-
-    def _beyond_end(self) -> list[str]:
-        """Joints on open curves that have no foot on their curve at the last evaluated state."""
-        values, position = self.workspace.values, self.kinematics.position
-        return [
-            joint.name
-            for joint in self.mechanism.joints
-            if any(
-                self.flat.row_kind[r] == CURVE
-                and np.isnan(values[r])
-                and np.isfinite(position[list(joint.markers)]).all()
-                for r in joint.rows
-            )
-        ]
-
-    def _unsettled(self) -> list[str]:
-        """Controllers whose commands are not numbers at the last state, although their inputs are."""
-        flat, workspace, found = self.flat, self.workspace, []
-        for c, own in enumerate(self.mechanism.controllers):
-            commands = workspace.commands[flat.control_command[c] : flat.control_command[c + 1]]
-            inputs = workspace.signals[flat.control_signal[c] : flat.control_signal[c + 1]]
-            if np.isnan(commands).any() and np.isfinite(inputs).all():
-                found.append(own.name)
-        return found
-
-    def _turned_over(self) -> list[str]:
-        """Force elements at the last state whose twist is undefined because the z axes of their ends are nearly
-        opposite."""
-        flat, axes = self.flat, self.kinematics.axes
-        near = np.cos(np.pi - 2 * OPPOSED)
-        return [
-            name
-            for name, rows in self.mechanism.force_elements.items()
-            if any(
-                flat.row_kind[r] in (ANGLE, TILT)
-                and (flat.row_stiffness[r] or flat.row_damping[r])
-                and axes[flat.row_markers[r, 0]][:, 2] @ axes[flat.row_markers[r, 1]][:, 2] < near
-                for r in rows
-            )
-        ]
 
 
 def angles_near(mechanism: Mechanism, q: np.ndarray, near: np.ndarray) -> np.ndarray:

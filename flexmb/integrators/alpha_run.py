@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from fem.errors import ConvergenceError
+from flexmb.equations.contact.skins import look_at_points, no_forces, require_apart
 from flexmb.equations.evaluation import Equations
+from flexmb.equations.failures import diverged, no_mass
 from flexmb.equations.initial_conditions import Start, consistent_state
 from flexmb.equations.projection import as_sparse, velocity_rows
-from flexmb.equations.skins import look_at_points, no_forces, require_apart
 from flexmb.equations.snapshot import Snapshot, Snapshots
 from flexmb.equations.spanning_tree import integrated_tree
 from flexmb.equations.time_features import Pace
@@ -488,10 +489,10 @@ class GeneralisedAlphaRun(Run):
 
     def _fail(self, outcome: int, h: float) -> None:
         if outcome == NO_MASS:
-            raise self.equations.no_mass(self.t)
+            raise no_mass(self.equations, self.t)
         if outcome == JAMMED:
             raise no_forces(self.equations, self.t, h)
-        error = self.equations.diverged(self.t, h, self.motion.w)
+        error = diverged(self.equations, self.t, h, self.motion.w)
         if self._without_damping and self.flat.joint_rows and isinstance(error, ConvergenceError):
             raise ConvergenceError(
                 f"The Newton iteration of {self.equations.mechanism.name!r} fails at t = {self.t:.6g}. The likely "

@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from flexmb.equations.evaluation import Equations
+from flexmb.equations.failures import diverged, fastest_body
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.state_tangent import usual_states
@@ -168,7 +169,7 @@ class BDFRun(Run):
                 raise self._too_fast(t, float(last[SIZE]))
             elif outcome == DIVERGED or (outcome == FAILED and last[FIXED]):
                 h = h or float(last[SIZE]) / 0.25
-                raise e.diverged(t, h, run.speeds[0], q=run.places[0], states=run.past[0])
+                raise diverged(e, t, h, run.speeds[0], q=run.places[0], states=run.past[0])
         require_sound(e.mechanism.calls)
         if abs(target - last[T]) <= self._pace.same:
             return self.now()
@@ -205,7 +206,7 @@ class BDFRun(Run):
         return IntegratorError(
             f"In a step of {h:.3g} a body of {e.mechanism.name!r} rotates by "
             f"{fastest_rotation(e.flat, w) * h:.3g} rad at t = {t:.6g} "
-            f"(the fastest is {e.fastest_body(w)!r}); backward differentiation requires "
+            f"(the fastest is {fastest_body(e, w)!r}); backward differentiation requires "
             f"{TURN:g} rad or less. Give a smaller step=, or none for variable steps."
         )
 

@@ -21,7 +21,8 @@ momentum about it if the mass centre moves.
 - The forces of continuous contacts are discrete derivatives of their energies (flexmb/kernels/contact/discrete.py).
 - The joint equations are satisfied at the end of each step.
 - So are the conditions of unilateral contact of flexible surfaces; their forces in the step are discrete derivatives of
-  the strain energy of the residual compliance (`flexmb.equations.pressed`). These steps are not compiled as a whole.
+  the strain energy of the residual compliance (`flexmb.equations.contact.pressed`). These steps are not compiled as a
+  whole.
 
 Sources: Crisfield, Shi, An energy conserving co-rotational procedure (NATO ASI 1993) for the aim; Simo, Wong,
 Unconditionally stable algorithms for rigid body dynamics (1991) for rotations; Gonzalez, Time integration and discrete
@@ -36,10 +37,11 @@ import numpy as np
 import scipy.linalg as la
 
 from fem.errors import ConvergenceError, FlexmbError
+from flexmb.equations.contact.pressed import PressedNodes, complementary
+from flexmb.equations.contact.skins import require_apart
 from flexmb.equations.evaluation import Equations
+from flexmb.equations.failures import diverged, fastest_body, no_mass
 from flexmb.equations.initial_conditions import Start
-from flexmb.equations.pressed import PressedNodes, complementary
-from flexmb.equations.skins import require_apart
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError, LawError
@@ -195,7 +197,7 @@ class EnergyMomentumRun(Run):
             outcome, complete = conserve(self.flat, h, functions, m, e.kinematics, self._there, e.workspace)
             require_sound(e.mechanism.calls)
             if outcome == NO_MASS:
-                raise e.no_mass(self.t + complete * h)
+                raise no_mass(e, self.t + complete * h)
             if complete:
                 return int(complete)
         begin_step(self.flat, h, functions[0], m, self._there, e.workspace)
@@ -221,14 +223,14 @@ class EnergyMomentumRun(Run):
         """The error to raise when the equations of a step have no solution, or the error of the user's law that caused
         this."""
         e, w = self.equations, self._motion.w
-        error = e.diverged(self.t, h, w)
+        error = diverged(e, self.t, h, w)
         if type(error) is not ConvergenceError:
             return error
         turn = h * max(float(np.linalg.norm(w[s + 3 : s + 6])) for s in self.flat.v_start[:-1])
         return ConvergenceError(
             f"The equations of the energy-momentum step of {e.mechanism.name!r} from t = {self.t:.6g}, of size "
             f"{h:.3g}, cannot be solved: a body rotates by {turn:.3g} rad in it; the fastest body is "
-            f"{e.fastest_body(w)!r}. Tumbling slender bodies, whose inertia about their own axis is small, need "
+            f"{fastest_body(e, w)!r}. Tumbling slender bodies, whose inertia about their own axis is small, need "
             "steps of some hundredths of a radian; other likely causes are a driver that "
             "jumps, and joints that lock. Give a smaller step=, or use generalised-alpha."
         )

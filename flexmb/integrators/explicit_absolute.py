@@ -14,6 +14,7 @@ import scipy
 
 from fem.errors import FlexmbError
 from flexmb.equations.evaluation import Equations
+from flexmb.equations.failures import diverged
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.state_tangent import usual_states
@@ -149,7 +150,7 @@ class ExplicitAbsoluteRun(Run):
         return self.equations.workspace.state_rates
 
     def _lost(self, h: float) -> FlexmbError:
-        return self.equations.diverged(self.t, h, self.v, q=self.q, states=self._states)
+        return diverged(self.equations, self.t, h, self.v, q=self.q, states=self._states)
 
     def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rates of the exponential coordinates and of the velocities (nv,), and powers (4,)."""

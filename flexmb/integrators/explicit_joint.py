@@ -4,6 +4,7 @@ projection."""
 import numpy as np
 
 from fem.errors import FlexmbError
+from flexmb.equations.failures import diverged
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.spanning_tree import tree_of
@@ -74,7 +75,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
 
     def _lost(self, h: float) -> FlexmbError:
         q, w, _ = self._placed(self._still, self.v)
-        return self.equations.diverged(self.t, h, w, q=q, states=self._states)
+        return diverged(self.equations, self.t, h, w, q=q, states=self._states)
 
     def _take(self, moved: np.ndarray, faster: np.ndarray) -> None:
         e = self.equations

@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from flexmb.equations.evaluation import Equations
+from flexmb.equations.failures import diverged
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.state_tangent import usual_states
@@ -140,7 +141,7 @@ class RadauRun(Run):
                 self._make_room()
             elif outcome == DIVERGED or (outcome == FAILED and last[FIXED]):
                 h = h or float(last[SIZE]) / 0.4
-                raise e.diverged(float(last[T]), h, run.w, q=run.q, states=run.states)
+                raise diverged(e, float(last[T]), h, run.w, q=run.q, states=run.states)
         require_sound(e.mechanism.calls)
         if abs(target - last[T]) <= self._pace.same:
             return self.now()

@@ -6,10 +6,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexmb.equations.closed_contacts import closing_forces, require_outside, weak_contacts, with_closed_contacts
+from flexmb.equations.contact.closed_contacts import (
+    closing_forces,
+    require_outside,
+    weak_contacts,
+    with_closed_contacts,
+)
+from flexmb.equations.contact.skins import without_surfaces
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import consistent_state
-from flexmb.equations.skins import without_surfaces
 from flexmb.errors import EquilibriumError, LawRangeWarning, SensitivityWarning, UnsupportedError
 from flexmb.kinks import kinks
 from flexmb.linear.rest.record import Equilibrium

@@ -12,10 +12,10 @@ from jaxtyping import Float
 from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.differences import ROUNDING
-from flexmb.equations.closed_contacts import require_drawn_outside, with_closed_contacts
+from flexmb.equations.contact.closed_contacts import require_drawn_outside, with_closed_contacts
+from flexmb.equations.contact.skins import without_surfaces
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import accelerations, consistent_state, row_jacobian
-from flexmb.equations.skins import without_surfaces
 from flexmb.equations.state_tangent import StateTangent, state_tangent
 from flexmb.equations.tangent import carrying, measured_tangent, require_derivatives
 from flexmb.errors import LinearError, PeriodicCoefficientsWarning, SensitivityWarning

@@ -25,8 +25,8 @@ from jaxtyping import Float
 
 from flexmb.contact.cones import TOLERANCE, WITHIN, Block, Bounded, Coulomb, solve_contacts
 from flexmb.differences import MEASURED, ROUNDING
+from flexmb.equations.contact.skins import SurfacePoints, forces_of_points, look_at_points, see_points
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.skins import SurfacePoints, forces_of_points, look_at_points, see_points
 from flexmb.equations.state_tangent import derivative_at_zero
 from flexmb.equations.tangent import DIFFERENCE
 from flexmb.errors import EquilibriumError, MechanismError, UnilateralError, UnsupportedError
@@ -139,7 +139,7 @@ class Touching:
     """The points of all flexible surfaces of a mechanism at rest, from the configuration of a `state` on.
 
     The equations of motion beside them are those of the mechanism without their contacts
-    (`flexmb.equations.skins.without_surfaces`).
+    (`flexmb.equations.contact.skins.without_surfaces`).
 
     - `does` (n,): whether each point is `OPEN`, `STICKS` or `SLIPS`; `friction` (n,): coefficients.
     - `forces` (n, 3): along the normals and across them.

@@ -3,8 +3,8 @@
 import numpy as np
 
 from flexmb.differences import ROUNDING
+from flexmb.equations.contact.skins import without_surfaces
 from flexmb.equations.evaluation import Equations, angles_near
-from flexmb.equations.skins import without_surfaces
 from flexmb.equations.stationary import require_stationary, stationary_states
 from flexmb.equations.tangent import DIFFERENCE, forces
 from flexmb.errors import EquilibriumError

@@ -1,8 +1,8 @@
 """Derivatives of motions with dry friction and in exact contact, while nothing begins or ceases to touch or to slide.
 
 Points that touch throughout a motion are joints, and those that slide have dry friction
-(`flexmb.equations.closed_contacts`); joints with exact friction slide or are locked throughout. Their equations of
-motion are smooth, and the derivatives are those of the mechanism with these joints. At a switch, derivatives of the
+(`flexmb.equations.contact.closed_contacts`); joints with exact friction slide or are locked throughout. Their equations
+of motion are smooth, and the derivatives are those of the mechanism with these joints. At a switch, derivatives of the
 motion jump, and the instant of the switch depends on the parameters; such motions are refused.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from flexmb.equations.closed_contacts import points_that_touch, with_points_in_motion
+from flexmb.equations.contact.closed_contacts import points_that_touch, with_points_in_motion
 from flexmb.equations.initial_conditions import redundant_rows
 from flexmb.errors import StudyError
 from flexmb.integrators.generalised_alpha import GeneralisedAlpha
@@ -43,7 +43,7 @@ def smooth_model(
     options of `simulate`.
 
     Raises `StudyError` when a contact or a joint switches in this motion, with its name and the time, and
-    `MechanismError` when points that touch are no joints (`flexmb.equations.closed_contacts`).
+    `MechanismError` when points that touch are no joints (`flexmb.equations.contact.closed_contacts`).
     """
     base = mechanism_of(model, values)
     method = GeneralisedAlpha(step=step, rho_inf=rho_inf, newton_tolerance=newton_tolerance)

@@ -10,8 +10,8 @@ import fem
 import flexmb
 import reduction
 from fem.mesh.structured_meshes import block
+from flexmb.equations.contact.skins import require_apart
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.skins import require_apart
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import make_marker_kinematics, make_workspace
 from flexmb.kernels.calls import place_markers, place_skins

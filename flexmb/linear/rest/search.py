@@ -71,7 +71,9 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
             step = closing + along + reached
         else:
             given = closing + reached
-            pressed = pressed_step(touching, e, q, K, N @ held, given, out, rounded, wrong, difference, downhill)
+            pressed = pressed_step(
+                touching, e, q, K, N @ held, given, out, rounded, wrong, difference, downhill, rounds
+            )
             step, changes, out, K, reachable, settled = pressed
         before, size = size, float((np.abs(step) * flat.weight).max(initial=0.0))
         if SLOW * before < size < COARSE * difference:

@@ -50,11 +50,13 @@ def pressed_step(
     wrong: np.ndarray,
     difference: float,
     downhill: bool,
+    rounds: int,
 ) -> Pressed:
     """Newton's step with flexible surfaces that touch (flexmb/linear/touching.py).
 
     `start` (nv,): a displacement to add to the allowed motions `N`; `out` (nv,) and `K` (nv, nv): residual forces and
-    stiffness of the mechanism `e` without these surfaces.
+    stiffness of the mechanism `e` without these surfaces; `rounds`: how often the search has gone round, since points
+    may stick or slip by less than the cone problem of bodies that may travel far resolves.
     """
     length = e.mechanism.length
     K = K + touching.stiffness(q)
@@ -70,7 +72,7 @@ def pressed_step(
     felt = rounded / ROUNDING + (overlaps + np.linalg.norm(old, axis=1)) @ np.abs(seen.rows).sum(axis=1)
     floor = (size.T @ felt) * (size.T @ e.flat.weight) / LARGEST
     floor = np.maximum(floor, SOFTEST * np.abs(stiffness).max(initial=0.0))
-    for stiffer in STIFFER:
+    for stiffer in STIFFER[min(rounds, len(STIFFER) - 1) :]:
         motions = Motions(x, np.maximum(np.abs(stiffness), stiffer * floor))
         free = start - motions.respond(out + K @ start)
         try:
@@ -89,7 +91,8 @@ def pressed_step(
         whole = K + stiff @ held.rows @ held.G
         force = -(out + held.G.T @ already + stiff @ yields)
         force -= whole @ start
-        along, reachable = newton_step(e, whole, N, force, rounded, wrong, difference, downhill)
+        shaken = ROUNDING * length * stiff @ held.rows
+        along, reachable = newton_step(e, whole, N, force, rounded, wrong, difference, downhill, shaken)
         if (touching.does == SLIPS).any():  # not symmetric, so that the motions by stiffness do not uncouple it
             along = N @ np.linalg.lstsq(N.T @ whole @ N, N.T @ force)[0]
         step = start + along
@@ -126,12 +129,14 @@ def newton_step(
     wrong: np.ndarray,
     difference: float,
     downhill: bool,
+    shaken: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
     """Newton's step (nv,) within the allowed motions `N`, and the displacement that round-off leaves open.
 
-    `rounded` (nv,): round-off of the forces; `wrong` (nv, nv): errors of `K` by states; `difference`: the relative
-    steps of the differences in `K`. Stiffnesses below their error are raised to it; a motion with such a stiffness is
-    not changed if its force is round-off. `downhill`: reverse the sign of negative stiffnesses.
+    `rounded` (nv,): round-off of the forces; `shaken` (nv, n): forces by round-off of `n` positions; `wrong` (nv, nv):
+    errors of `K` by states; `difference`: the relative steps of the differences in `K`. Stiffnesses below their error
+    are raised to it; a motion with such a stiffness is not changed if its force is round-off. `downhill`: reverse the
+    sign of negative stiffnesses.
     """
     if not N.shape[1]:
         return np.zeros(len(force)), 0.0
@@ -139,6 +144,8 @@ def newton_step(
     x, stiffness, error = motions_with_errors(e, K, N, rounded, wrong, difference)
     size = np.abs(x)
     along, noise = x.T @ force, size.T @ rounded
+    if shaken is not None:
+        noise += np.abs(x.T @ shaken).sum(axis=1)
     flat = np.abs(stiffness) <= error
     raised = np.maximum(np.abs(stiffness), np.maximum(error, np.finfo(float).tiny))
     raised *= 1.0 if downhill else np.where(stiffness < 0, -1.0, 1.0)

@@ -153,7 +153,7 @@ def test_gaps_are_those_of_the_deformed_nodes():
     inside = replace(body, surfaces={})  # of the softest pairs of coordinates, as at nodes on no surface
     softest, linear = (x.displacements(eta, over.nodes) for x in (inside, replace(inside, quadratic=None)))
     own = points - body.mesh.points[over.nodes]
-    assert np.abs(linear - own).max() > 1e-4
+    assert np.abs(linear - own).max() > 0.5 * 0.003**2 / 0.1  # whichever signs the shapes have on this machine
     assert np.abs(softest - own).max() < 0.3 * np.abs(linear - own).max()
 
 

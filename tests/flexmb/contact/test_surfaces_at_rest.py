@@ -84,6 +84,21 @@ def test_forces_of_a_contact_bend_a_column_like_those_of_a_clamp(part):
     assert deflection(stands=True) == pytest.approx(deflection(stands=False), rel=1e-3)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("part", [0.8, 0.85, 0.9, 0.95])
+def test_few_iterations_find_columns_near_their_buckling_load(part):
+    """Points of the foot slip by 1e-12 of its width, less than the cone problem of a body that may fall resolves; and
+    positions rounded to 1e-16 shake the column by 1e-10, ten times as much near its buckling load."""
+    width, push = 0.05, part * np.pi**2 * 1e9 * 0.05**4 / 48
+    column = fem.Model(block("hexahedron", (width, width, 1.0), (2, 2, 16)), fem.Material.isotropic(1e9, 0.0, 1000))
+    column = column.with_interfaces(load="z1", root="z0").with_surfaces(foot="z0")
+    system = flexmb.System()
+    own = system.add(flexmb.flexible_body(column, reduction.contact_basis(column, 8), name="column"))
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1)), own.surface("foot"), friction=0.9)
+    system.load("push", own["load"], force=(1e-4 * push, 0, -push))
+    assert equilibrium(system).iterations <= 10
+
+
 def test_without_lateral_strain_the_pressure_is_uniform():
     own = body(poisson=0.0)
     over = equilibrium(on_a_plane(own)).result.surface_contact("floor")

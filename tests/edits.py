@@ -239,7 +239,7 @@ EDITS = (
     Edit("common areas are not cut", "flexmb/kernels/contact/manifold.py", "        if u <= 0.0:\n            _set(out, kept, p)", "        if u <= 1e9:\n            _set(out, kept, p)", CONVEX),
     Edit("edges that cross touch at their middles", "flexmb/kernels/contact/manifold.py", "t = (t - k * dot(v, r)) / det", "t = t / det", CONVEX),
     Edit("capsules on faces without their radius", "flexmb/kernels/contact/manifold.py", "depth = top - dot(f, x) + radius\n", "depth = top - dot(f, x)\n", CONVEX),
-    Edit("forces of points that an impact has opened", "flexmb/integrators/contact_run.py", "self._open(numbers[leaves])", "modes[numbers[leaves]] = OPEN", EXACT),
+    Edit("forces of points that an impact has opened", "flexmb/integrators/contact/impacts.py", "self._open(numbers[leaves])", "modes[numbers[leaves]] = OPEN", EXACT),
     Edit("sliding that reverses in a step", "flexmb/kernels/steps/contact_step.py", "s * rate[1] + t * rate[2] < 0.0", "s * rate[1] + t * rate[2] < -1e99", EXACT),
     Edit("heat of sliding by the rectangle rule", "flexmb/kernels/steps/contact_step.py", "0.5 * h * (before + last[RUBBING])", "h * last[RUBBING]", EXACT),
     Edit("Hertz on a plane as on an equal sphere", "flexmb/contact/laws.py", "math.sqrt(1.0 / _curvature(radius, other))", "math.sqrt(0.5 / _curvature(radius, other))", "tests/flexmb/contact/test_contact_forces.py"),

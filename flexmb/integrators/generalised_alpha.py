@@ -15,7 +15,7 @@ from flexmb.equations.initial_conditions import Start
 from flexmb.equations.time_features import Pace
 from flexmb.errors import IntegratorError
 from flexmb.integrators.alpha_run import GeneralisedAlphaRun
-from flexmb.integrators.contact_run import ContactRun
+from flexmb.integrators.contact.run import ContactRun
 from flexmb.integrators.method import AdaptiveMethod, Coordinates, register, require_coordinates
 from flexmb.kernels.steps.step import (
     Scheme,

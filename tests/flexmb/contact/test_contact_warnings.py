@@ -14,7 +14,8 @@ from flexmb import solids
 from flexmb.contact import Box, Cylinder, Plane, Sphere, power_law
 from flexmb.equations.initial_conditions import start
 from flexmb.errors import ContactPlaceWarning, LawRangeWarning, OpenGapWarning, TunnellingWarning
-from flexmb.integrators import contact_run
+from flexmb.integrators.contact import impacts
+from flexmb.integrators.contact.run import ContactRun
 from flexmb.integrators.generalised_alpha import coefficients
 from flexmb.mechanism.compile import compiled
 
@@ -119,13 +120,13 @@ def fallen(overlap):
     system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(ball.at((0, 0, 0))))
     mechanism = system.build()
     begin = start(mechanism, compiled(mechanism))
-    return contact_run.ContactRun(mechanism, begin, coefficients(0.9), step=1e-3, coordinates="absolute")
+    return ContactRun(mechanism, begin, coefficients(0.9), step=1e-3, coordinates="absolute")
 
 
 def test_a_gap_that_cannot_be_closed_ends_a_run_only_where_it_is_not_small(monkeypatch):
     """Without any displacement that closes it, as where joints hold the bodies."""
     exact, small = fallen(1e-11), fallen(5e-8)
-    monkeypatch.setattr(contact_run, "MOST_MOVES", 0)
+    monkeypatch.setattr(impacts, "MOST_MOVES", 0)
     exact._close(np.array([0]))
     assert not exact.findings
     small._close(np.array([0]))
@@ -133,7 +134,7 @@ def test_a_gap_that_cannot_be_closed_ends_a_run_only_where_it_is_not_small(monke
     assert kind is OpenGapWarning
     assert "'floor'" in message
     assert "a gap of 5e-08 (length) remains" in message
-    monkeypatch.setattr(contact_run, "DRAWN", 1e-7)
+    monkeypatch.setattr(impacts, "LEFT", 1e-7)
     with pytest.raises(ConvergenceError, match="cannot be closed: a gap of 5e-08"):
         small._close(np.array([0]))
 

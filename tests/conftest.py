@@ -1,6 +1,8 @@
 """Tests that run in several processes share the cores: each keeps to one thread of OpenBLAS, whose threads wait for each other by spinning."""
 
 import os
+import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -20,3 +22,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 0.0 if marker is None else marker.kwargs.get("minutes", 0.0)
 
     items.sort(key=minutes, reverse=True)
+
+
+@pytest.fixture(autouse=True)
+def _broken_pipes_are_errors() -> Iterator[None]:
+    """Gmsh gives SIGPIPE back its rule of the system, by which a later test that writes to a program that has ended would end its process."""
+    yield
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)

@@ -1,6 +1,8 @@
 """Sections of any drawn shape against closed forms, and beams with shear centres beside their centroids."""
 
-import sys
+import ctypes
+import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -47,6 +49,19 @@ def test_ellipse_and_tube():
     found, exact = fem.drawn_section(ring(1, 1, 90), holes=[ring(0.9, 0.9, 90)]), fem.Section.tube(2.0, 1.8)
     for name in ("area", "Iy", "Iz", "J", "shear_y"):
         assert getattr(found, name) == pytest.approx(getattr(exact, name), rel=3e-3), name
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="a signal of Unix")
+def test_broken_pipes_do_not_end_a_process_that_has_drawn_a_section():
+    """Gmsh gives SIGPIPE back its rule of the system; Python ignores it and raises `BrokenPipeError`."""
+    pytest.importorskip("gmsh")
+    disposition = ctypes.CDLL(None).signal
+    disposition.restype, disposition.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
+    ignored = disposition(signal.SIGPIPE, int(signal.SIG_IGN)) or 0
+    with ThreadPoolExecutor(1) as other:
+        for draw in (fem.drawn_section, lambda outline: other.submit(fem.drawn_section, outline).result()):
+            draw([(0, 0), (1, 0), (1, 1), (0, 1)])
+            assert disposition(signal.SIGPIPE, ignored) == ignored == int(signal.SIG_IGN)
 
 
 def test_thin_walled_sections():

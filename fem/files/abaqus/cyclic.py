@@ -8,9 +8,9 @@ meshes do not match.
 import numpy as np
 
 from fem.errors import MeshError
-from fem.files.abaqus.constraints import Constraints
+from fem.files.abaqus.constraints.record import Constraints
+from fem.files.abaqus.constraints.ties import closest_points
 from fem.files.abaqus.lines import fields, number
-from fem.files.abaqus.ties import closest_points
 from fem.mesh.steps import CyclicSymmetry
 
 MATCHING = 1e-3
@@ -38,7 +38,7 @@ def read_cyclic(c: Constraints) -> CyclicSymmetry | None:
     a, b = np.array(values[:3]), np.array(values[3:6])
     if sectors < 2 or len(values) < 6 or not np.linalg.norm(b - a) > 0:
         raise MeshError(f"{sectors} sectors about the line through {values}; two points and at least two sectors")
-    slaves, masters = (np.array(c._surface_nodes(name)) for name in fields(ties[0].rows[0][1])[:2])
+    slaves, masters = (np.array(c.surface_nodes(name)) for name in fields(ties[0].rows[0][1])[:2])
     axis = (b - a) / np.linalg.norm(b - a)
     turned, angle = min(
         ((_turned(c.points[slaves], a, axis, angle), angle) for angle in (2 * np.pi / sectors, -2 * np.pi / sectors)),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fem.errors import MeshError
-from fem.files.abaqus.constraints import Constraints
+from fem.files.abaqus.constraints.record import Constraints
 from fem.files.abaqus.deck import Lumped, Statement
 from fem.files.abaqus.lines import fields, member, number, whole
 from fem.mesh.constraints import Constraint, Equation, MeanLink, NodeMass, NodeSpring, RigidLink

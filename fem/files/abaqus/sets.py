@@ -9,7 +9,9 @@ import numpy as np
 from fem.axes.cylindrical import CylindricalAxes
 from fem.elements import LINE, TRUSS
 from fem.errors import MeshError
-from fem.files.abaqus.constraints import Axes, Constraints
+from fem.files.abaqus.constraints.axes import Axes
+from fem.files.abaqus.constraints.read import constraints_of
+from fem.files.abaqus.constraints.record import Constraints
 from fem.files.abaqus.deck import ASSEMBLY_NODES, IN_FULL, Deck, read_deck, shown
 from fem.files.abaqus.expanded.links import links, replaced, touched
 from fem.files.abaqus.expanded.plane import expand_plane, layer_constraints
@@ -64,7 +66,7 @@ def raw_mesh(deck: Deck) -> RawMesh:
     numbers = Numbers(deck, blocks, node_of)
     twins = {node_of[a]: node_of[b] for cut in cuts for a, b in cut.twins.items() if len(cut.alike)}
     acted = touched(expansions, numbers, points)
-    constraints = Constraints.of(numbers, points, replaced(expansions, acted, numbers, twins))
+    constraints = constraints_of(numbers, points, replaced(expansions, acted, numbers, twins))
     declared = tuple(_declared(deck, numbers, constraints))  # sections that are not understood are none of shells
     shells, lumped = _shells(deck, numbers), lumped_elements(constraints)
     members = {int(n) for s in (*constraints.stated, *lumped.couplings) for n in s.constraint.members}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fem.errors import MeshError
-from fem.files.abaqus.constraints import Constraints
+from fem.files.abaqus.constraints.record import Constraints
 from fem.files.abaqus.cyclic import read_cyclic
 from fem.files.abaqus.deck import Statement, shown
 from fem.files.abaqus.keywords import OUTPUT
@@ -222,7 +222,7 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
             faces = [(b, r, c.numbers.face(b, f"S{side}", who)) for b, r in cells]
             pressed = np.array(faces).reshape(-1, 3)
             if fluid:
-                state.fluid[who.upper(), kind] = pressed, c._node(rest[0])
+                state.fluid[who.upper(), kind] = pressed, c.node(rest[0])
                 continue
             load: FacePressure | BodyForce = FacePressure(pressed, values[0])
         elif kind == "GRAV" and len(values) == 4:

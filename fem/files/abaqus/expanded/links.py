@@ -13,7 +13,8 @@ import numpy as np
 
 from fem.elements import ELEMENTS
 from fem.errors import MeshError
-from fem.files.abaqus.constraints import Constraints, Replaced, mean_rotation
+from fem.files.abaqus.constraints.multipoint import mean_rotation
+from fem.files.abaqus.constraints.record import Constraints, Replaced
 from fem.files.abaqus.deck import Statement
 from fem.files.abaqus.expanded.solids import Expansion, Expansions
 from fem.files.abaqus.lines import fields, number
@@ -85,7 +86,7 @@ def links(made: Expansions, acted: Touched, c: Constraints, members: set[int], s
         return
     node_of = c.numbers.node_of
     members = members | {int(n) for kind, rows in c.numbers.blocks if kind in ELEMENTS for n in rows.ravel()}
-    members |= set(c._transforms)
+    members |= set(c.transforms)
     for node, found in made.of.items():
         row, source = node_of[node], made.sources[node]
 

@@ -1,11 +1,17 @@
 """Ties: nodes of one surface follow the faces of another that they touch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy
 
 from fem.elements import Element, element
+from fem.errors import MeshError
+from fem.files.abaqus.constraints.record import Constraints
+from fem.files.abaqus.deck import Statement
+from fem.files.abaqus.lines import number
+from fem.mesh.constraints import Constraint, Equation
 
 TOLERANCE = 0.025
 """Default distance, relative to the mean size of the master's faces, within which nodes are tied (CalculiX)."""
@@ -13,6 +19,8 @@ NEAR = 12
 """Faces that may be nearest to a node, which are tried where it is farther away than the mean size of a face."""
 BULGE = 1.25
 """Radius of a curved face about its centre, relative to that of its nodes, at most."""
+APART = 1e-3
+"""Distance of tied surfaces, relative to the mean size of the master's faces, up to which ADJUST=NO changes nothing."""
 STEPS = 30
 Block = tuple[str, np.ndarray]
 
@@ -78,3 +86,66 @@ def _inside(s: np.ndarray, triangle: bool) -> np.ndarray:
         return np.clip(s, -1.0, 1.0)
     s = np.maximum(s, 0.0)
     return s if s.sum() <= 1 else np.clip(np.array([0.5, 0.5]) + (s[0] - s[1]) / 2 * np.array([1, -1]), 0.0, 1.0)
+
+
+def tie(c: Constraints, s: Statement) -> Iterator[Constraint]:
+    """`*TIE`: pairs of surfaces, one a line."""
+    if "CYCLICSYMMETRY" in s.options:
+        raise MeshError("fem.read_steps and fem.solve_step find frequencies of a sector; a body needs the whole wheel")
+    unknown = set(s.options) - {"NAME", "POSITIONTOLERANCE", "ADJUST", "TYPE", "NOROTATION"}
+    if s.options.get("TYPE", "SURFACE TO SURFACE").upper() not in ("SURFACE TO SURFACE", "NODE TO SURFACE"):
+        unknown.add("TYPE")
+    if unknown:
+        raise MeshError(f"{', '.join(sorted(unknown))} of a tie is not read")
+    for row in range(len(s.rows)):
+        slave, master, *rest = s.entries(row, 2, "the slave and the master surface")
+        if any(rest):
+            raise MeshError(f"data line {row + 1} has a third entry, {', '.join(rest)}")
+        yield from _tied(c, s, slave, master)
+
+
+def _tied(c: Constraints, s: Statement, slave: str, master: str) -> Iterator[Constraint]:
+    """The slave's nodes within the tolerance follow the master's faces, onto which they are moved; with ADJUST=NO they
+    stay where they are, which has no place in bodies beyond `APART`."""
+    faces = c.faces(master)
+    if faces is None or not len(faces):
+        raise MeshError(f"the master {master!r} is no surface of element faces that were read")
+    own = {n for b, r, f in faces.tolist() for n in c.numbers.face_nodes(b, r, f)}
+    nodes = np.array([n for n in c.surface_nodes(slave) if n not in own], dtype=np.int64)
+    if not len(nodes):
+        return
+    found, places, distances, size = closest_points(c.points, c.numbers.blocks, faces, nodes)
+    tolerance = number(s.options["POSITIONTOLERANCE"]) if s.options.get("POSITIONTOLERANCE") else TOLERANCE * size
+    near = distances <= tolerance
+    if not near.any():
+        raise MeshError(
+            f"no node of {slave!r} is within {tolerance:g} of {master!r}; the nearest is {distances.min():g} away"
+        )
+    if not near.all():
+        some = ", ".join(c.numbers.label(int(n)) for n in nodes[~near][:5])
+        told = (
+            f"{int((~near).sum())} of {len(nodes)} nodes of {slave!r} are farther than {tolerance:g} from {master!r} "
+            f"and are not tied (first: {some})"
+        )
+        c.warnings.append(f"{s.source.label}: {told}")
+        c.untied.append(replace(s.source, text=told))
+    adjusts = s.options.get("ADJUST", "YES").upper() != "NO"
+    if not (adjusts or c.numbers.deck.as_named):
+        if distances[near].max() > APART * size:
+            raise MeshError(
+                f"ADJUST=NO, and nodes of {slave!r} are up to {distances[near].max():.3g} away from {master!r}: such "
+                "a tie resists rotations of the part; close the gap, or let them be moved by ADJUST=YES"
+            )
+        adjusts = True
+    if adjusts and distances[near].max() > 1e-9 * size:
+        c.warnings.append(
+            f"{s.source.label}: nodes of {slave!r} were moved onto {master!r}, by at most {distances[near].max():.3g}"
+        )
+    for k in np.flatnonzero(near):
+        if adjusts:
+            c.points[nodes[k]] = places[k]
+        rows, weights = found[k]
+        for component in range(3):
+            yield Equation(
+                np.append(nodes[k], rows), np.full(len(rows) + 1, component), np.concatenate([[1.0], -weights])
+            )

@@ -320,6 +320,18 @@ def test_loads_of_rotation_are_those_about_the_mass_centre():
     np.testing.assert_allclose(loads[1].reshape(-1, 3, 6).sum(axis=0), 0.0, atol=1e-9 * np.abs(loads[1]).max())
 
 
+@pytest.mark.parametrize("names", [("gravity", "rotation"), ("gravity centre", "load")])
+def test_interfaces_may_have_the_names_of_other_inputs(names):
+    """Whatever they are called, their static responses are in a basis, and those of loads that no interface carries."""
+    plain = part(("rigid", "average"), (6, 2, 1))
+    called = plain.with_interfaces(**dict(zip(names, plain.interfaces.values(), strict=True)))
+    F = np.zeros(plain.ndof)
+    F[1::3] = np.sin(4 * plain.points[:, 0])
+    for method in ("Craig-Bampton", "Craig-Chang"):
+        one, other = (SIZED[method](m, 3, inputs=[*m.interfaces, F]) for m in (plain, called))
+        np.testing.assert_allclose(other.eigenvalues, one.eigenvalues, rtol=1e-9)
+
+
 @pytest.mark.parametrize("method", ["modal", "Craig-Bampton", "Craig-Chang", "Herting", "Krylov", "Gramian"])
 def test_other_loads_are_inputs_too(method):
     """The loads of rotation: the static response of the body to them is in every basis."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 import meshio
 import numpy as np
 import pytest
+import pyvista
 
 import fem
 from fem.elements import ELEMENTS
@@ -537,6 +538,17 @@ def test_numbers_of_materials_in_vtk_files_are_told_to_make_no_sets(ending, tmp_
     (told,) = fem.read_mesh(path).warnings
     assert "in the fields 'material' make no sets" in told
     assert "'cell set NAME'" in told
+
+
+@pytest.mark.parametrize(("divisions", "options"), [((2, 3, 2), {}), ((2, 3, 0), {"shells": "all"})])
+def test_cells_of_images_are_bricks_and_rectangles(divisions, options, tmp_path):
+    """VTK's voxels and pixels, whose nodes follow each other row by row."""
+    image = pyvista.ImageData(dimensions=[d + 1 for d in divisions], spacing=(0.5, 2.0, 3.0))
+    image.cast_to_unstructured_grid().save(tmp_path / "image.vtu")
+    mesh = fem.read_mesh(tmp_path / "image.vtu", **options)
+    steel = fem.Material.steel()
+    model = fem.Model(mesh, fem.Shell(steel, 0.01) if options else steel)
+    assert model.mass / steel.density == pytest.approx(1.0 * 6.0 * (0.01 if options else 6.0))
 
 
 def test_a_cut_vtk_file_is_refused_at_every_length(tmp_path):

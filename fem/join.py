@@ -23,7 +23,8 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
     Nodes and dofs are those of the parts, one part after the other (rotations of beams last). If one part was imported
     as matrices, the assembly is made from matrices; otherwise its matrices are assembled on first use.
 
-    Raises InterfaceError (unknown or average interface, one welded twice) and MatrixError.
+    Raises InterfaceError (unknown or average interface, one welded twice) and MatrixError; MeshError where a part of
+    a file that says more than flexmb obeys would be joined to one made from matrices.
     """
     if len(parts) < 2 or not welds:
         raise MatrixError(
@@ -138,6 +139,8 @@ def _of_matrices(parts: Mapping[str, Model], name: str) -> Model:
             f"Assembly {name!r}: {', '.join(map(repr, others))} have beams or constraints, which cannot be joined to a "
             "part made from matrices."
         )
+    for model in parts.values():
+        model.require_obeyed()  # the assembly has no mesh, which could hold what the file of a part says
     M = sp.block_diag([m.M - m.dof_map.condense(_mass_of(m.lumps, m.M.shape)) for m in parts.values()], format="csr")
     K = sp.block_diag([m.K for m in parts.values()], format="csr")
     blocks = [sp.csr_matrix(m.M.shape) if m.D is None else m.D for m in parts.values()]

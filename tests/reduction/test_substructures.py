@@ -1,5 +1,6 @@
 """Parts welded to one, bases made of bases, added masses and springs."""
 
+from dataclasses import replace
 from functools import cache
 
 import dense
@@ -11,6 +12,7 @@ import flexmb
 import reduction
 from fem.errors import InterfaceError, MatrixError, MeshError
 from fem.mesh.structured_meshes import block, line
+from fem.mesh.unread import Unread
 from flexmb.bodies.dynamics import mass_matrix
 
 STEEL = fem.Material.steel()
@@ -63,6 +65,18 @@ def test_welds_need_rigid_interfaces_that_exist():
         fem.join(parts(), {"w": ("arm tip", "post root"), "v": ("arm root", "post root")})
     with pytest.raises(MatrixError, match="two parts and one weld"):
         fem.join(parts(), {})
+
+
+def test_what_the_file_of_a_part_says_is_not_lost_in_an_assembly():
+    """An assembly with a part from matrices has no mesh that could hold it."""
+    arm, post = (parts()[name] for name in ("arm", "post"))
+    said = (Unread("SUPER", "arm.inp", 3, "*SUPER"),)
+    arm = fem.Model(replace(arm.mesh, unread=said), STEEL).with_interfaces(root="x0", tip="x1")
+    assert fem.join({"arm": arm, "post": post}, WELDS).unread == said
+    imported = fem.Model.from_matrices(post.M, post.K, post.points)
+    imported = imported.with_interfaces(root=post.interfaces["root"].nodes)
+    with pytest.raises(MeshError, match="more about the part than flexmb obeys"):
+        fem.join({"arm": arm, "post": imported}, WELDS)
 
 
 @pytest.mark.parametrize("frame", [None, "arm root", "corner"])

@@ -449,6 +449,8 @@ def test_rods_stretch_and_twist(tmp_path):
     G = 2.1e5 / 2.6
     assert twist == pytest.approx(G * 2e-5 / lengths[0])
     assert ring == pytest.approx(G * np.pi / 32 * (0.2**4 - 0.16**4) / lengths[2])
+    R = model.rigid_body_modes()
+    assert np.abs(model.K @ R).max() < 1e-10 * np.abs(model.K).max()  # twist is the difference of both ends
     assert model.unread == ()
     bad = plate(tmp_path, "CROD,90,8,5,1\nPROD,8,1,0.\n", loud=False)
     assert "without an area" in bad.unread[0].text

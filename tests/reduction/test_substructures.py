@@ -68,6 +68,17 @@ def test_welds_need_rigid_interfaces_that_exist():
         fem.join(parts(), {})
 
 
+def test_interfaces_of_an_assembly_have_names_of_their_own():
+    """One of two that would have one name took the place of the other."""
+    arm, post = (parts()[name] for name in ("arm", "post"))
+    other = post.with_interfaces(**{"left tip": "z0", "top": "z1"})
+    with pytest.raises(InterfaceError, match="two of its interfaces would have the name 'arm left tip'"):
+        fem.join({"arm": other, "arm left": arm}, {"w": ("arm left tip", "arm top")})
+    with pytest.raises(InterfaceError, match="two of its interfaces would have the name 'arm root'"):
+        fem.join(parts(), {"arm root": WELDS["corner"]})
+    assert "arm tip" in fem.join(parts(), {"arm tip": WELDS["corner"]}).interfaces  # that of the weld itself
+
+
 def test_what_the_file_of_a_part_says_is_not_lost_in_an_assembly():
     """An assembly with a part from matrices has no mesh that could hold it."""
     arm, post = (parts()[name] for name in ("arm", "post"))

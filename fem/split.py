@@ -110,9 +110,9 @@ def split(model: Model, n_parts: int) -> list[Model]:
     their nodes are too soft in their plane at a cut, of which a `MeshWarning` tells: forces that act on the nodes there
     bend the edge.
 
-    Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut crosses;
-    or a model with constraints, point masses, springs, or surfaces, and a cut through beams with
-    `torsion="vlasov"`, whose warping it would not transmit; MatrixError for a model made from
+    Raises MeshError for fewer than one piece, more pieces than layers of cells, a model with constraints, point masses,
+    springs, or surfaces, and a cut through beams with `torsion="vlasov"`, whose warping it would not transmit;
+    InterfaceError for an interface that a cut crosses, or that has the name of a cut; MatrixError for a model made from
     matrices.
     """
     source = model.elements
@@ -134,6 +134,12 @@ def split(model: Model, n_parts: int) -> list[Model]:
         )
     if n_parts < 1:
         raise MeshError(f"Model {model.name!r} can be cut into one piece or more; found {n_parts}.")
+    taken = [f"cut {k}" for k in range(1, n_parts) if f"cut {k}" in model.interfaces]
+    if taken:
+        raise InterfaceError(
+            f"Model {model.name!r} has an interface {taken[0]!r} already, as pieces of an earlier split have: rename "
+            "it (with_interfaces), or cut the whole into more pieces."
+        )
     centred = mesh.points - mesh.points.mean(axis=0)
     direction = np.linalg.svd(centred, full_matrices=False)[2][0]
     along = mesh.points @ direction

@@ -51,6 +51,10 @@ def test_pieces_of_a_part_keep_what_belongs_to_them():
     np.testing.assert_allclose(two.interfaces["end"].weights, part.interfaces["end"].weights)
     assert two.mass == pytest.approx(4.0 * aluminium.density)
     assert {p.solver.backend for p in (one, two)} == {"superlu"}
+    with pytest.raises(InterfaceError, match="has an interface 'cut 1' already"):
+        fem.split(one, 2)
+    again = fem.split(one.with_interfaces(middle=one.interfaces["cut 1"]), 2)
+    assert [sorted(p.interfaces) for p in again] == [["cut 1"], ["cut 1", "middle"]]
 
 
 @pytest.mark.parametrize("kind", ["tetra", "wedge", "pyramid"])

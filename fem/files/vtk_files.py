@@ -18,7 +18,7 @@ from fem.user_files import alone
 _OTHERS = {
     1: ("vertex", 1), 3: ("line", 2), 5: ("triangle", 3), 8: ("quad", 4), 9: ("quad", 4), 11: ("hexahedron", 8), 21:
     ("line3", 3), 22: ("triangle6", 6),
-    23: ("quad8", 8), 28: ("quad9", 9), 29: ("hexahedron27", 27), 32: ("wedge18", 18), 37: ("pyramid14", 14), 42:
+    23: ("quad8", 8), 28: ("quad9", 9), 29: ("hexahedron27", 27), 32: ("wedge18", 18), 37: ("pyramid19", 19), 42:
     ("polyhedron", 0),
 }  # fmt: skip
 

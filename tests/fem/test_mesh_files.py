@@ -7,6 +7,7 @@ import meshio
 import numpy as np
 import pytest
 import pyvista
+from vtkmodules import vtkCommonDataModel
 
 import fem
 from fem.elements import ELEMENTS
@@ -549,6 +550,28 @@ def test_cells_of_images_are_bricks_and_rectangles(divisions, options, tmp_path)
     steel = fem.Material.steel()
     model = fem.Model(mesh, fem.Shell(steel, 0.01) if options else steel)
     assert model.mass / steel.density == pytest.approx(1.0 * 6.0 * (0.01 if options else 6.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("TriQuadraticHexahedron", "hexahedron20"),
+        ("BiQuadraticQuadraticWedge", "wedge15"),
+        ("TriQuadraticPyramid", "pyramid13"),
+    ],
+)
+def test_cells_of_vtk_with_nodes_on_their_faces_lose_these(name, kind, tmp_path):
+    """As VTK makes them: the nodes at its parametric coordinates are those of the cell, and fill its volume."""
+    cell = getattr(vtkCommonDataModel, f"vtk{name}")()
+    count = cell.GetNumberOfPoints()
+    points = np.array([cell.GetParametricCoords()[k] for k in range(3 * count)]).reshape(-1, 3)
+    grid = pyvista.UnstructuredGrid(np.array([count, *range(count)]), np.array([cell.GetCellType()]), points)
+    grid.save(tmp_path / "cell.vtu")
+    mesh = fem.read_mesh(tmp_path / "cell.vtu")
+    assert mesh.kinds == {kind: 1}
+    exact = {"hexahedron20": 1.0, "wedge15": 0.5, "pyramid13": 1 / 6}[kind]  # that of VTK is half as high as its base
+    assert fem.check_mesh(mesh).volume == pytest.approx(exact)
+    assert fem.check_mesh(mesh).usable
 
 
 def test_a_cut_vtk_file_is_refused_at_every_length(tmp_path):

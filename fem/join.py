@@ -1,6 +1,7 @@
 """Parts welded together: the full model of an assembly."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,12 +24,17 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
     Nodes and dofs are those of the parts, one part after the other (rotations of beams last). If one part was imported
     as matrices, the assembly is made from matrices; otherwise its matrices are assembled on first use.
 
-    Raises InterfaceError (unknown or average interface, one welded twice) and MatrixError.
+    Raises InterfaceError (unknown or average interface, one welded twice, two of one name) and MatrixError; MeshError
+    where a part of a file that says more than flexmb obeys would be joined to one made from matrices.
     """
     if len(parts) < 2 or not welds:
         raise MatrixError(
             f"Assembly {name!r}: give at least two parts and one weld; found {len(parts)} parts, {len(welds)} welds."
         )
+    _require_distinct(
+        name, "interfaces", (f"{part} {key}" for part, model in parts.items() for key in model.interfaces)
+    )
+    _require_distinct(name, "surfaces", (f"{part} {key}" for part, model in parts.items() for key in model.surfaces))
     there = {f"{part} {key}": (part, i) for part, model in parts.items() for key, i in model.interfaces.items()}
     taken: dict[str, str] = {}
     for weld, ends in welds.items():
@@ -45,6 +51,7 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
                     "one weld."
                 )
             taken[end] = weld
+    _require_distinct(name, "interfaces", [*(key for key in there if key not in taken), *welds])
     first = dict(zip(parts, np.cumsum([0, *(len(m.points) for m in parts.values())]).tolist(), strict=False))
     whole = (
         _with_elements(parts, first, name) if all(m.has_elements for m in parts.values()) else _of_matrices(parts, name)
@@ -69,6 +76,16 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
         for key, surface in model.surfaces.items()
     }
     return whole.with_surfaces(**surfaces)
+
+
+def _require_distinct(name: str, what: str, names: Iterable[str]) -> None:
+    """Raise `InterfaceError` if an assembly would have two interfaces or surfaces of one name."""
+    twice = [key for key, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InterfaceError(
+            f"Assembly {name!r}: two of its {what} would have the name {twice[0]!r} (part, blank, and name there; or a "
+            "weld). Give one of the parts or welds another name."
+        )
 
 
 def part_dofs(parts: Mapping[str, Model]) -> dict[str, np.ndarray]:
@@ -138,6 +155,8 @@ def _of_matrices(parts: Mapping[str, Model], name: str) -> Model:
             f"Assembly {name!r}: {', '.join(map(repr, others))} have beams or constraints, which cannot be joined to a "
             "part made from matrices."
         )
+    for model in parts.values():
+        model.require_obeyed()  # the assembly has no mesh, which could hold what the file of a part says
     M = sp.block_diag([m.M - m.dof_map.condense(_mass_of(m.lumps, m.M.shape)) for m in parts.values()], format="csr")
     K = sp.block_diag([m.K for m in parts.values()], format="csr")
     blocks = [sp.csr_matrix(m.M.shape) if m.D is None else m.D for m in parts.values()]

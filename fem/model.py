@@ -242,13 +242,13 @@ class Model:
                 f"Model of mesh {mesh.name!r}: expected fem.Material, fem.Beam, fem.BeamTable, fem.Truss or fem.Shell "
                 f"records; found {', '.join(wrong)}."
             )
+        materials = tuple(by_set.values())
         if material is None:
-            by_set, material_of = materials_of_file(mesh)
+            materials, material_of = materials_of_file(mesh)
         elif isinstance(material, Mapping):
             material_of = assembly.material_of_cells(mesh, material)
         else:
             material_of = np.zeros(mesh.cell_count, dtype=int)
-        materials = tuple(by_set.values())
         for m in materials:
             if isinstance(m, BeamTable) or (isinstance(m, Shell) and m.stiffness is not None):
                 continue  # no material, whose units could be checked, or one that stands for a stiffness

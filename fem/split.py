@@ -43,6 +43,11 @@ def extract_cells(mesh: Mesh, cells: str | Sequence[str], name: str | None = Non
     others = ~used
     others[np.setdiff1d(np.arange(len(used)), mesh.nodes_of_cells(np.flatnonzero(~chosen)))] = False
     _add_linked(mesh, sets, used, others)
+    return _alone(mesh, chosen, used, name or " ".join([mesh.name, *sets]))
+
+
+def _alone(mesh: Mesh, chosen: np.ndarray, used: np.ndarray, name: str) -> Mesh:
+    """The mesh of the `chosen` cells with the nodes `used`, and what of sets and statements belongs to these."""
     cell = np.where(chosen, np.cumsum(chosen) - 1, -1)
     blocks, first = [], 0
     for block in mesh.cells:
@@ -57,7 +62,7 @@ def extract_cells(mesh: Mesh, cells: str | Sequence[str], name: str | None = Non
         cells=tuple(blocks),
         cell_sets=_filled({key: _kept(cell[members]) for key, members in mesh.cell_sets.items()}),
         face_sets=_filled({key: f[f[:, 0] >= 0] for key, f in faces.items()}),
-        name=name or " ".join([mesh.name, *sets]),
+        name=name,
         declared=tuple(d for d in declared if len(d.cells)),
         constraints=tuple(c for c in mesh.constraints if used[c.members].all()),
         masses=tuple(m for m in mesh.masses if used[m.node]),
@@ -100,13 +105,14 @@ def split(model: Model, n_parts: int) -> list[Model]:
     Each cell belongs to the piece, a slab of equal thickness, that contains its centre. Neighbours share the averaging
     interface "cut k" (k from 1): the nodes of both, about one point. When the cuts are welded, the two sides have the
     same mean motion and can warp independently. For a beam, deflections then agree to 0.1 % (with rigid cuts to 1 to
-    5 %, because these prevent lateral contraction). Interfaces of the model remain with their piece; coordinates,
-    materials and names of sets do not change. Shells beside their nodes are too soft in their plane at a cut, of which
-    a `MeshWarning` tells: forces that act on the nodes there bend the edge.
+    5 %, because these prevent lateral contraction). Interfaces of the model remain with their piece, and what a piece
+    has of a set keeps its name; coordinates, materials and options of the factorisations do not change. Shells beside
+    their nodes are too soft in their plane at a cut, of which a `MeshWarning` tells: forces that act on the nodes there
+    bend the edge.
 
-    Raises MeshError for fewer than one piece, more pieces than layers of cells, or an interface that a cut crosses;
-    or a model with constraints, point masses, springs, or surfaces, and a cut through beams with
-    `torsion="vlasov"`, whose warping it would not transmit; MatrixError for a model made from
+    Raises MeshError for fewer than one piece, more pieces than layers of cells, a model with constraints, point masses,
+    springs, or surfaces, and a cut through beams with `torsion="vlasov"`, whose warping it would not transmit;
+    InterfaceError for an interface that a cut crosses, or that has the name of a cut; MatrixError for a model made from
     matrices.
     """
     source = model.elements
@@ -128,6 +134,12 @@ def split(model: Model, n_parts: int) -> list[Model]:
         )
     if n_parts < 1:
         raise MeshError(f"Model {model.name!r} can be cut into one piece or more; found {n_parts}.")
+    taken = [f"cut {k}" for k in range(1, n_parts) if f"cut {k}" in model.interfaces]
+    if taken:
+        raise InterfaceError(
+            f"Model {model.name!r} has an interface {taken[0]!r} already, as pieces of an earlier split have: rename "
+            "it (with_interfaces), or cut the whole into more pieces."
+        )
     centred = mesh.points - mesh.points.mean(axis=0)
     direction = np.linalg.svd(centred, full_matrices=False)[2][0]
     along = mesh.points @ direction
@@ -210,24 +222,10 @@ def _piece(model: Model, mine: np.ndarray, members: np.ndarray, name: str) -> tu
     mesh = source.mesh
     number = np.full(len(mesh.points), -1)
     number[members] = np.arange(len(members))
-    blocks, first = [], 0
-    for block in mesh.cells:
-        rows = mine[first : first + len(block)]
-        if rows.any():
-            blocks.append(CellBlock(block.kind, number[block.connectivity[rows]]))
-        first += len(block)
+    alone = _alone(mesh, mine, number >= 0, name)
     material_of = source.material_of[mine]
     used = np.unique(material_of)
-    sets = {f"material {k}": np.flatnonzero(material_of == k) for k in used}
-    ids = members if mesh.node_ids is None else mesh.node_ids[members]
-    piece = Mesh(
-        mesh.points[members],
-        tuple(blocks),
-        cell_sets=sets,
-        node_ids=ids,
-        name=name,
-        unread=model.unread,
-        instances=mesh.instances,
-    )
-    materials = {f"material {k}": source.materials[k] for k in used}
-    return Model(piece, materials, name), number
+    sets = {f"{name}, material {k}": np.flatnonzero(material_of == k) for k in used}
+    piece = replace(alone, cell_sets={**alone.cell_sets, **sets}, untied=())
+    materials = {f"{name}, material {k}": source.materials[k] for k in used}
+    return Model(piece, materials, name).with_solver(**vars(model.solver)), number

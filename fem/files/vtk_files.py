@@ -18,7 +18,7 @@ from fem.user_files import alone
 _OTHERS = {
     1: ("vertex", 1), 3: ("line", 2), 5: ("triangle", 3), 8: ("quad", 4), 9: ("quad", 4), 11: ("hexahedron", 8), 21:
     ("line3", 3), 22: ("triangle6", 6),
-    23: ("quad8", 8), 28: ("quad9", 9), 29: ("hexahedron27", 27), 32: ("wedge18", 18), 37: ("pyramid14", 14), 42:
+    23: ("quad8", 8), 28: ("quad9", 9), 29: ("hexahedron27", 27), 32: ("wedge18", 18), 37: ("pyramid19", 19), 42:
     ("polyhedron", 0),
 }  # fmt: skip
 
@@ -28,12 +28,13 @@ def _kinds() -> dict[int, tuple[str, int]]:
     return _OTHERS | {e.vtk: (e.kind, e.nodes) for e in ELEMENTS.values() if e.vtk is not None and e.own_cell}
 
 
-_PIXEL, _VOXEL = 8, 11
 SECONDS, BYTES_PER_SECOND = 20.0, 1e6
 """Processor time that VTK may take to read a file, and the slowest speed of a long one."""
 LEAST_MEMORY = 2**31
 """Memory that the process may take, in bytes, where less is available."""
-_VOXEL_ORDER = (0, 1, 3, 2, 4, 5, 7, 6)
+_ROW_BY_ROW = {8: [0, 1, 3, 2], 11: [0, 1, 3, 2, 4, 5, 7, 6]}
+"""Pixels and voxels, whose nodes follow each other along the axes, and the places of those of a quadrilateral and a
+hexahedron among them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def read_vtk(path: Path) -> VtkFields:
                 f"{width} each. It may be damaged; write it again."
             )
         rows = np.asarray(used, dtype=np.int64).reshape(last - first, width)
-        blocks.append((kind, rows[:, _VOXEL_ORDER] if types[first] == _VOXEL else rows))
+        blocks.append((kind, rows[:, _ROW_BY_ROW.get(int(types[first]), slice(None))]))
     point_data = {name: found[f"point {name}"] for name in _fields(found, "point ")}
     cell_data = {name: [found[f"cell {name}"][a:b] for a, b in pairwise(cuts)] for name in _fields(found, "cell ")}
     return VtkFields(points, tuple(blocks), point_data, cell_data)
@@ -106,7 +107,7 @@ def write_vtk(path: Path, fields: VtkFields) -> None:
     """Write an unstructured grid (.vtu, .vtk; binary). Raises OSError when the file cannot be written."""
     import pyvista
 
-    codes = {kind: code for code, (kind, _) in _kinds().items() if code not in (_PIXEL, _VOXEL)}
+    codes = {kind: code for code, (kind, _) in _kinds().items() if code not in _ROW_BY_ROW}
     cells = [np.column_stack([np.full(len(rows), rows.shape[1]), rows]).ravel() for _, rows in fields.blocks]
     types = [np.full(len(rows), codes[file_cell(kind)], dtype=np.uint8) for kind, rows in fields.blocks]
     grid = pyvista.UnstructuredGrid(np.concatenate(cells), np.concatenate(types), fields.points)

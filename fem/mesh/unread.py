@@ -239,27 +239,28 @@ def require_obeyed(name: str, unread: Sequence[Unread]) -> None:
     )
 
 
-def materials_of_file(mesh: Any) -> tuple[dict[str, Material | Shell | Beam | BeamTable | Truss], np.ndarray]:
-    """The materials that the file of a mesh gives to its cells, by name, and the index of the material of each cell.
+def materials_of_file(mesh: Any) -> tuple[tuple[Material | Shell | Beam | BeamTable | Truss, ...], np.ndarray]:
+    """The materials that the file of a mesh gives to its cells, and the index of the material of each cell. Sections of
+    beams are the same where all of their numbers are, those of stresses included.
 
     Raises `MaterialError` for cells without a material, or with one whose constants are missing.
     """
-    names: dict[str, Material | Shell | Beam | BeamTable | Truss] = {}
+    found: dict[tuple[Any, ...], Material | Shell | Beam | BeamTable | Truss] = {}
     index = np.full(mesh.cell_count, -1)
     for declared in mesh.declared:
         try:
             made = declared.made()
         except MaterialError as error:
             raise MaterialError(f"Mesh {mesh.name!r}: {error}") from None
-        name = declared.section_name
-        names.setdefault(name, made)
-        index[declared.cells] = list(names).index(name)
+        key = declared.section_name, declared.beam, declared.theory
+        found.setdefault(key, made)
+        index[declared.cells] = list(found).index(key)
     if (index < 0).any():
-        there = ", ".join(map(repr, names)) or "none"
+        there = ", ".join(repr(name) for name, *_ in found) or "none"
         left = "\n  ".join(["", *listed(mesh.unread)])
         raise MaterialError(
             f"Mesh {mesh.name!r}: its file gives no material to {int((index < 0).sum())} of {mesh.cell_count} cells "
             f"(materials of the file: {there}). Give the materials: fem.Model(mesh, material)."
             + (f" Of the file, this is not obeyed:{left}" if mesh.unread else "")
         )
-    return names, index
+    return tuple(found.values()), index

@@ -36,14 +36,18 @@ class Inputs:
     @property
     def rotation(self) -> bool:
         """Whether the loads of rotation are among them."""
-        return any(label.startswith(f"{ROTATION} ") for label in self.labels)
+        return bool(self._called(ROTATION).any())
 
     @property
     def deforming(self) -> "Inputs":
         """The loads that deform the free body: all but gravity."""
-        kept = np.array([not label.startswith(f"{GRAVITY} ") for label in self.labels], dtype=bool)
+        kept = ~self._called(GRAVITY)
         labels = tuple(label for label, keep in zip(self.labels, kept, strict=True) if keep)
         return Inputs(labels, self.loads[:, kept], self.length, self.at_interface[kept])
+
+    def _called(self, name: str) -> Bool[np.ndarray, " p"]:
+        """Which loads are those of this name, and not at an interface whose name begins so."""
+        return np.array([label.startswith(f"{name} ") for label in self.labels], dtype=bool) & ~self.at_interface
 
     def with_patterns(self, loads: Float[np.ndarray, "ndof k"]) -> "Inputs":
         """These inputs and further ones: patterns of loads at surfaces."""
@@ -93,8 +97,9 @@ def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> I
         else:
             loads.append(_array(model, item))
             labels += [f"load {len(labels) + k}" for k in range(loads[-1].shape[1])]
-    carried = [label.rpartition(" ")[0] in model.interfaces for label in labels]
-    return Inputs(tuple(labels), np.column_stack(loads), length, np.array(carried, dtype=bool))
+    carried = np.array([isinstance(item, str) and item in model.interfaces for item in given], dtype=bool)
+    counts = np.array([F.shape[1] for F in loads[1:]], dtype=int)
+    return Inputs(tuple(labels), np.column_stack(loads), length, np.repeat(carried, counts))
 
 
 def inertia_loads(model: Model) -> Float[np.ndarray, "ndof 6"]:

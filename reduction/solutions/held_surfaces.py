@@ -6,8 +6,8 @@ R0 that remain and R1 the others, the displacement under loads F is
     u = G (F - D mu) + R1 q,      [ D^T G D   -E ] [ mu ]   [ D^T G F ]
                                   [ E^T        0 ] [ q  ] = [ R1^T F  ],     E = D^T R1
 
-for F without the part that accelerates R0. `D^T G D` is the compliance of the free part at its surfaces, so that no
-other factorisation is needed.
+where G leaves out the part of F that accelerates R0. `D^T G D` is the compliance of the free part at its surfaces, so
+that no other factorisation is needed.
 
 A flat part bends far more than it moves with a surface at rest, so that u is a small difference of large numbers, and
 round-off in `D^T G D` alone could make it as large and negative. With mu = P' F the reactions, the solution is taken as
@@ -83,9 +83,8 @@ def hold_surfaces(body: Statics, frictionless: bool) -> HeldSurfaces:
 
 def held_displacement(held: HeldSurfaces, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
     """Displacements under loads F with the surfaces at rest: symmetric, positive semidefinite in F. Cost: 3 solves."""
-    balanced = F - held.MR0 @ (held.R0.T @ F)
-    mu, _ = _reactions(held, held.D.T @ inertia_relief_solution(held.body, balanced), held.R1.T @ balanced)
-    V = inertia_relief_solution(held.body, balanced - held.D @ mu)
+    mu, _ = _reactions(held, held.D.T @ inertia_relief_solution(held.body, F), held.R1.T @ F)
+    V = inertia_relief_solution(held.body, F - held.D @ mu)
     mu, q = _reactions(held, held.D.T @ V, 0.0)
     U = V - inertia_relief_solution(held.body, held.D @ mu) + held.R1 @ q
     return np.asarray(U - held.R0 @ (held.MR0.T @ U))

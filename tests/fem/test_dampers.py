@@ -114,6 +114,49 @@ def test_dampers_of_nastran(tmp_path):
     assert "the deck has no PDAMP 8" in lost.unread[0].text
 
 
+def test_springs_meet_at_nodes_of_no_cell():
+    """Two springs one after the other are half of one; a constraint elsewhere in the part takes nothing from that."""
+    alone, far = len(BAR.points), len(BAR.points) + 1
+    mesh = replace(
+        BAR,
+        points=np.vstack([BAR.points, [[0.5, 0.3, 0.0], [0.5, 0.0, 0.3]]]),
+        springs=tuple(fem.NodeSpring([end, alone], [1, 1], [-1.0, 1.0], 2 * C) for end in ENDS),
+        constraints=(fem.MeanLink(np.arange(4), far),),
+    )
+    model = fem.Model(mesh, fem.Material.steel())
+    dofs = model.dof_map.places(model.dof_map.translations(np.array([alone, *ENDS])))[:, 1]
+    assert dofs.min() >= 0
+    K = model.K.toarray()
+    assert K[dofs[0], dofs[0]] == pytest.approx(4 * C)
+    ends, half = np.ix_(dofs[1:], dofs[1:]), K[dofs[1:], dofs[0]]
+    own = (
+        fem.Model(BAR, fem.Material.steel())
+        .K[[3 * end + 1 for end in ENDS]]
+        .toarray()[:, [3 * end + 1 for end in ENDS]]
+    )
+    left = K[ends] - np.outer(half, half) / K[dofs[0], dofs[0]] - own
+    np.testing.assert_allclose(left, C * np.array([[1.0, -1.0], [-1.0, 1.0]]), atol=1e-9 * own.max())
+
+
+def test_a_spring_turns_the_point_of_a_mean_that_follows_translations():
+    """Such a point turns with the nodes where nothing else has to do with its rotations, and freely where a spring has."""
+    first, second = len(BAR.points), len(BAR.points) + 1
+    ends = [np.flatnonzero(BAR.points[:, 0] == x) for x in (0.0, 1.0)]
+    mesh = replace(
+        BAR,
+        points=np.vstack([BAR.points, [[0.0, 0.05, 0.05], [1.0, 0.05, 0.05]]]),
+        constraints=(fem.MeanLink(ends[0], first, components=(0, 1, 2)), fem.MeanLink(ends[1], second)),
+    )
+    spring = fem.NodeSpring([first, second], [3, 3], [-1.0, 1.0], 1e3)
+    plain, sprung = (fem.Model(replace(mesh, springs=s), fem.Material.steel()) for s in ((), (spring,)))
+    assert sprung.ndof == plain.ndof + 3
+    places = sprung.dof_map.places(sprung.dof_map.rotations(np.array([first])))[0]
+    K, others = sprung.K.toarray(), np.setdiff1d(np.arange(sprung.ndof), places)
+    x = K[np.ix_(others, places[:1])] / K[places[0], places[0]]
+    K = K[np.ix_(others, others)] - x @ K[np.ix_(places[:1], others)]
+    np.testing.assert_allclose(K, plain.K.toarray(), atol=1e-9 * np.abs(K).max())
+
+
 def test_ends_of_springs_that_coincide_remain_apart():
     """Two halves of a beam that a spring joins, with a seam of coincident nodes to merge."""
     points = np.array([[0.0, 0, 0], [1, 0, 0], [1, 0, 0], [2, 0, 0], [2, 0, 0], [3, 0, 0]])

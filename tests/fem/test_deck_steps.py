@@ -360,6 +360,39 @@ def test_initial_stresses_relax(tmp_path):
         solved(bar(tmp_path, "*INITIAL CONDITIONS, TYPE=STRESS\n1, 9, 1., 0., 0., 0., 0., 0.\n" + static("")))
 
 
+SHEARS = (1e-3, 2e-3, 3e-3)
+"""Of xy, xz and yz, the order of decks."""
+SHEARED = {
+    "expansion": (
+        "*EXPANSION, TYPE=ANISO\n0., 0., 0., {0}, {1}, {2}\n",
+        "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 0.\n",
+        "*TEMPERATURE\nALL, 1.\n",
+        2.0,
+    ),
+    "plastic strain": ("", "*INITIAL CONDITIONS, TYPE=PLASTIC STRAIN\n{points}", "", 2.0),
+    "stress": ("", "*INITIAL CONDITIONS, TYPE=STRESS\n{points}", "", -2.0 / E),
+}
+"""Material, state and step of shears, and the angles that they leave per value: strains of decks are those of a tensor
+(ccx 2.20 turns edges by twice the coefficients), and a stress that nothing holds leaves what relieves it, by E / 2."""
+
+
+@pytest.mark.parametrize("name", SHEARED)
+def test_shears_of_expansion_and_of_initial_states(name, tmp_path):
+    """Of a bar that is free to deform: each turns its own edges."""
+    material, state, step, factor = SHEARED[name]
+    points = "".join(f"{c}, {q}, 0., 0., 0., {{0}}, {{1}}, {{2}}\n" for c in range(1, 5) for q in range(1, 9))
+    corners = fem.structured_meshes.block("hexahedron", (L, B, H), (4, 1, 1)).points
+    far, side = (int(np.flatnonzero((corners == place).all(axis=1))[0]) + 1 for place in ((L, 0, 0), (0, B, 0)))
+    held = f"*BOUNDARY\n1, 1, 3\n{far}, 2, 3\n{side}, 3\n"
+    path = bar(tmp_path, state.replace("{points}", points).format(*SHEARS) + held + static(step))
+    path.write_text(path.read_text().replace("*EXPANSION\n1e-5\n", material.format(*SHEARS)))
+    mesh, (result,) = solved(path)
+    xy, xz, yz = factor * np.array(SHEARS)
+    y, z = mesh.points[:, 1], mesh.points[:, 2]
+    exact = np.column_stack([xy * y + xz * z, yz * z, 0 * z])
+    np.testing.assert_allclose(result.displacements, exact, atol=1e-9 * np.abs(exact).max())
+
+
 def test_a_perturbation_sees_the_stretched_part(tmp_path):
     """The axial stiffness of a bar with the stretch 1 + h is E (1 + h)^2 + E h; spinning takes its mass times the square
     of the speed."""

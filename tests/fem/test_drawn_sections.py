@@ -12,6 +12,7 @@ import fem
 import reduction
 from fem.drawn_sections.draw import section_of_rectangles
 from fem.errors import MaterialError, MeshError
+from fem.meshing.polygon import mesh_of_polygon
 from flexmb.files.models.material_keys import MaterialKeys, material_of
 
 STEEL = fem.Material.steel(units="mm")  # sections are some millimetres wide
@@ -28,6 +29,11 @@ def ring(a, b, n):
     angles = 2 * np.pi * np.arange(n) / n
     bigger = np.sqrt(2 * np.pi / n / np.sin(2 * np.pi / n))
     return bigger * np.column_stack([a * np.cos(angles), b * np.sin(angles)])
+
+
+def sheet_area(mesh):
+    x = mesh.points[mesh.cells[0].connectivity[:, :3]]
+    return np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1).sum() / 2
 
 
 def test_rectangles():
@@ -286,6 +292,28 @@ def test_holes_outside_and_crossing_polygons_are_refused():
         fem.drawn_section(square, holes=[[(2, 2), (2.5, 2), (2.5, 2.5)]])
     with pytest.raises(MeshError, match="cross"):
         fem.drawn_section([(0, 0), (3, 0), (3, 2), (1, -1)])
+
+
+def test_a_hole_in_a_hole_is_refused():
+    pytest.importorskip("gmsh")
+    square = np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)])
+    with pytest.raises(MeshError, match=r"Hole 0 .* in another hole"):
+        fem.drawn_section(4 * square, holes=[1.5 + 0.5 * square, 1 + 2 * square])
+
+
+def test_triangles_of_polygons_are_as_large_as_they_are_asked_to_be():
+    """In any unit of length, and whichever way round the polygon goes; by default some lie across a thin wall."""
+    pytest.importorskip("gmsh")
+    strip = np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 0.5), (0.0, 0.5)])
+    counts = []
+    for unit in (1.0, 1e3):
+        for loop in (strip, strip[::-1]):
+            mesh = mesh_of_polygon(unit * loop, (), 0.1 * unit)
+            area = sheet_area(mesh)
+            assert area == pytest.approx(0.5 * unit**2)
+            counts.append(mesh.cell_count)
+    assert max(counts) < 1.2 * min(counts)
+    assert 0.5 / (0.1**2 * np.sqrt(3) / 4) == pytest.approx(counts[0], rel=0.25)
 
 
 def test_model_files_draw_sections():

@@ -104,6 +104,13 @@ def test_cube_held_at_its_corner_planes_has_triple_modes():
     require_modes_of(K, M, lowest_modes(solve_with(K), M, 12), expected)
 
 
+def test_an_eigenvalue_has_more_copies_than_a_start_has_vectors():
+    """A Krylov space of eight vectors holds eight copies; none of the nine may be taken for missing."""
+    values = np.array([1.0] * 9 + [float(k) for k in range(2, 52)])
+    modes = lowest_modes(lambda F: F / values[:, None], np.eye(len(values)), 10)
+    np.testing.assert_allclose(modes.eigenvalues, values[:10], rtol=1e-9)
+
+
 def test_sparse_modes_are_those_of_arpack_and_of_a_sturm_count():
     model = Model(structured_meshes.block("tetra10", (1.0, 0.2, 0.1), (14, 3, 2)), Material.steel())
     free = np.flatnonzero(np.repeat(model.points[:, 0] > 1e-9, 3))

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 import scipy.sparse.linalg as spla
 
+import fem
 from fem.elements import ELEMENTS
 from fem.errors import MaterialError, MatrixError, MeshError, UnitWarning
 from fem.material import Material, check_units
+from fem.mesh.cell_quality import integrable
 from fem.mesh.check import check_mesh, fix_orientation
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.mesh.structured_meshes import block
+from fem.meshing.gmsh_program import gmsh_model
 from fem.model import Model
 
 KINDS = list(ELEMENTS)
@@ -114,6 +117,92 @@ def test_six_rigid_body_modes_and_exact_mass_properties(kind):
     assert (model.M != model.M.T).nnz == 0
     values = np.linalg.eigvalsh(model.M.toarray())
     assert values[0] > 0 if exact else values[0] > -1e-12 * values[-1]
+
+
+def product_rule(corners, count=9):
+    """Points and weights of many points on a reference cell: those of a cube that is drawn together."""
+    x, w = np.polynomial.legendre.leggauss(count)
+    p, q, r = (k.ravel() for k in np.meshgrid(x, x, x, indexing="ij"))
+    weights = np.einsum("i,j,k->ijk", w, w, w).ravel()
+    a, b, c = (1 + p) / 2, (1 + q) / 2, (1 + r) / 2
+    if corners == 4:
+        return np.column_stack([a, b * (1 - a), c * (1 - a) * (1 - b)]), weights / 8 * (1 - a) ** 2 * (1 - b)
+    if corners == 5:
+        return np.column_stack([p * (1 - c), q * (1 - c), c]), weights / 2 * (1 - c) ** 2
+    if corners == 6:
+        return np.column_stack([a, b * (1 - a), r]), weights / 4 * (1 - a)
+    return np.column_stack([p, q, r]), weights
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.endswith("-reduced")])
+def test_the_mass_of_cells_with_straight_edges_is_exact(kind):
+    """However their corners lie, their faces need not be plane."""
+    shape = ELEMENTS[kind]
+    x = shape.coordinates[: shape.corners] + 0.2 * np.random.default_rng(5).uniform(-1, 1, (shape.corners, 3))
+    x = np.vstack([x, *((x[a] + x[b])[None] / 2 for a, b, _ in shape.edges)])
+    xi, weights = product_rule(shape.corners)
+    N, J = shape.shape(xi), np.einsum("qnk,nx->qkx", shape.gradient(xi), x)
+    exact = MATERIAL.density * np.einsum("q,qa,qb->ab", weights * np.linalg.det(J), N, N)
+    M = Model(Mesh(x, (CellBlock(kind, np.arange(shape.nodes)[None]),)), MATERIAL).M.toarray()
+    np.testing.assert_allclose(M, np.kron(exact, np.eye(3)), atol=1e-12 * np.abs(exact).max())
+
+
+def test_the_mass_of_a_reduced_wedge_is_on_its_axis():
+    """That of C3D6 of CalculiX: about the axis it has no inertia."""
+    shape = ELEMENTS["wedge"]
+    model = Model(Mesh(shape.coordinates, (CellBlock("wedge-reduced", np.arange(6)[None]),)), MATERIAL)
+    J = model.inertia()
+    assert J[2, 2] == pytest.approx(0.0, abs=1e-12 * J[0, 0])
+    assert J[0, 0] == pytest.approx(model.mass / 3)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if ELEMENTS[kind].own_cell])
+def test_the_order_of_nodes_of_gmsh_is_that_of_gmsh(kind):
+    shape = ELEMENTS[kind]
+    with gmsh_model("order", "This test", "", {}) as gmsh:
+        properties = gmsh.model.mesh.getElementProperties(shape.gmsh)
+    theirs = np.reshape(properties[4], (-1, 3))
+    np.testing.assert_allclose(theirs[list(shape.gmsh_order or range(shape.nodes))], shape.coordinates, atol=1e-12)
+
+
+NASTRAN_EDGES = {
+    "tetra10": "12 23 31 14 24 34",
+    "pyramid13": "12 23 34 41 15 25 35 45",
+    "wedge15": "12 23 31 14 25 36 45 56 64",
+    "hexahedron20": "12 23 34 41 15 26 37 48 56 67 78 85",
+}
+"""The grid points between which those after the corners lie, in the order of the cards (Quick Reference Guide)."""
+
+
+@pytest.mark.parametrize("kind", NASTRAN_EDGES)
+def test_the_order_of_nodes_of_nastran_is_that_of_its_manual(kind):
+    shape = ELEMENTS[kind]
+    corners = shape.coordinates[: shape.corners]
+    middles = [(corners[int(a) - 1] + corners[int(b) - 1]) / 2 for a, b in NASTRAN_EDGES[kind].split()]
+    card = np.vstack([corners, middles])
+    np.testing.assert_allclose(card[list(shape.nastran_order or range(shape.nodes))], shape.coordinates)
+
+
+ABAQUS_FACES = {
+    "C3D4": "123 142 243 341",
+    "C3D5": "1234 152 253 354 451",
+    "C3D6": "123 465 1452 2563 3641",
+    "C3D8": "1234 5876 1562 2673 3784 4851",
+}
+"""The nodes of the faces S1, S2, ... (Abaqus Analysis User's Guide, "Three-dimensional solid element library")."""
+
+
+@pytest.mark.parametrize("name", ABAQUS_FACES)
+def test_faces_of_decks_have_the_numbers_of_abaqus(name, tmp_path):
+    shape = next(e for e in ELEMENTS.values() if name in e.abaqus)
+    nodes = "".join(f"{k},{x},{y},{z}\n" for k, (x, y, z) in enumerate(shape.coordinates.tolist(), 1))
+    cell = f"*ELEMENT,TYPE={name}\n1,{','.join(map(str, range(1, shape.nodes + 1)))}\n"
+    faces = ABAQUS_FACES[name].split()
+    sides = "".join(f"*SURFACE,NAME=F{k},TYPE=ELEMENT\n1,S{k}\n" for k in range(1, len(faces) + 1))
+    (tmp_path / "cell.inp").write_text("*NODE\n" + nodes + cell + sides)
+    mesh = fem.read_mesh(tmp_path / "cell.inp")
+    found = [{int(n) + 1 for n in mesh.face_nodes(*mesh.face_sets[f"F{k}"][0])} for k in range(1, len(faces) + 1)]
+    assert found == [{int(n) for n in face} for face in faces]
 
 
 def test_hourglass_motions_have_the_stiffness_of_calculix():
@@ -263,6 +352,14 @@ def test_the_check_and_the_model_agree(kind):
             assert (not errors) == runs, (size, str(report))
             seen.add(runs)
     assert seen == {True, False}
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_whether_cells_are_collapsed_does_not_depend_on_the_unit(unit):
+    """A flat cell of a billionth of its length is thin, and one of no thickness is collapsed."""
+    shape = ELEMENTS["hexahedron"]
+    cells = [shape.coordinates * (1.0, 1.0, thickness) for thickness in (1.0, 1e-9, 1e-16)]
+    assert integrable(shape, unit * np.array(cells)).tolist() == [True, True, False]
 
 
 def test_the_remedy_of_inverted_cells_is_to_turn_those_round_that_it_mends():

@@ -131,6 +131,20 @@ def test_an_expanded_strip_bends_as_the_shell(tmp_path):
     np.testing.assert_allclose(tip, 1e-3 * 40**4 / (8 * E * 0.5**3 / 12), rtol=2e-3)
 
 
+def test_a_moment_turns_an_expanded_strip_by_the_right_hand(tmp_path):
+    """About y at its end, where x goes to: w = -M L^2 / (2 E I)."""
+    mesh = fem.structured_meshes.sheet("quad8", (40.0, 2.0), (8, 1))
+    nodes = "".join(f"{k}, {a}, {b}, {c}\n" for k, (a, b, c) in enumerate(mesh.points.tolist(), 1))
+    rows = (mesh.cells[0].connectivity + 1).tolist()
+    cells = "".join(f"{k}, {', '.join(map(str, row))}\n" for k, row in enumerate(rows, 1))
+    clamped = "".join(f"{n + 1},\n" for n in np.flatnonzero(mesh.points[:, 0] == 0))
+    end = int(np.flatnonzero((mesh.points == (40.0, 1.0, 0.0)).all(axis=1))[0])
+    text = f"*NODE, NSET=ALL\n{nodes}*ELEMENT, TYPE=S8R, ELSET=E\n{cells}*NSET, NSET=FIX\n{clamped}"
+    text += f"*MATERIAL, NAME=M\n*ELASTIC\n{E}, 0.\n*SHELL SECTION, ELSET=E, MATERIAL=M\n0.5\n*BOUNDARY\nFIX, 1, 6\n"
+    _, (result,) = solved(written(tmp_path, text + STATIC.format(f"*CLOAD\n{end + 1}, 5, 3.\n")))
+    assert result.displacements[end, 2] == pytest.approx(-3.0 * 40.0**2 / (2 * E * 2.0 * 0.5**3 / 12), rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "expected"),
     [

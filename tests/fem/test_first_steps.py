@@ -27,6 +27,36 @@ def test_more_pieces_than_elements_are_refused_with_the_number_that_fits(n_parts
     assert len(fem.split(bar(), 8)) == 8
 
 
+def test_pieces_of_a_part_keep_what_belongs_to_them():
+    """Sets by their names, numbers of nodes, weights of interfaces, materials, and how matrices are factorised."""
+    mesh = block("hexahedron", (8.0, 1.0, 1.0), (8, 1, 1))
+    ids = 100 + 3 * np.arange(len(mesh.points))
+    cells = {"left": np.arange(4), "soft": np.arange(4, 8)}
+    mesh = dataclasses.replace(mesh, node_ids=ids, cell_sets=cells, node_sets={"corners": np.array([0, 35])})
+    aluminium = fem.Material.aluminium()
+    part = fem.Model(mesh, {"left": fem.Material.steel(), "soft": aluminium}, "bar").with_solver(backend="superlu")
+    weights = np.array([1.0, 2.0, 3.0, 4.0])
+    part = part.with_interfaces(end=fem.Interface("x1", kind="average", weights=weights))
+    one, two = fem.split(part, 2)
+    assert [set(p.mesh.face_sets) for p in (one, two)] == [
+        {"x0", "y0", "y1", "z0", "z1"},
+        {"x1", "y0", "y1", "z0", "z1"},
+    ]
+    assert len(two.mesh.face_sets["y0"]) == 4
+    assert two.with_surfaces(tip="x1").surfaces["tip"].area == pytest.approx(1.0)
+    np.testing.assert_array_equal(two.mesh.cell_sets["soft"], range(4))
+    assert "left" not in two.mesh.cell_sets
+    assert [p.mesh.node_ids[p.mesh.node_sets["corners"]].tolist() for p in (one, two)] == [[100], [100 + 3 * 35]]
+    np.testing.assert_allclose(two.points, mesh.points[(two.mesh.node_ids - 100) // 3])
+    np.testing.assert_allclose(two.interfaces["end"].weights, part.interfaces["end"].weights)
+    assert two.mass == pytest.approx(4.0 * aluminium.density)
+    assert {p.solver.backend for p in (one, two)} == {"superlu"}
+    with pytest.raises(InterfaceError, match="has an interface 'cut 1' already"):
+        fem.split(one, 2)
+    again = fem.split(one.with_interfaces(middle=one.interfaces["cut 1"]), 2)
+    assert [sorted(p.interfaces) for p in again] == [["cut 1"], ["cut 1", "middle"]]
+
+
 @pytest.mark.parametrize("kind", ["tetra", "wedge", "pyramid"])
 def test_elements_that_lock_are_told(kind, tmp_path):
     mesh = block(kind, (1.0, 0.1, 0.1), (4, 1, 1))

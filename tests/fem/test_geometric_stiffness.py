@@ -8,6 +8,8 @@ import pytest
 from fem.elements import ELEMENTS
 from fem.errors import MatrixError
 from fem.material import Material
+from fem.mesh.constraints import RigidLink
+from fem.mesh.mesh import Mesh
 from fem.mesh.structured_meshes import block
 from fem.model import Model
 
@@ -127,6 +129,19 @@ def test_rigid_motion_of_a_stressed_part(kind):
     for axis in range(3):
         expected = turned(axis, model.K @ u) - model.K @ turned(axis, u)
         np.testing.assert_allclose(whole @ R[:, 3 + axis], expected, atol=1e-10 * scale)
+
+
+def test_rigid_links_have_a_geometric_stiffness():
+    """The assembled matrix and the one that is never assembled agree: moments of forces at links turn with them."""
+    mesh = block("hexahedron", (1.0, 0.3, 0.2), (2, 1, 1))
+    tip = np.flatnonzero(mesh.points[:, 0] == 1.0)
+    mesh = Mesh(np.vstack([mesh.points, [[1.2, 0.1, 0.3]]]), mesh.cells)
+    model = Model(mesh, ORTHOTROPIC).with_constraints(RigidLink(tip, len(mesh.points) - 1))
+    random = np.random.default_rng(6)
+    U, V = random.standard_normal((model.ndof, 2)), random.standard_normal((model.ndof, 3))
+    found = model.projected_geometric_stiffness(U, V)
+    exact = np.array([V.T @ (model.geometric_stiffness(u) @ V) for u in U.T])
+    np.testing.assert_allclose(found, exact, atol=1e-12 * np.abs(exact).max())
 
 
 def test_stress_part_of_a_bar_in_tension_is_its_string_stiffness():

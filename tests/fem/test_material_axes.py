@@ -62,6 +62,25 @@ def test_turned_materials_are_the_part_in_other_axes():
     assert 1 / np.linalg.inv(quarter.elasticity)[1, 1] == pytest.approx(1.0e4)
 
 
+def test_anisotropic_materials_are_turned_and_not_mirrored():
+    """One that couples stretch and shear, as an orthotropic one does not, tells a turn from a reflection."""
+    A = np.random.default_rng(3).normal(size=(6, 6))
+    C = A @ A.T
+    material = fem.Material("crystal", C)
+    np.testing.assert_allclose(material.turned((1, 0, 0), (0, 1, 0)).elasticity, C, atol=1e-12 * np.abs(C).max())
+    axes = (0.6, 0.8, 0.0), (-0.8, 0.6, 0.0)
+    turned = material.turned(*axes).elasticity
+    strain = np.random.default_rng(4).normal(size=(3, 3))
+    strain = strain + strain.T
+    R = np.array([*axes, (0, 0, 1)])
+    voigt = [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0)]
+    energies = []
+    for stiffness, e in ((C, R @ strain @ R.T), (turned, strain)):
+        row = np.array([e[i, j] * (1 if i == j else 2) for i, j in voigt])
+        energies.append(row @ stiffness @ row)
+    assert energies[1] == pytest.approx(energies[0])
+
+
 @pytest.mark.parametrize("kind", ["hexahedron", "tetra10", "hexahedron-reduced"])
 def test_all_operators_know_the_axes(kind):
     """A material that is the same in all directions is the same with axes: stiffness, geometric stiffness, stresses."""
@@ -107,6 +126,24 @@ def test_shells_around_a_cylinder():
     assert abs(one - other).max() < 1e-9 * abs(one).max()
     by_side = fem.Model(shell, fem.Shell(carbon, 0.05, x_axis=fem.SideAxes(90.0))).K  # first sides are circumferential
     assert abs(one - by_side).max() < 1e-9 * abs(one).max()
+
+
+def test_axes_of_a_file_that_a_model_does_not_have_are_named(tmp_path):
+    constants = "1.2e4, 800., 600., .4, .3, .45, 700., 650.,\n60."
+    mesh = block("hexahedron", (1.0, 2.0, 0.5), (1, 1, 1))
+    nodes = "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(mesh.points.tolist(), 1))
+    (tmp_path / "log.inp").write_text(
+        f"*NODE\n{nodes}*ELEMENT, TYPE=C3D8I, ELSET=E\n1, {', '.join(map(str, mesh.cells[0].connectivity[0] + 1))}\n"
+        "*ORIENTATION, NAME=O, SYSTEM=CYLINDRICAL\n0., -5., 0., 0., -5., 1.\n"
+        f"*MATERIAL, NAME=WOOD\n*ELASTIC, TYPE=ENGINEERING CONSTANTS\n{constants}\n"
+        "*SOLID SECTION, ELSET=E, MATERIAL=WOOD, ORIENTATION=O\n"
+    )
+    mesh = fem.read_mesh(tmp_path / "log.inp")
+    own = fem.Model(mesh).materials[0]
+    assert own.axes is not None
+    assert fem.Model(mesh, own).unread == ()
+    straight = fem.Material(own.name, own.elasticity)
+    assert ["its axes are" in u.text for u in fem.Model(mesh, straight).unread] == [True]
 
 
 def test_what_cannot_be():

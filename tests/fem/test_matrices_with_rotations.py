@@ -62,6 +62,20 @@ def test_solids_and_shells_in_one(own):
     assert abs(given.K - solid.K).max() < 1e-12 * abs(solid.K).max()
 
 
+def test_moments_of_accelerations_are_those_of_rotation(own):
+    """`X_a e_b - X_b e_a` turns the part about the axis across: of matrices, of shells and of lumps on them."""
+    order = interleaved(own)
+    M, K = (A[order][:, order] for A in (own.M, own.K))
+    given = fem.Model.from_matrices(M, K, own.points).with_interfaces(a=[0, 1])
+    solid = fem.Model(block("hexahedron", (0.4, 0.3, 0.2), (2, 1, 1)), STEEL).with_interfaces(a="x0")
+    heavy = solid.with_point_masses({"a": fem.PointMass(30.0, (3.0, 2.0, 1.5), (0.1, -0.2, 0.3))})
+    for model in (own, given, heavy):
+        loads, turned = model.moment_loads(), model.M @ model.rigid_body_modes()[:, 3:]
+        for axis, (a, b) in enumerate(((1, 2), (2, 0), (0, 1))):
+            twisted = loads[:, 3 * a + b] - loads[:, 3 * b + a]
+            np.testing.assert_allclose(twisted, turned[:, axis], atol=1e-12 * np.abs(turned).max())
+
+
 def test_a_rotation_without_stiffness_is_no_dof():
     """A flat plate in the plane xy without drilling stiffness, as most programs export it."""
     mesh = sheet("quad", (0.4, 0.3), (4, 3))

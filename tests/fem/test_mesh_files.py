@@ -6,6 +6,8 @@ from dataclasses import replace
 import meshio
 import numpy as np
 import pytest
+import pyvista
+from vtkmodules import vtkCommonDataModel
 
 import fem
 from fem.elements import ELEMENTS
@@ -537,6 +539,39 @@ def test_numbers_of_materials_in_vtk_files_are_told_to_make_no_sets(ending, tmp_
     (told,) = fem.read_mesh(path).warnings
     assert "in the fields 'material' make no sets" in told
     assert "'cell set NAME'" in told
+
+
+@pytest.mark.parametrize(("divisions", "options"), [((2, 3, 2), {}), ((2, 3, 0), {"shells": "all"})])
+def test_cells_of_images_are_bricks_and_rectangles(divisions, options, tmp_path):
+    """VTK's voxels and pixels, whose nodes follow each other row by row."""
+    image = pyvista.ImageData(dimensions=[d + 1 for d in divisions], spacing=(0.5, 2.0, 3.0))
+    image.cast_to_unstructured_grid().save(tmp_path / "image.vtu")
+    mesh = fem.read_mesh(tmp_path / "image.vtu", **options)
+    steel = fem.Material.steel()
+    model = fem.Model(mesh, fem.Shell(steel, 0.01) if options else steel)
+    assert model.mass / steel.density == pytest.approx(1.0 * 6.0 * (0.01 if options else 6.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("TriQuadraticHexahedron", "hexahedron20"),
+        ("BiQuadraticQuadraticWedge", "wedge15"),
+        ("TriQuadraticPyramid", "pyramid13"),
+    ],
+)
+def test_cells_of_vtk_with_nodes_on_their_faces_lose_these(name, kind, tmp_path):
+    """As VTK makes them: the nodes at its parametric coordinates are those of the cell, and fill its volume."""
+    cell = getattr(vtkCommonDataModel, f"vtk{name}")()
+    count = cell.GetNumberOfPoints()
+    points = np.array([cell.GetParametricCoords()[k] for k in range(3 * count)]).reshape(-1, 3)
+    grid = pyvista.UnstructuredGrid(np.array([count, *range(count)]), np.array([cell.GetCellType()]), points)
+    grid.save(tmp_path / "cell.vtu")
+    mesh = fem.read_mesh(tmp_path / "cell.vtu")
+    assert mesh.kinds == {kind: 1}
+    exact = {"hexahedron20": 1.0, "wedge15": 0.5, "pyramid13": 1 / 6}[kind]  # that of VTK is half as high as its base
+    assert fem.check_mesh(mesh).volume == pytest.approx(exact)
+    assert fem.check_mesh(mesh).usable
 
 
 def test_a_cut_vtk_file_is_refused_at_every_length(tmp_path):

@@ -73,6 +73,20 @@ def test_bars_and_beams_have_their_section(name, tmp_path):
         reduction.modal(fem.Model(warped, same), 2)
 
 
+def test_sections_that_differ_in_their_fibres_or_theory_are_two(tmp_path):
+    """Two PBAR of the same area and moments: each bar has the stresses at its own points, and its own shear."""
+    common = "1,.08,1.066666667e-03,2.666666667e-04,7.317813831e-04,,,+\n"
+    points = "+,{0},{0},-{0},{0},-{0},-{0},{0},-{0},+\n"
+    two = f"PBAR,5,{common}{points.format('.1')}+,.8333333,.8333333\n"
+    two += f"PBAR,6,{common}{points.format('.2')}+,.8333333,.8333333\n"
+    two += f"PBAR,7,{common}{points.format('.1')}"
+    cells = "".join(f"CBAR,{k},{4 + k},{k},{k + 1},0.,1.,0.\n" for k in (1, 2, 3))
+    model = fem.Model(read(tmp_path, grids([(k, 0, 0) for k in range(4)]) + cells + two + MAT))
+    made = [model.materials[k] for k in model.elements.material_of]
+    assert [beam.section.fibres[0] for beam in made] == [(0.1, 0.1), (0.2, 0.2), (0.1, 0.1)]
+    assert [beam.theory for beam in made] == ["timoshenko", "timoshenko", "euler-bernoulli"]
+
+
 def test_a_bar_without_shear_factors_does_not_shear(tmp_path):
     mesh = bar(tmp_path, section="PBAR,5,1,.08,1.066666667e-03,2.666666667e-04,7.317813831e-04\n")
     assert {m.theory for m in fem.Model(mesh).materials} == {"euler-bernoulli"}
@@ -435,6 +449,8 @@ def test_rods_stretch_and_twist(tmp_path):
     G = 2.1e5 / 2.6
     assert twist == pytest.approx(G * 2e-5 / lengths[0])
     assert ring == pytest.approx(G * np.pi / 32 * (0.2**4 - 0.16**4) / lengths[2])
+    R = model.rigid_body_modes()
+    assert np.abs(model.K @ R).max() < 1e-10 * np.abs(model.K).max()  # twist is the difference of both ends
     assert model.unread == ()
     bad = plate(tmp_path, "CROD,90,8,5,1\nPROD,8,1,0.\n", loud=False)
     assert "without an area" in bad.unread[0].text

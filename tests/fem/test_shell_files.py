@@ -44,6 +44,13 @@ def written(folder, text):
     return path
 
 
+def test_shells_that_differ_in_their_offset_are_two(tmp_path):
+    deck = DECK.replace("0.01\n", "0.02\n")
+    assert deck != DECK
+    model = fem.Model(fem.read_mesh(written(tmp_path, deck)))
+    assert [(s.thickness, s.offset) for s in model.materials] == [(0.02, -0.01), (0.02, 0.0)]
+
+
 def test_a_deck_gives_cells_thickness_and_material(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", MeshWarning)

@@ -23,6 +23,12 @@ def tower():
     return fem.Model(mesh, fem.Truss(STEEL, 1e-4))
 
 
+def test_nodes_of_rods_are_selected_by_their_place():
+    np.testing.assert_array_equal(tower().mesh.nodes(fem.nearest(CORNERS[3])), [3])
+    rods = line((0, 0, 0), (2.0, 0, 0), 4, kind="truss")
+    np.testing.assert_array_equal(rods.nodes(fem.on_plane((1.0, 0, 0), (1, 0, 0))), [2])
+
+
 def test_a_rod_has_its_stiffness_and_mass():
     model = fem.Model(line((0, 0, 0), (2.0, 0, 0), 1, kind="truss"), fem.Truss(STEEL, 1e-4))
     assert model.ndof == 6

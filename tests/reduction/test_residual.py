@@ -80,6 +80,17 @@ def test_the_reference_frame_does_not_matter():
     assert np.abs(a - b).max() < 1e-11 * compliance(part, np.unique(part.surfaces["top"].nodes))[1].max()
 
 
+def test_residual_displacements_of_surfaces_are_those_of_the_residual_compliance():
+    """The displacements of the whole part, at the nodes of its surfaces."""
+    part = one_rigid()
+    basis = reduction.craig_bampton(part, 6, "a")
+    C = reduction.residual_compliance(part, basis)
+    forces = np.random.default_rng(1).standard_normal((len(C.nodes), 3, 2))
+    u = part.displacements(reduction.residual_displacements(part, basis, C.nodes, forces))[C.nodes]
+    exact = (C.matrix @ forces.reshape(-1, 2)).reshape(forces.shape)
+    np.testing.assert_allclose(u, exact, atol=1e-8 * np.abs(exact).max())
+
+
 @pytest.mark.parametrize("frame", [None, "a"])
 def test_static_deflection_of_the_body_is_that_of_the_full_model(frame):
     """Under any forces at the nodes of its surfaces; also after its elastic coordinates were confined."""

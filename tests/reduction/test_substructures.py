@@ -1,5 +1,6 @@
 """Parts welded to one, bases made of bases, added masses and springs."""
 
+from dataclasses import replace
 from functools import cache
 
 import dense
@@ -10,7 +11,9 @@ import fem
 import flexmb
 import reduction
 from fem.errors import InterfaceError, MatrixError, MeshError
+from fem.join import part_dofs
 from fem.mesh.structured_meshes import block, line
+from fem.mesh.unread import Unread
 from flexmb.bodies.dynamics import mass_matrix
 
 STEEL = fem.Material.steel()
@@ -63,6 +66,29 @@ def test_welds_need_rigid_interfaces_that_exist():
         fem.join(parts(), {"w": ("arm tip", "post root"), "v": ("arm root", "post root")})
     with pytest.raises(MatrixError, match="two parts and one weld"):
         fem.join(parts(), {})
+
+
+def test_interfaces_of_an_assembly_have_names_of_their_own():
+    """One of two that would have one name took the place of the other."""
+    arm, post = (parts()[name] for name in ("arm", "post"))
+    other = post.with_interfaces(**{"left tip": "z0", "top": "z1"})
+    with pytest.raises(InterfaceError, match="two of its interfaces would have the name 'arm left tip'"):
+        fem.join({"arm": other, "arm left": arm}, {"w": ("arm left tip", "arm top")})
+    with pytest.raises(InterfaceError, match="two of its interfaces would have the name 'arm root'"):
+        fem.join(parts(), {"arm root": WELDS["corner"]})
+    assert "arm tip" in fem.join(parts(), {"arm tip": WELDS["corner"]}).interfaces  # that of the weld itself
+
+
+def test_what_the_file_of_a_part_says_is_not_lost_in_an_assembly():
+    """An assembly with a part from matrices has no mesh that could hold it."""
+    arm, post = (parts()[name] for name in ("arm", "post"))
+    said = (Unread("SUPER", "arm.inp", 3, "*SUPER"),)
+    arm = fem.Model(replace(arm.mesh, unread=said), STEEL).with_interfaces(root="x0", tip="x1")
+    assert fem.join({"arm": arm, "post": post}, WELDS).unread == said
+    imported = fem.Model.from_matrices(post.M, post.K, post.points)
+    imported = imported.with_interfaces(root=post.interfaces["root"].nodes)
+    with pytest.raises(MeshError, match="more about the part than flexmb obeys"):
+        fem.join({"arm": arm, "post": imported}, WELDS)
 
 
 @pytest.mark.parametrize("frame", [None, "arm root", "corner"])
@@ -130,6 +156,75 @@ def test_an_added_mass_is_that_of_a_body_welded_there():
     assert arm.with_point_masses({}).with_springs([]).mass == pytest.approx(arm.mass)
     twice = heavy.with_point_masses({"tip": LUMP})
     assert twice.mass == pytest.approx(arm.mass + 3.0)
+
+
+@pytest.mark.parametrize("kind", ["rigid", "average"])
+def test_a_lump_turns_as_the_particles_that_it_stands_for(kind):
+    """The integrals of the second-order motion `theta x (theta x r)`: what the mass matrix makes of that of the nodes,
+    and what the lump adds."""
+    random = np.random.default_rng(2)
+    m, r = random.uniform(0.1, 1.0, 7), random.uniform(-0.1, 0.1, (7, 3))
+    offset = m @ r / m.sum()
+    y = r - offset
+    lump = fem.PointMass(m.sum(), np.einsum("k,kab->ab", m, (y**2).sum(1)[:, None, None] * np.eye(3) - y[:, :, None] * y[:, None]), offset)  # fmt: skip
+    plain = parts()["arm"].with_interfaces(root="x0", tip=fem.Interface("x1", kind=kind, point=(0.52, 0.03, 0.01)))
+    heavy = plain.with_point_masses({"tip": lump})
+    point = np.array([0.52, 0.03, 0.01])
+
+    def turn(x):
+        """(n, 3, 3, 3): second-order motion of points x from the interface, for unit rotations i and j of it."""
+        e = np.eye(3)
+        return np.stack(
+            [[(np.cross(e[i], np.cross(e[j], x)) + np.cross(e[j], np.cross(e[i], x))) / 2 for j in range(3)] for i in range(3)]
+        ).transpose(2, 3, 0, 1)  # fmt: skip
+
+    exact = np.einsum("k,kbij->bij", m, turn(r)), np.einsum("k,ka,kbij->abij", m, point + r, turn(r))
+    about_its_centre = np.einsum("k,ka,kbij->abij", m, y, turn(y))  # follows from the inertia in line_masses
+    p = turn(plain.points - point).reshape(-1, 9)
+    first, moments = heavy.second_moments(heavy.rigid_body_modes(point)[:, 3:])
+    carried = heavy.rigid_body_modes()[:, :3].T @ ((heavy.M - plain.M) @ p)
+    loads = heavy.moment_loads() - plain.moment_loads()
+    np.testing.assert_allclose(first + carried.reshape(3, 3, 3), exact[0], atol=1e-12)
+    found = moments + (loads.T @ p).reshape(3, 3, 3, 3) + about_its_centre
+    np.testing.assert_allclose(found, exact[1], atol=1e-12)
+
+
+def test_a_weld_of_three_ends_holds_all_of_them():
+    bars = {}
+    for name, axis in (("one", 0), ("two", 1), ("three", 2)):
+        size = np.full(3, 0.1)
+        size[axis] = 0.4
+        divisions = [1, 1, 1]
+        divisions[axis] = 2
+        bar = fem.Model(block("hexahedron", tuple(size), tuple(divisions)), STEEL, name=name)
+        bars[name] = bar.with_interfaces(hub=f"{'xyz'[axis]}0", tip=f"{'xyz'[axis]}1")
+    welds = {"hub": tuple(f"{name} hub" for name in bars)}
+    joined = fem.join(bars, welds)
+    bases = {name: reduction.craig_bampton(bar, 12) for name, bar in bars.items()}
+    basis = reduction.synthesise(joined, bases=bases, parts=bars, welds=welds)
+    reduction.check(basis, joined)
+    np.testing.assert_allclose(basis.eigenvalues, reduction.modal(joined, basis.n_modes).eigenvalues, rtol=1e-7)
+
+
+def test_parts_from_matrices_keep_lumps_and_dampers_beside_others():
+    """Mass, damping and the integrals of a lump are those of the part that has them."""
+    arm, post = (parts()[name] for name in ("arm", "post"))
+    ends = [int(arm.interfaces[name].nodes[0]) for name in ("root", "tip")]
+    damper = fem.NodeSpring(ends, [0, 0], [-1.0, 1.0], damping=50.0)
+    damped = fem.Model(replace(arm.mesh, springs=(damper,)), STEEL).with_interfaces(root="x0", tip="x1")
+    heavy = damped.with_point_masses({"tip": LUMP})
+    imported = fem.Model.from_matrices(post.M, post.K, post.points)
+    imported = imported.with_interfaces(root=post.interfaces["root"].nodes)
+    for other in (post, imported):
+        joined = fem.join({"post": other, "arm": heavy}, {"corner": ("arm tip", "post root")})
+        assert joined.mass == pytest.approx(heavy.mass + post.mass)
+        np.testing.assert_allclose(joined.inertia((0, 0, 0)), heavy.inertia((0, 0, 0)) + post.inertia((0, 0, 0)))
+        dofs = part_dofs({"post": other, "arm": heavy})["arm"]
+        assert abs(joined.D[dofs][:, dofs] - heavy.D).max() == 0.0
+        field = np.zeros((joined.ndof, 3))
+        field[dofs] = heavy.rigid_body_modes()[:, 3:]
+        for ours, theirs in zip(joined.second_moments(field), heavy.second_moments(field[dofs]), strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-12 * np.abs(theirs).max())
 
 
 def test_reanalysis_in_the_old_span():

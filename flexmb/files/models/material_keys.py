@@ -225,7 +225,7 @@ def written_materials(keys: Any) -> list[fem.Material]:
 
 def constants_of_file(mesh: fem.Mesh) -> list[fem.Material]:
     """The materials that the file of a mesh gives to its cells, but for sections and shells of a given stiffness."""
-    made = materials_of_file(mesh)[0].values()
+    made = materials_of_file(mesh)[0]
     sections = [m for m in made if isinstance(m, fem.Shell | fem.Beam | fem.Truss)]
     whole = [m.material for m in sections if not isinstance(m, fem.Shell) or m.stiffness is None]
     return [*(m for m in made if isinstance(m, fem.Material)), *whole]

@@ -742,7 +742,7 @@ EDITS = (
     Edit("nodes of OUTPUT4 files that do not ascend", "fem/files/nastran_matrices.py", "np.sort(np.asarray(nodes, dtype=np.int64))", "np.asarray(nodes, dtype=np.int64)", "tests/fem/test_foreign_matrices.py -k test_op4"),
     Edit("pixels and voxels in the order of quadrilaterals and hexahedra", "fem/files/vtk_files.py", "rows[:, _ROW_BY_ROW.get(int(types[first]), slice(None))]", "rows", "tests/fem/test_mesh_files.py -k cells_of_images"),
     Edit("C3D8I without incompatible modes", "fem/files/abaqus/element_types.py", '"C3D8I": "hexahedron",', '"C3D8I": "hexahedron-compatible",', "tests/fem/test_deck_steps.py -k deck_names"),
-    Edit("ties take the face with the nearest centre", "fem/files/abaqus/ties.py", "axis=1) - radii[around]", "axis=1) + 0 * radii[around]", "tests/fem/test_deck_constraints.py -k large_faces"),
+    Edit("ties take the face with the nearest centre", "fem/files/abaqus/constraints/ties.py", "axis=1) - radii[around]", "axis=1) + 0 * radii[around]", "tests/fem/test_deck_constraints.py -k large_faces"),
     Edit("expanded shells turn the other way", "fem/files/abaqus/expanded/links.py", "np.outer([-1.0, 1.0], np.cross(e, arm))", "np.outer([1.0, -1.0], np.cross(e, arm))", "tests/fem/test_expanded_decks.py -k right_hand"),
     Edit("knots of expanded shells turn the other way", "fem/files/abaqus/expanded/links.py", "(row, 3 + j, -turned[j])", "(row, 3 + j, turned[j])", "tests/fem/test_expanded_decks.py -k folds"),
     Edit("shears of anisotropic expansion are halved", "fem/files/abaqus/materials.py", "2 * given.values[:, 3:]", "given.values[:, 3:]", "tests/fem/test_deck_steps.py -k shears_of"),

@@ -2,6 +2,7 @@
 
 import ctypes
 import signal
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

@@ -20,23 +20,26 @@ from flexmb.equations.state_tangent import StateTangent, state_tangent
 from flexmb.equations.tangent import carrying, measured_tangent, require_derivatives
 from flexmb.errors import LinearError, PeriodicCoefficientsWarning, SensitivityWarning
 from flexmb.kinks import kinks
-from flexmb.linear.equilibrium import AT_REST, Equilibrium
+from flexmb.linear.equilibrium import Equilibrium, included_at_rest
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.joint_motions import joint_names
 from flexmb.linear.rest.steady import LATER
+from flexmb.linear.sampled.at_rest import SamplesAtRest
+from flexmb.linear.sampled.period import SampledMotions, sampled_modes, sampled_motions
 from flexmb.linear.steady_running import SteadyRunning
 from flexmb.linear.touching import Touching, require_closed_points
 from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.features import refuse
+from flexmb.mechanism.features import FEATURES, few, refuse
 from flexmb.mechanism.locking import at_state, require_no_events
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.scales import rate_at
+from flexmb.mechanism.scales import rate_at, speed_of
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.result import followed_angles
+from flexmb.simulation.sampling import sampled_controllers, with_first_sample
 
 CONTINUED = 3e-14
 """Relative error, by round-off, of the rate of the independent motions, in units of the mechanism's natural rate;
@@ -53,6 +56,8 @@ CONSTANT = 1e-6
 """Change of the coefficients of small motions about a steady motion, relative to inertia, frequencies and rate of
 turning, below which they are constant.
 """
+SETTLED = 1e-6
+"""Speed, relative to the rate of the mechanism, up to which a state is at rest for sampled controllers."""
 
 
 @shown
@@ -70,7 +75,7 @@ class LinearisedModel:
       effects are in `K`.
     - `states`, `states_error`: with force elements that have states `z` (nz,), the derivatives of their rates, with
       `by_place` those with respect to `x` at constant `x'`, and the forces `states.force z` to add to the first
-      equation; bounds of their errors. None without such elements.
+      equation; bounds of their errors. None without such elements. `state_sizes` (nz,): usual changes of the states.
 
     Rows of rolling bodies are among those of `G`, for their reactions; their displacements follow
     `x = N y`, `y' = V u + W y` with fewer velocities `u` than displacements `y` (`velocity_freedom.py`).
@@ -91,6 +96,7 @@ class LinearisedModel:
     states: StateTangent | None = None
     states_error: StateTangent | None = None
     presses: Float[np.ndarray, "np nv"] = field(default_factory=lambda: np.zeros((0, 0)))
+    state_sizes: Float[np.ndarray, "nz"] = field(default_factory=lambda: np.zeros(0))
 
     def __str__(self) -> str:
         size = f"{self.M.shape[0]} displacements, {self.G.shape[0]} joint equations"
@@ -182,10 +188,10 @@ class LinearisedModel:
     @cached_property
     def _apart(self) -> Ignorable:
         own = self.independent
-        return ignorable(self.first_order, own.in_joints, self._sizes, own.likely_symmetries)
+        return ignorable(self.first_order, own.in_joints, self.sizes, own.likely_symmetries)
 
     @property
-    def _sizes(self) -> np.ndarray:
+    def sizes(self) -> Float[np.ndarray, "nf"]:
         """Displacements (nf,), relative to the length of the mechanism or angles, of units of the coordinates."""
         sizes = (np.abs(self.N) * compiled(self.mechanism).weight[:, None]).max(axis=0, initial=0.0)
         return np.where(sizes > 0, sizes, 1.0)
@@ -199,7 +205,7 @@ class LinearisedModel:
         combinations are ignorable, one name stands for each. Empty for mechanisms without element states and rows for
         velocities.
         """
-        if not self.is_first_order:
+        if not self.is_first_order or self.sampled is not None:
             return ()
         names = joint_names(self.mechanism)
         return tuple(names[k] for k in self._apart.places)
@@ -216,12 +222,32 @@ class LinearisedModel:
             K_error += N.T @ (self.D_error @ np.abs(self.N_rate)) + OF_SECOND * rate**2 * mass
         return Pencil(*self.reduced(), D_error, K_error)
 
+    @cached_property
+    def sampled(self) -> SampledMotions | None:
+        """The small motions with the samples of sampled controllers; None without any."""
+        return sampled_motions(self) if sampled_controllers(self.mechanism) else None
+
+    def period_matrix(self) -> tuple[Float[np.ndarray, "n n"], float]:
+        """With sampled controllers: the matrix `A` (n, n) of `X(t + T) = A X(t)`, and the period `T` of the samples.
+
+        `X = [y, u, z]` just before a sample of all controllers: independent displacements and velocities, and the
+        states of elements, with the commands that are held. Its eigenvalues are the multipliers of `modes()`. Raises
+        `LinearError` without sampled controllers.
+        """
+        if self.sampled is None:
+            raise LinearError(f"{self.mechanism.name!r} has no sampled controllers. Use state_matrix().")
+        return self.sampled.over_period()[0], self.sampled.period
+
     def state_matrix(self) -> Float[np.ndarray, "n n"]:
         """The matrix `A` (2 nf, 2 nf) of `[y, y']' = A [y, y']`.
 
         With element states `z` or rows for velocities it is that of `[y, u, z]`, with independent velocities `u`:
-        `y' = V u + W y`.
+        `y' = V u + W y`. Raises `LinearError` with sampled controllers, whose motions have the `period_matrix`.
         """
+        if self.sampled is not None:
+            raise LinearError(
+                f"The small motions of {self.mechanism.name!r} are sampled, X(t + T) = A X(t). Use period_matrix()."
+            )
         if self.is_first_order:
             return np.linalg.solve(self.first_order.E, self.first_order.F)
         M, D, K = self.reduced()
@@ -248,8 +274,10 @@ class LinearisedModel:
         return modes_near(Pencil(self.M, self.D, self.K, self.D_error, self.K_error), self.G, count, self._shift(near))
 
     def _all_modes(self) -> Vibration:
+        if self.sampled is not None:
+            return sampled_modes(self.sampled, self.sizes)
         if self.is_first_order:
-            return first_order_modes(self.first_order, self._apart, self._sizes)
+            return first_order_modes(self.first_order, self._apart, self.sizes)
         return all_modes(self._pencil(), self.N)
 
     @property
@@ -285,8 +313,13 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     closed, with their residual compliance, and others open. Points that slip with friction, and contacts that touch
     without a force, have no small motions.
 
+    With sampled controllers the small motions are those between samples and the map of a period (`period_matrix`),
+    about a state at rest. They are evaluated where they are at the state; a state without their states stands for the
+    one after the first sample.
+
     Raises `MechanismError` for these, for shapes of exact contacts that are inside each other at the state, and for
-    what the equations of small motions do not include; `LawError` when a law has no values at the state, or right
+    what the equations of small motions do not include, `ControllerError` for sampled controllers about a motion or
+    without a common period; `LawError` when a law has no values at the state, or right
     beside it.
 
     Issues a `SensitivityWarning` where force laws or controllers have a kink or a jump at the state (flexmb/kinks.py);
@@ -353,12 +386,20 @@ def _linearised(
         if mechanism.contacts and not mechanism.surface_contacts:
             require_drawn_outside(mechanism, state or mechanism.initial, "Linearisation")
             mechanism, state, _ = with_closed_contacts(mechanism, state or mechanism.initial, "Linearisation")
-        refuse(mechanism, "Linearisation", includes=AT_REST)
+        refuse(mechanism, "Linearisation", includes=included_at_rest(mechanism))
     if state is None:
         require_no_events(mechanism)
-        state = consistent_state(mechanism).state
+        begin = consistent_state(mechanism)
+        if sampled_controllers(mechanism) and not len(begin.state.element_states):
+            mechanism = with_first_sample(mechanism, begin, {})
+            begin = consistent_state(mechanism)
+        state = begin.state
     mechanism, state = at_state(mechanism, state)
     flat = compiled(mechanism)
+    moves = speed_of(state.w, flat.weight) > SETTLED * flat.scales[1]
+    if moves or flat.velocity_rows:
+        about = "about a motion" if moves else "with joints that restrict velocities (rolling, knife edges)"
+        refuse(mechanism, f"Linearisation {about}", includes=FEATURES.keys() - {"sampled controllers"})
     functions = mechanism.function_values(state.t)
     wdot, multipliers = accelerations(mechanism, state, functions)
     touching, own = None, state.element_states
@@ -383,13 +424,16 @@ def _linearised(
         closed = touching.closed(state.q)
         K, K_error = K + sp.csr_matrix(closed.stiffness), K_error + sp.csr_matrix(closed.stiffness_error)
         presses = closed.presses
-    states = states_error = None
+    states, states_error, sizes = None, None, np.zeros(0)
     if len(e.states):
-        s, error, _ = state_tangent(e, functions, state.q, state.w, wdot, multipliers)
+        if sampled_controllers(mechanism):
+            held = SamplesAtRest(mechanism, state.t, wdot)(e, state.q, state.w, multipliers).between()
+            e.samples = lambda *_: held
+        s, error, sizes = state_tangent(e, functions, state.q, state.w, wdot, multipliers)
         require_derivatives(e, functions, error.by_speed, error.by_place, error.by_state, error.force)
         states = replace(s, by_place=s.by_place + s.by_speed @ carried)
         states_error = replace(error, by_place=error.by_place + error.by_speed @ abs(carried))
-    return LinearisedModel(
+    found = LinearisedModel(
         mechanism,
         state,
         wdot,
@@ -405,7 +449,17 @@ def _linearised(
         states,
         states_error,
         presses,
+        sizes,
     )
+    if found.sampled is not None and (bent := found.sampled.bent):
+        warnings.warn(
+            f"The state about which {mechanism.name!r} is linearised is at a kink or jump of the laws of the sampled "
+            f"controllers {few(bent)}, which have no derivative there; a mean of both sides stands for it. Take a "
+            "state beside the kink, or give a law with a width.",
+            SensitivityWarning,
+            stacklevel=3,
+        )
+    return found
 
 
 refuse_old_names(__name__)

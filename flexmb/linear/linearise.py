@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from jaxtyping import Float
 
@@ -24,7 +23,7 @@ from flexmb.linear.equilibrium import Equilibrium, included_at_rest
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.joint_motions import joint_names
-from flexmb.linear.rest.steady import LATER
+from flexmb.linear.rest.changes import BEYOND, CONSTANT, UNSTEADY, largest_change, later, unsteadiness
 from flexmb.linear.sampled.at_rest import SamplesAtRest
 from flexmb.linear.sampled.period import SampledMotions, sampled_modes, sampled_motions
 from flexmb.linear.steady_running import SteadyRunning
@@ -38,7 +37,6 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at, speed_of
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
-from flexmb.results.result import followed_angles
 from flexmb.simulation.sampling import sampled_controllers, with_first_sample
 
 CONTINUED = 3e-14
@@ -51,10 +49,6 @@ SUMMED = 3e-14
 STEADY = 1e-9
 """Relative change of the joint equations, within a thousandth of the mechanism's natural time, below which the motions
 that they allow are constant.
-"""
-CONSTANT = 1e-6
-"""Change of the coefficients of small motions about a steady motion, relative to inertia, frequencies and rate of
-turning, below which they are constant.
 """
 SETTLED = 1e-6
 """Speed, relative to the rate of the mechanism, up to which a state is at rest for sampled controllers."""
@@ -324,61 +318,50 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
 
     Issues a `SensitivityWarning` where force laws or controllers have a kink or a jump at the state (flexmb/kinks.py);
     the matrices then contain a mean of both sides; and a `PeriodicCoefficientsWarning` where the equations of small
-    motions about a `steady_motion` change as it turns.
+    motions about a steady motion change as it turns, also of a `state` in which the rates of all joints are constant.
 
     Accuracy: about 1e-11 (differences of fourth order of the compiled residual), with a bound for every entry.
     """
-    found = _linearised(system, state)
-    if isinstance(system, Equilibrium) and state is None:
-        warn_of_changes(found)
+    found = linearised_at(system, state)
+    warn_of_changes(found, steady=isinstance(system, Equilibrium | SteadyRunning) and state is None)
     return found
 
 
-def warn_of_changes(steady: LinearisedModel) -> None:
+def warn_of_changes(linear: LinearisedModel, *, steady: bool = True) -> None:
     """Issue a `PeriodicCoefficientsWarning` where the equations of small motions about a steady motion change as it
-    turns.
+    turns (flexmb/linear/rest/changes.py).
 
-    They do where a part that turns moves against one that does not turn, unless both are the same in all directions
-    about the axis: blades on a tower, or a shaft in bearings that are softer in one direction.
+    `steady`: whether the motion is known to be steady; otherwise it is examined, and one that is not has no warning.
     """
-    mechanism, state = steady.mechanism, steady.state
-    flat = compiled(mechanism)
-    speed = float((np.abs(state.w) * flat.weight).max(initial=0.0))
-    if speed == 0 or not steady.degrees_of_freedom:
+    mechanism, state = linear.mechanism, linear.state
+    moves = speed_of(state.w, compiled(mechanism).weight) > 0 and linear.degrees_of_freedom
+    if not moves or mechanism.surface_contacts:
         return
-    later, own = LATER / speed, steady.independent
-    q = own.moved(later)
-    angles = followed_angles(mechanism, q[None], state.angles[None])[0]
+    unsteady = 0.0 if steady else unsteadiness(linear)
+    if unsteady > UNSTEADY:
+        return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SensitivityWarning)
-        turned = _linearised(mechanism, replace(state, t=state.t + later, q=q, angles=angles))
-    T = own.motions_at(later)
-    before = [steady.N.T @ A for A in steady.along(own.motions)]
-    after = [T[0].T @ A for A in turned.along(T)]
-    M, K = (A + A.T for A in (before[0], before[2]))
-    squares, shapes = scipy.linalg.eigh(K, M)
-    shapes *= np.sqrt(2.0)  # for unit masses
-    pace = np.sqrt(np.abs(squares) + speed**2)
-    sizes = [np.ones_like(M), np.sqrt(np.outer(pace, pace)), np.outer(pace, pace)]
-    changes = [
-        float((np.abs(shapes.T @ (b - a) @ shapes) / size).max())
-        for a, b, size in zip(before, after, sizes, strict=True)
-    ]
-    if max(changes) > CONSTANT:
+        warnings.simplefilter("ignore")
+        turned = linearised_at(mechanism, later(linear))
+    if not steady:
+        unsteady = max(unsteady, unsteadiness(turned))
+    change = largest_change(linear, turned) if unsteady <= UNSTEADY else 0.0
+    if change > max(CONSTANT, BEYOND * unsteady):
         warnings.warn(
             f"The small motions of {mechanism.name!r} about its steady motion have coefficients that change as it "
-            f"turns, by {max(changes):.2g} of their size within a time of {later:.3g}: parts that turn move parts "
-            "that do not, or the supports are not the same in all directions. Eigenvalues are then those of one "
-            "instant, and tell neither the frequencies nor the stability of the motion. Take the multipliers of "
-            "flexmb.linear.periodic_motion(system, period), with the period of one turn.",
+            f"turns, by {change:.2g} of their size within a time of {turned.state.t - state.t:.3g}: parts that turn "
+            "move parts that do not, or the supports are not the same in all directions. Eigenvalues are then those "
+            "of one instant, and tell neither the frequencies nor the stability of the motion. Take the multipliers "
+            "of flexmb.linear.periodic_motion(system, period), with the period of one turn.",
             PeriodicCoefficientsWarning,
             stacklevel=3,
         )
 
 
-def _linearised(
+def linearised_at(
     system: System | Mechanism | Equilibrium | SteadyRunning, state: State | None = None
 ) -> LinearisedModel:
+    """`linearise` without a look at whether coefficients change as a steady motion turns."""
     if isinstance(system, Equilibrium | SteadyRunning):
         mechanism, state = system.mechanism, system.state if state is None else state
     else:

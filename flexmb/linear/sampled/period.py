@@ -7,7 +7,7 @@ sample times divide, the motions just before a sample become `X -> (exp(A h) S) 
 frequency open by multiples of `1 / T`; it is chosen next to the mean rate at which displacements turn in the complex
 plane, which is exact for vibrations that no sample changes.
 
-Source: Franklin, Powell, Workman, Digital Control of Dynamic Systems (1998), sections 4.3 and 11.1.
+Source: Astrom and Wittenmark, Computer-Controlled Systems (1997), chapter 2.
 """
 
 import math

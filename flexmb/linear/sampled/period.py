@@ -131,7 +131,8 @@ class SampledMotions:
     def flows(self) -> dict[float, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """For each time between samples: the map over a part of it, over all of it, and a bound of its errors."""
         A, A_error = self.A, np.abs(np.linalg.inv(self.model.E)) @ self.model.F_error + ROUNDING * np.abs(self.A)
-        scaled, (units, _) = matrix_balance(A, permute=False, separate=True)
+        units = _units(A, A_error)
+        scaled = A * units / units[:, None]
         found = {}
         for h in {instant.until_next for instant in self.instants}:
             part = units[:, None] * expm(scaled * (h / PARTS)) / units
@@ -172,6 +173,12 @@ class SampledMotions:
                 turned += instant.until_next * np.einsum("ij,ij->j", y.conj(), rate).imag
                 sizes_of += instant.until_next * np.einsum("ij,ij->j", y.conj(), y).real
         return np.divide(turned, sizes_of, out=np.zeros_like(turned), where=sizes_of > 0)
+
+
+def _units(A: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Units (n,) of the motions in which the entries of `A` (n, n), but for those that are no more than their errors,
+    are of comparable size."""
+    return np.asarray(matrix_balance(np.where(np.abs(A) > error, A, 0.0), permute=False, separate=True)[1][0])
 
 
 def sampled_motions(
@@ -263,8 +270,8 @@ def sampled_modes(motions: SampledMotions, sizes: np.ndarray) -> SampledVibratio
     defective and would spoil others.
     """
     M, M_error = motions.over_period()
-    scaled, (units, _) = matrix_balance(M, permute=False, separate=True)
-    error = M_error * units / units[:, None]
+    units = _units(M, M_error)
+    scaled, error = M * units / units[:, None], M_error * units / units[:, None]
     Q, kept, times = np.eye(len(M)), scaled, 0
     while len(kept):
         U, s, _ = np.linalg.svd(kept)

@@ -28,6 +28,8 @@ UNSTEADY = 1e-3
 """Change of the rates of joints, relative to the speed, in the time of a radian, from which a motion is not steady."""
 BEYOND = 100.0
 """Change of coefficients, relative to that of the rates, which it may be due to."""
+LARGEST = 1500
+"""Largest number of velocities of mechanisms whose states are examined, by dense matrices."""
 STEPS = 32
 """Steps to a later place, of second order; their errors are along coordinates that change nothing."""
 ERRORS = 10.0
@@ -36,8 +38,11 @@ ERRORS = 10.0
 
 def unsteadiness(linear: Any) -> float:
     """The largest acceleration of a coordinate of the joints about a moving state, or rate of a state of an element
-    over its usual change, relative to the speed of the mechanism."""
+    over its usual change, relative to the speed of the mechanism; infinite for large mechanisms, which are not
+    examined."""
     mechanism, state, flat = linear.mechanism, linear.state, compiled(linear.mechanism)
+    if len(flat.weight) > LARGEST:
+        return np.inf
     speed, own = speed_of(state.w, flat.weight), linear.independent
     found = float(np.abs(own.joint_rates[1] * own.joint_weight).max(initial=0.0)) / speed**2
     if len(linear.state_sizes):
@@ -47,10 +52,11 @@ def unsteadiness(linear: Any) -> float:
     return found
 
 
-def later(linear: Any) -> State:
-    """The state of a steady motion, whose joints keep their rates, after a turn by a fraction of a radian."""
+def later(linear: Any, direction: int) -> State:
+    """The state of a steady motion, whose joints keep their rates, after a turn by a fraction of a radian (`direction`
+    1) or before it (-1)."""
     mechanism, state, own = linear.mechanism, linear.state, linear.independent
-    after = LATER / speed_of(state.w, compiled(mechanism).weight)
+    after = direction * LATER / speed_of(state.w, compiled(mechanism).weight)
     e, rates = Equations(mechanism, state.q, state.angles, state.element_states), own.joint_rates[0]
     q, h = state.q, after / STEPS
     for _ in range(STEPS):

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -300,6 +301,16 @@ def test_changing_coefficients_are_told_of_steady_running_and_of_states_that_mov
     for softer in (0.0, 0.01):
         assert changes_told(turning_shaft(softer)) == (softer > 0)
         assert changes_told(steady_running(turning_shaft(softer))) == (softer > 0)
+
+
+def test_changing_coefficients_are_told_where_a_table_of_a_driver_ends():
+    """The place of a turn before is taken."""
+    rotor = rotor_on_springs(damping=1.0)
+    steady = steady_motion(rotor)
+    turned = flexmb.time_functions.table(np.linspace(0, 1, 5), np.linspace(-RATE, 0, 5))
+    mechanism = replace(steady.mechanism, functions=(turned,))
+    state = replace(steady.state, t=1.0)
+    assert changes_told(mechanism, state) == 1
 
 
 def test_changing_coefficients_of_equations_of_first_order_are_told():

@@ -64,6 +64,7 @@ def kinks(
     x, J = _motion(e)
     sizes, rate = np.abs(kept), rate_at(flat, state.w, wdot)
     sizes = np.where(sizes > 0, sizes, sizes.max(initial=0.0) or 1.0)
+    sizes *= np.random.default_rng(2).uniform(0.5, 1.0, len(sizes))  # rates of linear laws vanish along their states
 
     def at(kind: str, h: float) -> np.ndarray:
         displace(flat, state.q, h * x if kind == "place" else none, moved)
@@ -172,7 +173,7 @@ def _described(
     if k >= len(along):
         commands = [(c.name, f"command {x!r}") for c in mechanism.controllers for x in c.call.law.commands]
         states = [(f.name, f"rate of state {x!r}") for f in mechanism.frame_forces for x in f.call.law.states]
-        states += [(c.name, f"rate of state {x!r}") for c in mechanism.controllers for x in c.call.law.states]
+        states += [(c.name, f"rate of state {x!r}") for c in mechanism.controllers for x in c.state_names]
         name, of = (commands + states)[k - len(along)]
     else:
         name, rows = next(x for x in mechanism.force_elements.items() if first + k in x[1])

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -70,12 +71,15 @@ class Equations:
       given, the initial ones.
     - `mistaken`: whether the elimination dropped joint equations that are independent geometrically, because masses are
       too far apart.
+    - `samples`: what samples change, as rates of the states of sampled controllers, which are otherwise zero
+      (flexmb/equations/state_tangent.py).
     """
 
     mechanism: Mechanism
     q: np.ndarray
     angles: np.ndarray = field(default_factory=lambda: np.zeros(0))
     states: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    samples: Any = None
     flat: CompiledModel = field(init=False)
     kinematics: MarkerKinematics = field(init=False)
     workspace: Workspace = field(init=False)

@@ -2,7 +2,7 @@
 with bounds of their errors."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from jaxtyping import Float
@@ -31,10 +31,34 @@ class StateTangent:
     force: Float[np.ndarray, "nv nz"]
 
 
+@dataclass(frozen=True, eq=False)
+class SampledRates:
+    """What samples change, over the sample time of each controller, as `rates` (nz,) of the states of sampled
+    controllers, with their derivatives `tangent` and bounds of the errors of these, and their usual changes `sizes`
+    (nz,) by a motion of the size of the mechanism; zero for all others."""
+
+    rates: Float[np.ndarray, "nz"]
+    tangent: StateTangent
+    error: StateTangent
+    sizes: Float[np.ndarray, "nz"]
+
+    def between(self) -> "SampledRates":
+        """The same between samples, where nothing changes."""
+        none = StateTangent(*(np.zeros_like(getattr(self.tangent, f.name)) for f in fields(StateTangent)))
+        return SampledRates(np.zeros_like(self.rates), none, none, self.sizes)
+
+
+Samples = Callable[[Equations, np.ndarray, np.ndarray, np.ndarray], SampledRates]
+"""The rates by samples at a configuration (nq,), velocities (nv,) and multipliers (nj,), with the states of
+`Equations`."""
+
+
 def state_tangent(
     e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, wdot: np.ndarray, multipliers: np.ndarray
 ) -> tuple[StateTangent, StateTangent, Float[np.ndarray, "nz"]]:
     """The derivatives at the states `e.states`, bounds of their errors, and the scale of each state.
+
+    With `e.samples`, the rates of states of sampled controllers, also in `e.workspace`, are those of `SampledRates`.
 
     Cost: twelve residuals for each velocity of a body on which an element with states acts, and for each state.
     """
@@ -62,18 +86,31 @@ def state_tangent(
                 x[:nz] / (size * unit[column]) for x in (value, error)
             )
     seen(none, none, kept)
-    rates, columns = np.abs(e.workspace.state_rates), 1.0 / flat.weight
+    own: SampledRates | None = e.samples and e.samples(e, q, w, multipliers)
+    by_samples = () if own is None else (own.tangent, own.error)
+    for place, found in enumerate(by_samples):
+        tables["speed"][place][:] += found.by_speed
+        tables["place"][place][:] += found.by_place
+    rates = np.abs(e.workspace.state_rates + (0.0 if own is None else own.rates))
+    columns = 1.0 / flat.weight
     by_speed, by_place = (np.abs(tables[key][0] * columns).max(axis=1, initial=0.0) for key in ("speed", "place"))
     scale = np.max([np.abs(kept), rates / rate, by_place / rate, by_speed], axis=0)
+    scale = scale if own is None else np.maximum(scale, own.sizes)
     scale[scale == 0] = scale.max(initial=0.0) or 1.0
     by_state, force = (np.zeros((nz, nz)), np.zeros((nz, nz))), (np.zeros((nv, nz)), np.zeros((nv, nz)))
-    for k in range(nz):
+    sampled = np.zeros(nz) if own is None else own.sizes
+    for k in np.argsort(sampled == 0, kind="stable").tolist():  # sampled ones first, whose commands others may read
         unit = np.zeros(nz)
         unit[k] = scale[k]
-        found = derivative_at_zero(lambda h, u=unit: seen(none, none, kept + h * u))  # type: ignore[misc]
-        for place, value in enumerate(found):
+        differences = derivative_at_zero(lambda h, u=unit: seen(none, none, kept + h * u))  # type: ignore[misc]
+        for place, value in enumerate(differences):
             by_state[place][:, k], force[place][:, k] = value[:nz] / scale[k], value[nz:] / scale[k]
+        if sampled[k] > 0:
+            scale = np.maximum(scale, np.abs(by_state[0][:, k]) * scale[k] / rate)
+    for place, found in enumerate(by_samples):
+        by_state[place][:] += found.by_state
     seen(none, none, kept)
+    e.workspace.state_rates[:] += 0.0 if own is None else own.rates
     best, bound = (StateTangent(tables["speed"][i], tables["place"][i], by_state[i], force[i]) for i in (0, 1))
     return best, bound, scale
 

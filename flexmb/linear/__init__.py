@@ -13,6 +13,7 @@ from flexmb.linear.input_output import input_names
 from flexmb.linear.linearise import LinearisedModel, linearise
 from flexmb.linear.periodic import Periodic, periodic_motion
 from flexmb.linear.response import Response, frequency_response, state_space, with_peaks
+from flexmb.linear.sampled.period import SampledVibration
 from flexmb.linear.steady_running import SteadyRunning, steady_running
 from flexmb.linear.vibration import Vibration
 
@@ -22,6 +23,7 @@ __all__ = [
     "LinearisedModel",
     "Periodic",
     "Response",
+    "SampledVibration",
     "StabilityMap",
     "SteadyRunning",
     "Vibration",

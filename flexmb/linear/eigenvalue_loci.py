@@ -12,7 +12,7 @@ from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.errors import EquilibriumError, LinearError
 from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
-from flexmb.linear.linearise import LinearisedModel, linearise, warn_of_changes
+from flexmb.linear.linearise import LinearisedModel, linearised_at, warn_of_changes
 from flexmb.linear.steady_running import SteadyRunning, steady_running
 from flexmb.linear.vibration import Vibration
 from flexmb.mechanism.compile import compiled
@@ -149,7 +149,7 @@ def along_motion(result: Result, count: int = 10, times: int = 50, progress: Pro
     times; `count`: number of vibrations to follow.
     """
     chosen = np.unique(np.linspace(0, len(result.t) - 1, times).round().astype(int))
-    cases = ((float(result.t[k]), linearise(result.mechanism, result.state(int(k)))) for k in chosen)
+    cases = ((float(result.t[k]), linearised_at(result.mechanism, result.state(int(k)))) for k in chosen)
     return replace(_branches(cases, len(chosen), count, "time", progress), dimension="time")
 
 
@@ -180,7 +180,7 @@ def _followed(
         told = False
         for value in given:
             found = rest(of(float(value)))
-            model = linearise(found.mechanism, found.state)
+            model = linearised_at(found.mechanism, found.state)
             told = _told(found, model, told)
             yield float(value), model
 
@@ -189,7 +189,7 @@ def _followed(
 
 def _told(found: Equilibrium | SteadyRunning, model: LinearisedModel, told: bool) -> bool:
     """Whether a warning has told, now or before, that coefficients change along the steady motions of a diagram."""
-    if told or isinstance(found, SteadyRunning) or not found.state.w.any():
+    if told or not found.state.w.any():
         return told
     warn_of_changes(model)
     return True
@@ -392,7 +392,7 @@ def stability_map(
                 rest = (steady_motion if moving else equilibrium)(of(float(a), float(b)))
             except EquilibriumError:
                 continue
-            model = linearise(rest.mechanism, rest.state)
+            model = linearised_at(rest.mechanism, rest.state)
             told = _told(rest, model, told)
             found, units = model.modes(), rest.mechanism.units
             values, stable[j, i] = found.eigenvalues, found.stable

@@ -34,6 +34,11 @@ AT_REST: frozenset[Feature] = SMOOTH | {"surface contacts", "rubbing surfaces", 
 """What a mechanism at rest may have beside exact contacts, which become joints."""
 
 
+def included_at_rest(mechanism: Mechanism) -> frozenset[Feature]:
+    """What equilibria and small motions of a mechanism include beside exact contacts."""
+    return AT_REST if mechanism.surface_contacts else AT_REST | {"sampled controllers"}
+
+
 def equilibrium(
     system: System | Mechanism, t: float | None = None, *, acceleration: ArrayLike = (0.0, 0.0, 0.0)
 ) -> Equilibrium:
@@ -49,7 +54,8 @@ def equilibrium(
     mechanism.
 
     States of force elements are found together with the configuration, such that they are stationary; those of which
-    every value is stationary, such as the deflections of a tyre at rest, keep their initial values. Wheels and skates
+    every value is stationary, such as the deflections of a tyre at rest, keep their initial values. Sampled controllers
+    are at their fixed point, where samples change neither states nor commands. Wheels and skates
     move to the equilibrium without slip; their reactions are those of static friction. Since they may reach other
     places by other ways, their equilibrium is one of many.
 
@@ -65,7 +71,8 @@ def equilibrium(
     Raises `EquilibriumError` when there is no equilibrium near the initial state, when a motion is unrestrained, so
     that the equilibrium is not unique, when exact contacts would open, slide or overlap where they are apart as drawn,
     or when the states of an element have no stationary values; `MechanismError` for flexible surfaces that overlap by
-    more, or beside exact contacts. The error is an `UnsupportedError` where bodies slide, tip or roll on flexible
+    more, or beside exact contacts; `ControllerError` for sampled controllers that measure reactions or act beside
+    flexible surfaces. The error is an `UnsupportedError` where bodies slide, tip or roll on flexible
     surfaces, at the first attempt and with loads in steps.
     """
     mechanism = system.build() if isinstance(system, System) else system
@@ -110,7 +117,7 @@ def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilib
 
 def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equilibrium:
     mechanism = system.build() if isinstance(system, System) else system
-    refuse(mechanism, "An equilibrium", includes=AT_REST)
+    refuse(mechanism, "An equilibrium", includes=included_at_rest(mechanism))
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = compiled(mechanism)

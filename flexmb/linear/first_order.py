@@ -199,9 +199,14 @@ def first_order_modes(model: FirstOrder, apart: Ignorable, scale: np.ndarray) ->
     vectors = np.vstack([upper, y])
     whole = np.hstack([np.vstack([turning[1], np.zeros((n - k, k))]), vectors])
     values = np.concatenate([turning[0], s])
-    x, rates = model.shapes @ change @ whole, model.rates @ change @ whole
-    still = np.abs(x).max(axis=0, initial=0.0) <= SMALL * np.abs(rates).max(axis=0, initial=0.0)
-    x = np.where(still, rates, x)
-    x = np.where(np.abs(x).max(axis=0, initial=0.0) == 0, 1.0, x)
+    x = drawn(model, change @ whole)
     bounds = np.concatenate([ROUNDING * np.abs(turning[0]), np.where(np.isfinite(errors), errors, np.inf)])
     return ordered(values, x, bounds, np.arange(len(values)) < k)
+
+
+def drawn(model: FirstOrder, X: np.ndarray) -> np.ndarray:
+    """The shapes (nv, k) of motions `X` (n, k): their displacements, or velocities where these vanish beside them."""
+    x, rates = model.shapes @ X, model.rates @ X
+    still = np.abs(x).max(axis=0, initial=0.0) <= SMALL * np.abs(rates).max(axis=0, initial=0.0)
+    x = np.where(still, rates, x)
+    return np.asarray(np.where(np.abs(x).max(axis=0, initial=0.0) == 0, 1.0, x))

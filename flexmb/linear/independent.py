@@ -92,6 +92,14 @@ class Independent:
         """`motions`, in the same coordinates, at the time `t` from the state, along the motion to second order."""
         return self._changing(lambda later: self._at(t + later))
 
+    def continued(self, state: State, wdot: np.ndarray) -> "Independent":
+        """The same coordinates at another state of the motion, with the accelerations `wdot` (nv,)."""
+        found = Independent(self.mechanism, state, wdot)
+        if not self.of_tree:
+            for name in ("_dependent", "_row_scale", "_combined"):
+                found.__dict__[name] = getattr(self, name)
+        return found
+
     def carried(self, imposed: np.ndarray) -> Changing:
         """Displacements (nv, n), along the motion, that change the joint equations for positions by `imposed` (nj, n).
 

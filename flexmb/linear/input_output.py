@@ -1,8 +1,9 @@
 """Inputs and outputs of small motions: inputs by their names, outputs as functions of a result."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from flexmb.equations.tangent import DIFFERENCE
 from flexmb.errors import LinearError, SensitivityWarning
 from flexmb.kernels.base.data import ANGLE, TRANSLATION
 from flexmb.kernels.calls import displace
+from flexmb.linear.first_order import FirstOrder, first_order
 from flexmb.linear.independent import Changing
-from flexmb.linear.linearise import LinearisedModel
+from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Result, followed_angles, result_of_states
@@ -26,6 +28,8 @@ Output = Callable[[Result], np.ndarray]
 `lambda r: r.position("arm.end")[:, 2]`.
 """
 
+TINY = 1e-6
+"""Size of a state, relative to its usual changes, below which these stand for it in differences."""
 PART, FINEST = 0.1, 1e-4
 """Largest change of the force of a point of a flexible surface in a difference, relative to it, and the least step for
 it, relative to the usual one."""
@@ -71,6 +75,22 @@ def _motions(mechanism: Mechanism) -> dict[str, int]:
     return found
 
 
+def require_some(mechanism: Mechanism, inputs: Sequence[str], outputs: Mapping[str, Output]) -> None:
+    """Raise `LinearError` without inputs or outputs."""
+    if not inputs or not outputs:
+        raise LinearError(
+            f"Small motions need at least one input and one output; inputs of {mechanism.name!r}: "
+            f"{input_names(mechanism)}."
+        )
+
+
+def resonance(frequency: float) -> LinearError:
+    """The error of a frequency at which small motions have no bounded answer."""
+    return LinearError(
+        f"At the frequency {frequency:.6g} the response is infinite: an undamped motion is in resonance."
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class InputOutputModel:
     """Small motions `x = T xi` with `xi = [y, f]` (independent coordinates and imposed motions), and their outputs.
@@ -97,21 +117,14 @@ class InputOutputModel:
         return self.moving[0]
 
 
-def input_output_model(
-    linear: LinearisedModel, inputs: Iterable[str], outputs: Mapping[str, Output]
-) -> InputOutputModel:
-    """The model of inputs and outputs of small motions.
+def input_output_model(linear: Any, inputs: Iterable[str], outputs: Mapping[str, Output]) -> InputOutputModel:
+    """The model of inputs and outputs of small motions of a `LinearisedModel`.
 
     Outputs, with joint reactions, are differentiated by central differences (nine digits). Warns with
     `SensitivityWarning` when outputs have a kink or a jump at the state. Raises `LinearError` for unknown inputs and
     invalid outputs.
     """
     mechanism, names = linear.mechanism, tuple(inputs)
-    if not names or not outputs:
-        raise LinearError(
-            f"Small motions need at least one input and one output; inputs of {mechanism.name!r}: "
-            f"{input_names(mechanism)}."
-        )
     loads, efforts, motions = _loads(mechanism), _efforts(mechanism), _motions(mechanism)
     for name in names:
         if name not in {*loads, *efforts, *motions}:
@@ -148,7 +161,47 @@ def input_output_model(
     return InputOutputModel(names, tuple(outputs), is_motion, moving, B, (Z[0], Z[1], Z[2]), by_state, direct)
 
 
-def _load_force(linear: LinearisedModel, number: int) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """`out = state X + imposed[0] f + imposed[1] f' + imposed[2] f'' + direct u` for equations of first order."""
+
+    model: FirstOrder
+    state: np.ndarray
+    imposed: np.ndarray
+    direct: np.ndarray
+
+
+def with_outputs(linear: Any, p: InputOutputModel) -> Outputs:
+    """Outputs in terms of `X = [y, u, z]` and the inputs, with `xi' = V [u, f'] + W xi` along the motion."""
+    nf, n = linear.degrees_of_freedom, p.T.shape[1]
+    freedom = velocity_freedom(linear.independent, p.moving, nf)
+    model = first_order(linear, p.moving, freedom, nf, p.force)
+    V, W, (_, nu, nz) = freedom.V, freedom.W, model.sizes
+    size = len(model.F)
+    xi = np.hstack([np.eye(n, nf), np.zeros((n, nu + nz))])
+    f = np.eye(n)[:, nf:]
+    fast = np.zeros((V.shape[1], size))  # [u, f'] for units of X
+    fast[:nu, nf : nf + nu] = np.eye(nu)
+    f_rate = np.eye(V.shape[1])[:, nu:]
+    rates = np.linalg.solve(model.E, np.hstack([model.F, *model.imposed, model.force]))[nf : nf + nu]
+    parts = np.split(rates, np.cumsum([size, n - nf, n - nf, n - nf]), axis=1)
+    speed, speed_f, speed_rate = V @ fast + W @ xi, W @ f, V @ f_rate
+    turned = freedom.W_rate + W @ W
+    carried = freedom.V_rate + W @ V
+    second = V[:, :nu] @ parts[0] + carried @ fast + turned @ xi
+    second_f = V[:, :nu] @ parts[1] + turned @ f
+    second_rate = V[:, :nu] @ parts[2] + carried @ f_rate
+    second_acceleration = V[:, :nu] @ parts[3] + V @ f_rate
+    Z0, Z1, Z2 = p.Z
+    state = Z0 @ xi + Z1 @ speed + Z2 @ second
+    state[:, nf + nu :] += p.by_state
+    imposed = np.stack(
+        [Z0 @ f + Z1 @ speed_f + Z2 @ second_f, Z1 @ speed_rate + Z2 @ second_rate, Z2 @ second_acceleration]
+    )
+    return Outputs(model, state, imposed, p.direct + Z2 @ V[:, :nu] @ parts[4])
+
+
+def _load_force(linear: Any, number: int) -> np.ndarray:
     """Generalised force (nv,) of a load with the factor one."""
     mechanism = linear.mechanism
     alone = replace(mechanism, loads=(replace(mechanism.loads[number], function=-1, command=-1),))
@@ -159,7 +212,7 @@ def _load_force(linear: LinearisedModel, number: int) -> np.ndarray:
 
 
 def _seen(
-    linear: LinearisedModel, moving: Changing, outputs: Mapping[str, Output]
+    linear: Any, moving: Changing, outputs: Mapping[str, Output]
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Derivatives of the outputs with respect to `xi`, `xi'`, `xi''` of displacements `T xi`, the states of force
     elements and the multipliers."""
@@ -171,7 +224,9 @@ def _seen(
     step = DIFFERENCE / np.where(sizes > 0, sizes, 1.0)
     step = np.minimum(step, np.maximum(_before_parting(own, linear.presses @ T), FINEST * step))
     nz, pressing = len(own), len(linear.presses)
-    spread = DIFFERENCE * np.where(own != 0, np.abs(own), np.abs(own).max(initial=0.0) or 1.0)
+    usual = np.concatenate([linear.state_sizes, np.zeros(pressing)])
+    spread = np.where(np.abs(own) > TINY * usual, np.abs(own), usual)
+    spread = DIFFERENCE * np.where(spread > 0, spread, np.abs(own).max(initial=0.0) or 1.0)
     zero, still, forces = (np.zeros((n, k)) for k in (len(flat.weight), nj, nz))
     forces[:, nz - pressing :] = (linear.presses @ (T * step)).T
     with_place = rate + linear.carried @ T, second + linear.carried @ rate + linear.turned @ T
@@ -188,12 +243,12 @@ def _seen(
     def sides(part: float) -> tuple[np.ndarray, np.ndarray]:
         """The outputs (no, nm) below and above the state in each of the moves (nm)."""
         seen = _beside(linear, own, tuple(np.vstack([-part * x, part * x]) for x in moves))
-        table = np.array([_values(name, output, seen) for name, output in outputs.items()])
+        table = np.array([_values(name, output, seen) for name, output in outputs.items()]).reshape(len(outputs), -1)
         return table[:, : len(moves[0])], table[:, len(moves[0]) :]
 
     below, above = sides(1.0)
     here = _beside(linear, own, tuple(np.zeros((1, x.shape[1])) for x in moves))
-    middle = np.array([_values(name, output, here)[0] for name, output in outputs.items()])
+    middle = np.array([_values(name, output, here)[0] for name, output in outputs.items()], dtype=float)
     if wrong := [name for name, breaks in zip(outputs, broken(middle, sides), strict=True) if breaks]:
         warnings.warn(
             f"The outputs {', '.join(map(repr, wrong))} have a kink or a jump at the state about which "
@@ -207,7 +262,7 @@ def _seen(
     return Z, change[:, 3 * n + nj :] / spread[: nz - pressing], change[:, 3 * n : 3 * n + nj]
 
 
-def _beside(linear: LinearisedModel, own: np.ndarray, moves: tuple[np.ndarray, ...]) -> Result:
+def _beside(linear: Any, own: np.ndarray, moves: tuple[np.ndarray, ...]) -> Result:
     """The states beside that of a linearised model, by `moves` (n, .): of places, velocities, accelerations and
     multipliers, and of the states of elements, which are its `own` (nz,)."""
     mechanism, state = linear.mechanism, linear.state

@@ -1,14 +1,15 @@
 """Linearised equations of motion about a state: matrices, natural frequencies and damping of a whole mechanism."""
 
+import contextlib
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from fem.errors import FlexmbError
 from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.differences import ROUNDING
@@ -20,23 +21,25 @@ from flexmb.equations.state_tangent import StateTangent, state_tangent
 from flexmb.equations.tangent import carrying, measured_tangent, require_derivatives
 from flexmb.errors import LinearError, PeriodicCoefficientsWarning, SensitivityWarning
 from flexmb.kinks import kinks
-from flexmb.linear.equilibrium import AT_REST, Equilibrium
+from flexmb.linear.equilibrium import Equilibrium, included_at_rest
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.joint_motions import joint_names
-from flexmb.linear.rest.steady import LATER
+from flexmb.linear.rest.changes import BEYOND, CONSTANT, UNSTEADY, largest_change, later, unsteadiness
+from flexmb.linear.sampled.at_rest import SamplesAtRest
+from flexmb.linear.sampled.period import SampledMotions, sampled_modes, sampled_motions
 from flexmb.linear.steady_running import SteadyRunning
 from flexmb.linear.touching import Touching, require_closed_points
 from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.linear.vibration import Pencil, Vibration, all_modes, modes_near
 from flexmb.mechanism.compile import compiled
-from flexmb.mechanism.features import refuse
+from flexmb.mechanism.features import FEATURES, few, refuse
 from flexmb.mechanism.locking import at_state, require_no_events
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.scales import rate_at
+from flexmb.mechanism.scales import rate_at, speed_of
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
-from flexmb.results.result import followed_angles
+from flexmb.simulation.sampling import sampled_controllers, with_first_sample
 
 CONTINUED = 3e-14
 """Relative error, by round-off, of the rate of the independent motions, in units of the mechanism's natural rate;
@@ -49,10 +52,8 @@ STEADY = 1e-9
 """Relative change of the joint equations, within a thousandth of the mechanism's natural time, below which the motions
 that they allow are constant.
 """
-CONSTANT = 1e-6
-"""Change of the coefficients of small motions about a steady motion, relative to inertia, frequencies and rate of
-turning, below which they are constant.
-"""
+SETTLED = 1e-6
+"""Speed, relative to the rate of the mechanism, up to which a state is at rest."""
 
 
 @shown
@@ -70,7 +71,7 @@ class LinearisedModel:
       effects are in `K`.
     - `states`, `states_error`: with force elements that have states `z` (nz,), the derivatives of their rates, with
       `by_place` those with respect to `x` at constant `x'`, and the forces `states.force z` to add to the first
-      equation; bounds of their errors. None without such elements.
+      equation; bounds of their errors. None without such elements. `state_sizes` (nz,): usual changes of the states.
 
     Rows of rolling bodies are among those of `G`, for their reactions; their displacements follow
     `x = N y`, `y' = V u + W y` with fewer velocities `u` than displacements `y` (`velocity_freedom.py`).
@@ -91,6 +92,7 @@ class LinearisedModel:
     states: StateTangent | None = None
     states_error: StateTangent | None = None
     presses: Float[np.ndarray, "np nv"] = field(default_factory=lambda: np.zeros((0, 0)))
+    state_sizes: Float[np.ndarray, "nz"] = field(default_factory=lambda: np.zeros(0))
 
     def __str__(self) -> str:
         size = f"{self.M.shape[0]} displacements, {self.G.shape[0]} joint equations"
@@ -182,10 +184,10 @@ class LinearisedModel:
     @cached_property
     def _apart(self) -> Ignorable:
         own = self.independent
-        return ignorable(self.first_order, own.in_joints, self._sizes, own.likely_symmetries)
+        return ignorable(self.first_order, own.in_joints, self.sizes, own.likely_symmetries)
 
     @property
-    def _sizes(self) -> np.ndarray:
+    def sizes(self) -> Float[np.ndarray, "nf"]:
         """Displacements (nf,), relative to the length of the mechanism or angles, of units of the coordinates."""
         sizes = (np.abs(self.N) * compiled(self.mechanism).weight[:, None]).max(axis=0, initial=0.0)
         return np.where(sizes > 0, sizes, 1.0)
@@ -199,7 +201,7 @@ class LinearisedModel:
         combinations are ignorable, one name stands for each. Empty for mechanisms without element states and rows for
         velocities.
         """
-        if not self.is_first_order:
+        if not self.is_first_order or self.sampled is not None:
             return ()
         names = joint_names(self.mechanism)
         return tuple(names[k] for k in self._apart.places)
@@ -216,12 +218,32 @@ class LinearisedModel:
             K_error += N.T @ (self.D_error @ np.abs(self.N_rate)) + OF_SECOND * rate**2 * mass
         return Pencil(*self.reduced(), D_error, K_error)
 
+    @cached_property
+    def sampled(self) -> SampledMotions | None:
+        """The small motions with the samples of sampled controllers; None without any."""
+        return sampled_motions(self) if sampled_controllers(self.mechanism) else None
+
+    def period_matrix(self) -> tuple[Float[np.ndarray, "n n"], float]:
+        """With sampled controllers: the matrix `A` (n, n) of `X(t + T) = A X(t)`, and the period `T` of the samples.
+
+        `X = [y, u, z]` just before a sample of all controllers: independent displacements and velocities, and the
+        states of elements, with the commands that are held. Its eigenvalues are the multipliers of `modes()`. Raises
+        `LinearError` without sampled controllers.
+        """
+        if self.sampled is None:
+            raise LinearError(f"{self.mechanism.name!r} has no sampled controllers. Use state_matrix().")
+        return self.sampled.over_period()[0], self.sampled.period
+
     def state_matrix(self) -> Float[np.ndarray, "n n"]:
         """The matrix `A` (2 nf, 2 nf) of `[y, y']' = A [y, y']`.
 
         With element states `z` or rows for velocities it is that of `[y, u, z]`, with independent velocities `u`:
-        `y' = V u + W y`.
+        `y' = V u + W y`. Raises `LinearError` with sampled controllers, whose motions have the `period_matrix`.
         """
+        if self.sampled is not None:
+            raise LinearError(
+                f"The small motions of {self.mechanism.name!r} are sampled, X(t + T) = A X(t). Use period_matrix()."
+            )
         if self.is_first_order:
             return np.linalg.solve(self.first_order.E, self.first_order.F)
         M, D, K = self.reduced()
@@ -248,8 +270,10 @@ class LinearisedModel:
         return modes_near(Pencil(self.M, self.D, self.K, self.D_error, self.K_error), self.G, count, self._shift(near))
 
     def _all_modes(self) -> Vibration:
+        if self.sampled is not None:
+            return sampled_modes(self.sampled, self.sizes)
         if self.is_first_order:
-            return first_order_modes(self.first_order, self._apart, self._sizes)
+            return first_order_modes(self.first_order, self._apart, self.sizes)
         return all_modes(self._pencil(), self.N)
 
     @property
@@ -285,67 +309,69 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     closed, with their residual compliance, and others open. Points that slip with friction, and contacts that touch
     without a force, have no small motions.
 
+    With sampled controllers the small motions are those between samples and the map of a period (`period_matrix`),
+    about a state at rest. They are evaluated where they are at the state; a state without their states stands for the
+    one after the first sample.
+
     Raises `MechanismError` for these, for shapes of exact contacts that are inside each other at the state, and for
-    what the equations of small motions do not include; `LawError` when a law has no values at the state, or right
-    beside it.
+    what the equations of small motions do not include, `ControllerError` for sampled controllers about a motion or
+    without a common period; `LawError` when a law has no values at the state, or right beside it.
 
     Issues a `SensitivityWarning` where force laws or controllers have a kink or a jump at the state (flexmb/kinks.py);
     the matrices then contain a mean of both sides; and a `PeriodicCoefficientsWarning` where the equations of small
-    motions about a `steady_motion` change as it turns.
+    motions about a steady motion change as it turns, also of a `state` in which the rates of all joints are constant
+    (of mechanisms of up to 1500 velocities).
 
     Accuracy: about 1e-11 (differences of fourth order of the compiled residual), with a bound for every entry.
     """
-    found = _linearised(system, state)
-    if isinstance(system, Equilibrium) and state is None:
-        warn_of_changes(found)
+    found = linearised_at(system, state)
+    warn_of_changes(found, steady=isinstance(system, Equilibrium | SteadyRunning) and state is None)
     return found
 
 
-def warn_of_changes(steady: LinearisedModel) -> None:
+def warn_of_changes(linear: LinearisedModel, *, steady: bool = True) -> None:
     """Issue a `PeriodicCoefficientsWarning` where the equations of small motions about a steady motion change as it
-    turns.
+    turns (flexmb/linear/rest/changes.py).
 
-    They do where a part that turns moves against one that does not turn, unless both are the same in all directions
-    about the axis: blades on a tower, or a shaft in bearings that are softer in one direction.
+    `steady`: whether the motion is known to be steady; otherwise it is examined, and one that is not has no warning.
     """
-    mechanism, state = steady.mechanism, steady.state
-    flat = compiled(mechanism)
-    speed = float((np.abs(state.w) * flat.weight).max(initial=0.0))
-    if speed == 0 or not steady.degrees_of_freedom:
+    mechanism, state, flat = linear.mechanism, linear.state, compiled(linear.mechanism)
+    moves = speed_of(state.w, flat.weight) > SETTLED * flat.scales[1]
+    if not moves or not linear.degrees_of_freedom or mechanism.surface_contacts:
         return
-    later, own = LATER / speed, steady.independent
-    q = own.moved(later)
-    angles = followed_angles(mechanism, q[None], state.angles[None])[0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SensitivityWarning)
-        turned = _linearised(mechanism, replace(state, t=state.t + later, q=q, angles=angles))
-    T = own.motions_at(later)
-    before = [steady.N.T @ A for A in steady.along(own.motions)]
-    after = [T[0].T @ A for A in turned.along(T)]
-    M, K = (A + A.T for A in (before[0], before[2]))
-    squares, shapes = scipy.linalg.eigh(K, M)
-    shapes *= np.sqrt(2.0)  # for unit masses
-    pace = np.sqrt(np.abs(squares) + speed**2)
-    sizes = [np.ones_like(M), np.sqrt(np.outer(pace, pace)), np.outer(pace, pace)]
-    changes = [
-        float((np.abs(shapes.T @ (b - a) @ shapes) / size).max())
-        for a, b, size in zip(before, after, sizes, strict=True)
-    ]
-    if max(changes) > CONSTANT:
+    unsteady = 0.0 if steady else unsteadiness(linear)
+    if unsteady > UNSTEADY or (turned := _turned(linear)) is None:
+        return
+    if not steady:
+        unsteady = max(unsteady, unsteadiness(turned))
+    change = largest_change(linear, turned) if unsteady <= UNSTEADY else 0.0
+    if change > max(CONSTANT, BEYOND * unsteady):
         warnings.warn(
             f"The small motions of {mechanism.name!r} about its steady motion have coefficients that change as it "
-            f"turns, by {max(changes):.2g} of their size within a time of {later:.3g}: parts that turn move parts "
-            "that do not, or the supports are not the same in all directions. Eigenvalues are then those of one "
-            "instant, and tell neither the frequencies nor the stability of the motion. Take the multipliers of "
-            "flexmb.linear.periodic_motion(system, period), with the period of one turn.",
+            f"turns, by {change:.2g} of their size within a time of {abs(turned.state.t - state.t):.3g}: parts that "
+            "turn move parts that do not, or the supports are not the same in all directions. Eigenvalues are then "
+            "those of one instant, and tell neither the frequencies nor the stability of the motion. Take the "
+            "multipliers of flexmb.linear.periodic_motion(system, period), with the period of one turn.",
             PeriodicCoefficientsWarning,
             stacklevel=3,
         )
 
 
-def _linearised(
+def _turned(linear: LinearisedModel) -> LinearisedModel | None:
+    """The small motions after a turn by a fraction of a radian, or before it where functions of time end at the state;
+    None where neither is known."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for direction in (1, -1):
+            with contextlib.suppress(FlexmbError):
+                return linearised_at(linear.mechanism, later(linear, direction))
+    return None
+
+
+def linearised_at(
     system: System | Mechanism | Equilibrium | SteadyRunning, state: State | None = None
 ) -> LinearisedModel:
+    """`linearise` without a look at whether coefficients change as a steady motion turns."""
     if isinstance(system, Equilibrium | SteadyRunning):
         mechanism, state = system.mechanism, system.state if state is None else state
     else:
@@ -353,12 +379,20 @@ def _linearised(
         if mechanism.contacts and not mechanism.surface_contacts:
             require_drawn_outside(mechanism, state or mechanism.initial, "Linearisation")
             mechanism, state, _ = with_closed_contacts(mechanism, state or mechanism.initial, "Linearisation")
-        refuse(mechanism, "Linearisation", includes=AT_REST)
+        refuse(mechanism, "Linearisation", includes=included_at_rest(mechanism))
     if state is None:
         require_no_events(mechanism)
-        state = consistent_state(mechanism).state
+        begin = consistent_state(mechanism)
+        if sampled_controllers(mechanism) and not len(begin.state.element_states):
+            mechanism = with_first_sample(mechanism, begin, {})
+            begin = consistent_state(mechanism)
+        state = begin.state
     mechanism, state = at_state(mechanism, state)
     flat = compiled(mechanism)
+    moves = speed_of(state.w, flat.weight) > SETTLED * flat.scales[1]
+    if moves or flat.velocity_rows:
+        about = "about a motion" if moves else "with joints that restrict velocities (rolling, knife edges)"
+        refuse(mechanism, f"Linearisation {about}", includes=FEATURES.keys() - {"sampled controllers"})
     functions = mechanism.function_values(state.t)
     wdot, multipliers = accelerations(mechanism, state, functions)
     touching, own = None, state.element_states
@@ -383,13 +417,16 @@ def _linearised(
         closed = touching.closed(state.q)
         K, K_error = K + sp.csr_matrix(closed.stiffness), K_error + sp.csr_matrix(closed.stiffness_error)
         presses = closed.presses
-    states = states_error = None
+    states, states_error, sizes = None, None, np.zeros(0)
     if len(e.states):
-        s, error, _ = state_tangent(e, functions, state.q, state.w, wdot, multipliers)
+        if sampled_controllers(mechanism):
+            held = SamplesAtRest(mechanism, state.t, wdot)(e, state.q, state.w, multipliers).between()
+            e.samples = lambda *_: held
+        s, error, sizes = state_tangent(e, functions, state.q, state.w, wdot, multipliers)
         require_derivatives(e, functions, error.by_speed, error.by_place, error.by_state, error.force)
         states = replace(s, by_place=s.by_place + s.by_speed @ carried)
         states_error = replace(error, by_place=error.by_place + error.by_speed @ abs(carried))
-    return LinearisedModel(
+    found = LinearisedModel(
         mechanism,
         state,
         wdot,
@@ -405,7 +442,17 @@ def _linearised(
         states,
         states_error,
         presses,
+        sizes,
     )
+    if found.sampled is not None and (bent := found.sampled.bent):
+        warnings.warn(
+            f"The state about which {mechanism.name!r} is linearised is at a kink or jump of the laws of the sampled "
+            f"controllers {few(bent)}, which have no derivative there; a mean of both sides stands for it. Take a "
+            "state beside the kink, or give a law with a width.",
+            SensitivityWarning,
+            stacklevel=3,
+        )
+    return found
 
 
 refuse_old_names(__name__)

@@ -11,12 +11,20 @@ from numpy.typing import ArrayLike
 from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import LinearError
-from flexmb.linear.first_order import FirstOrder, first_order
-from flexmb.linear.input_output import InputOutputModel, Output, input_output_model
+from flexmb.linear.input_output import (
+    InputOutputModel,
+    Output,
+    input_output_model,
+    require_some,
+    resonance,
+    with_outputs,
+)
 from flexmb.linear.linearise import LinearisedModel
-from flexmb.linear.velocity_freedom import velocity_freedom
+from flexmb.linear.sampled.harmonic import sampled_responses
 from flexmb.linear.vibration import Vibration
+from flexmb.mechanism.features import few
 from flexmb.results.table import write_numbers
+from flexmb.simulation.sampling import sampled_controllers
 
 FLANKS = 10
 """Frequencies on each side of a peak, each four times as far from it as the one before."""
@@ -98,6 +106,9 @@ def frequency_response(
       and `prescribe`d coordinates (a unit of motion); `input_names` lists them.
     - `outputs`: functions of a result, by name.
 
+    With sampled controllers the motion contains other frequencies, too; the response is the part of an output with the
+    frequency of the input.
+
     Cost: O(nf^3) for each frequency.
 
     Raises `LinearError` when a frequency is negative or not finite, and where an undamped motion is in resonance.
@@ -107,7 +118,12 @@ def frequency_response(
     f = np.atleast_1d(np.asarray(frequencies, dtype=float))
     if f.ndim != 1 or not len(f) or not (np.isfinite(f) & (f >= 0)).all():
         raise LinearError(f"frequencies must be finite and not negative; found {frequencies!r}.")
-    p = input_output_model(linear, inputs, outputs)
+    names = tuple(inputs)
+    require_some(linear.mechanism, names, outputs)
+    p = input_output_model(linear, names, outputs)
+    if linear.sampled is not None:
+        values = sampled_responses(linear, names, outputs, p.is_motion, f)
+        return Response(f, values, p.inputs, p.outputs, linear.mechanism.units)
     if linear.is_first_order:
         return _of_first_order(linear, p, f)
     nf = linear.degrees_of_freedom
@@ -120,61 +136,15 @@ def frequency_response(
         try:
             y = np.linalg.solve(A[:nf, :nf], np.hstack([B, -A[:nf, nf:]]))
         except np.linalg.LinAlgError:
-            raise _resonance(f[k]) from None
+            raise resonance(f[k]) from None
         nu = B.shape[1]
         values[k][:, ~p.is_motion] = Z[:, :nf] @ y[:, :nu] + p.direct
         values[k][:, p.is_motion] = Z[:, :nf] @ y[:, nu:] + Z[:, nf:]
     return Response(f, values, p.inputs, p.outputs, linear.mechanism.units)
 
 
-def _resonance(frequency: float) -> LinearError:
-    return LinearError(
-        f"At the frequency {frequency:.6g} the response is infinite: an undamped motion is in resonance."
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Outputs:
-    """`out = state X + imposed[0] f + imposed[1] f' + imposed[2] f'' + direct u` for equations of first order."""
-
-    model: FirstOrder
-    state: np.ndarray
-    imposed: np.ndarray
-    direct: np.ndarray
-
-
-def _with_outputs(linear: LinearisedModel, p: InputOutputModel) -> _Outputs:
-    """Outputs in terms of `X = [y, u, z]` and the inputs, with `xi' = V [u, f'] + W xi` along the motion."""
-    nf, n = linear.degrees_of_freedom, p.T.shape[1]
-    freedom = velocity_freedom(linear.independent, p.moving, nf)
-    model = first_order(linear, p.moving, freedom, nf, p.force)
-    V, W, (_, nu, nz) = freedom.V, freedom.W, model.sizes
-    size = len(model.F)
-    xi = np.hstack([np.eye(n, nf), np.zeros((n, nu + nz))])
-    f = np.eye(n)[:, nf:]
-    fast = np.zeros((V.shape[1], size))  # [u, f'] for units of X
-    fast[:nu, nf : nf + nu] = np.eye(nu)
-    f_rate = np.eye(V.shape[1])[:, nu:]
-    rates = np.linalg.solve(model.E, np.hstack([model.F, *model.imposed, model.force]))[nf : nf + nu]
-    parts = np.split(rates, np.cumsum([size, n - nf, n - nf, n - nf]), axis=1)
-    speed, speed_f, speed_rate = V @ fast + W @ xi, W @ f, V @ f_rate
-    turned = freedom.W_rate + W @ W
-    carried = freedom.V_rate + W @ V
-    second = V[:, :nu] @ parts[0] + carried @ fast + turned @ xi
-    second_f = V[:, :nu] @ parts[1] + turned @ f
-    second_rate = V[:, :nu] @ parts[2] + carried @ f_rate
-    second_acceleration = V[:, :nu] @ parts[3] + V @ f_rate
-    Z0, Z1, Z2 = p.Z
-    state = Z0 @ xi + Z1 @ speed + Z2 @ second
-    state[:, nf + nu :] += p.by_state
-    imposed = np.stack(
-        [Z0 @ f + Z1 @ speed_f + Z2 @ second_f, Z1 @ speed_rate + Z2 @ second_rate, Z2 @ second_acceleration]
-    )
-    return _Outputs(model, state, imposed, p.direct + Z2 @ V[:, :nu] @ parts[4])
-
-
 def _of_first_order(linear: LinearisedModel, p: InputOutputModel, f: np.ndarray) -> Response:
-    found = _with_outputs(linear, p)
+    found = with_outputs(linear, p)
     model, values = found.model, np.zeros((len(f), len(p.outputs), len(p.inputs)), dtype=complex)
     for k, s in enumerate(2j * np.pi * f):
         powers = np.array([1.0, s, s * s])
@@ -182,7 +152,7 @@ def _of_first_order(linear: LinearisedModel, p: InputOutputModel, f: np.ndarray)
         try:
             X = np.linalg.solve(s * model.E - model.F, np.hstack([model.force, driven]))
         except np.linalg.LinAlgError:
-            raise _resonance(f[k]) from None
+            raise resonance(f[k]) from None
         nu = model.force.shape[1]
         values[k][:, ~p.is_motion] = found.state @ X[:, :nu] + found.direct
         values[k][:, p.is_motion] = found.state @ X[:, nu:] + np.tensordot(powers, found.imposed, 1)
@@ -190,7 +160,7 @@ def _of_first_order(linear: LinearisedModel, p: InputOutputModel, f: np.ndarray)
 
 
 def _first_order_space(linear: LinearisedModel, p: InputOutputModel) -> "scipy.signal.StateSpace":
-    found = _with_outputs(linear, p)
+    found = with_outputs(linear, p)
     model, size = found.model, len(found.model.F)
     imposed = np.flatnonzero(p.is_motion)
     ni, inputs = len(imposed), len(p.inputs)
@@ -215,9 +185,18 @@ def state_space(
     on it and a state-space model cannot differentiate. `outputs`: functions of a result, by name. With states of force
     elements or rows for velocities, the states of the model are the independent coordinates, the independent
     velocities, the states of the elements, and the imposed motions with their rates. Raises `LinearError` for unknown
-    inputs and invalid outputs.
+    inputs and invalid outputs, and for mechanisms with sampled controllers.
     """
-    p = input_output_model(linear, inputs, outputs)
+    names = tuple(inputs)
+    require_some(linear.mechanism, names, outputs)
+    if linear.sampled is not None:
+        own = [controller.name for controller in sampled_controllers(linear.mechanism)]
+        raise LinearError(
+            f"{linear.mechanism.name!r} with the sampled controllers {few(own)} has no state-space model in continuous "
+            "time. For a design, build the mechanism without them; LinearisedModel.period_matrix() is the map of the "
+            "closed loop over a period, and frequency_response includes them."
+        )
+    p = input_output_model(linear, names, outputs)
     if linear.is_first_order:
         return _first_order_space(linear, p)
     nf, n = linear.degrees_of_freedom, p.T.shape[1]

@@ -33,7 +33,7 @@ mechanism, and of the rates of these changes, in units of its square."""
 @dataclass(frozen=True, eq=False)
 class VelocityFreedom:
     """`xi' = V u + W xi` with independent velocities `u` (nu,), the rates of both matrices, and bounds of the errors of
-    these rates and of `W`."""
+    these rates and of `W`; `chosen`: the coordinates of the tree whose rates are `u`, all of them if empty."""
 
     V: np.ndarray
     W: np.ndarray
@@ -42,11 +42,15 @@ class VelocityFreedom:
     V_rate_error: np.ndarray
     W_error: np.ndarray
     W_rate_error: np.ndarray
+    chosen: tuple[int, ...] = ()
 
 
-def velocity_freedom(independent: Independent, T: Changing, count: int) -> VelocityFreedom:
+def velocity_freedom(
+    independent: Independent, T: Changing, count: int, chosen: tuple[int, ...] = ()
+) -> VelocityFreedom:
     """The velocities that the rows leave free for displacements `T xi` (nv, n), of which the first `count` are
-    independent and the others imposed: their rates are the last of `u`."""
+    independent and the others imposed: their rates are the last of `u`. `chosen`: those of another place of the
+    motion, which are then taken."""
     flat, n = compiled(independent.mechanism), T[0].shape[1]
     rows = velocity_rows(flat)
     base, base_rate = _carried_translations(independent)
@@ -62,8 +66,8 @@ def velocity_freedom(independent: Independent, T: Changing, count: int) -> Veloc
     U, s, right = np.linalg.svd(A[:, :count] / own / flat.scales[0])
     rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
     whole = U[:, :rank].T / flat.scales[0]
-    chosen = _independent_rates(independent, right[rank:].T / own[:, None])
-    solved = np.linalg.inv(np.vstack([whole @ A[:, :count], drawn[chosen]]))
+    rates = list(chosen) or _independent_rates(independent, right[rank:].T / own[:, None])
+    solved = np.linalg.inv(np.vstack([whole @ A[:, :count], drawn[rates]]))
     free, back = solved[:, rank:], solved[:, :rank] @ whole
     V = np.block([[free, -back @ A[:, count:]], [np.zeros((imposed, free.shape[1])), np.eye(imposed)]])
 
@@ -71,13 +75,13 @@ def velocity_freedom(independent: Independent, T: Changing, count: int) -> Veloc
         return np.vstack([-back @ x, np.zeros((imposed, x.shape[1]))])
 
     W = top(B)
-    W[:count, :count] += free @ base[chosen] @ drawn
+    W[:count, :count] += free @ base[rates] @ drawn
     speed = speed_of(independent.state.w, flat.weight)
     bound = np.abs(top(np.eye(len(rows)))) @ size
     errors = OF_ROWS * speed * bound @ np.abs(V), OF_ROWS * speed * bound, OF_RATES * speed**2 * bound
     W_rate = top(A_rate @ W + B_rate)
-    W_rate[:count, :count] += free @ base_rate[chosen] @ drawn
-    return VelocityFreedom(V, W, top(A_rate @ V), W_rate, *errors)
+    W_rate[:count, :count] += free @ base_rate[rates] @ drawn
+    return VelocityFreedom(V, W, top(A_rate @ V), W_rate, *errors, tuple(rates))
 
 
 def _carried_translations(independent: Independent) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ the left vector `z` is that of `z* (s^2 M + s D + K) y` divided by `z* (2 s M + 
 the matrices; it does not depend on other motions, which may be faster by orders of magnitude.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,8 +105,12 @@ class Vibration:
 
     def of(self, which: np.ndarray) -> "Vibration":
         """A selection of the modes; `which`: their indices, or a mask over all."""
-        return Vibration(
-            self.eigenvalues[which], self.shapes[:, which], self.errors[which], self.units, self.ignorable[which]
+        return replace(
+            self,
+            eigenvalues=self.eigenvalues[which],
+            shapes=self.shapes[:, which],
+            errors=self.errors[which],
+            ignorable=self.ignorable[which],
         )
 
     def __str__(self) -> str:

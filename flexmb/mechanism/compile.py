@@ -361,7 +361,7 @@ def _signal_place(
         return -1, place, at, rate / weight[at]
     if signal.sort in (VALUE, RATE) and signal.kind == ANGLE:
         return mechanism.turning.index(signal.markers), -1, -1, rate
-    unit = 1.0 if signal.kind == SPIN else mechanism.length
+    unit = 1.0 if signal.kind in (SPIN, DOT) else mechanism.length
     return -1, signal.index, -1, rate * unit
 
 

@@ -104,7 +104,8 @@ FEATURES: dict[Feature, _Kind] = {
     "sampled controllers": _Kind(
         lambda m: [c.name for c in m.controllers if c.sample_time is not None],
         "controllers that are sampled",
-        _CONTROLLED,
+        "simulate(method='generalised-alpha') does, and so do equilibria and small motions at rest; for this analysis "
+        "take the law without sample_time, with a delay of half of it for the hold, or build the mechanism without it.",
         ControllerError,
     ),
     "friction that sticks": _Kind(

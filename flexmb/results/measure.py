@@ -8,6 +8,7 @@ import numpy as np
 from fem.errors import unknown_name
 from flexmb.errors import MeasureError
 from flexmb.kernels.base.data import ANGLE
+from flexmb.mechanism.control.signals import MATRIX, ROTATION, renamed_rotation
 from flexmb.results.attitude import is_sequence
 from flexmb.results.elements.motion import acting
 from flexmb.results.reactions import coordinate_in
@@ -66,7 +67,7 @@ VECTORS: dict[str, tuple[Callable[[Any, str], np.ndarray], str]] = {
     "position": (_at("position"), "length"),
     "velocity": (_at("velocity"), "velocity"),
     "acceleration": (_at("acceleration"), "acceleration"),
-    "rotation": (lambda result, name: result.angular_velocity(name), "angular velocity"),
+    "angular-velocity": (lambda result, name: result.angular_velocity(name), "angular velocity"),
     "angular-acceleration": (lambda result, name: result.angular_acceleration(name), "angular acceleration"),
     "deflection": (lambda result, marker: result.deflection(marker), "length"),
     "force": (lambda result, name: _wrench(result, name)[:, :3], "force"),
@@ -110,7 +111,7 @@ FORMS: dict[str, Sequence[str]] = {
         "velocity",
         "acceleration",
     ),
-    f"{_AXIS} a marker or body": ("rotation", "angular-acceleration"),
+    f"{_AXIS} a marker or body": ("angular-velocity", "angular-acceleration"),
     f"{_AXIS} a marker": ("deflection",),
     f"{_AXIS} a joint, a force element or a load": ("force", "moment"),
     f"{_AXIS} a body, or * for the whole mechanism; BODY@MARKER or BODY@x,y,z: about that point instead of the mass "
@@ -124,8 +125,8 @@ FORMS: dict[str, Sequence[str]] = {
     "KIND:NAME (a force element, a load or a driven joint)": ("power",),
     "KIND:BODY:NUMBER (an elastic coordinate, from 1)": ("elastic", "elastic-rate"),
     "KIND:CONTROLLER:NAME, state also of a force between frames": CONTROLLERS,
-    "KIND:NAME:FORM:PART with FORM quaternion (PART w, x, y, z), rotation-vector (x, y, z) or a sequence such as ZYX "
-    "(1, 2, 3)": ("attitude",),
+    "KIND:NAME:FORM:PART with FORM quaternion (PART w, x, y, z), rotation-vector (x, y, z), matrix (xx to zz: zx is "
+    "the component along z of the world of the frame's x axis) or a sequence such as ZYX (1, 2, 3)": ("attitude",),
 }
 """Kinds of measures by the form of their texts."""
 
@@ -142,7 +143,7 @@ def _misformed(text: str, kind: str) -> MeasureError:
 def measure(text: str) -> Measure:
     """The function that computes the measure named by `text` from a result, as an array (nt,).
 
-    Vectors are in world axes, deflections in the axes of the body. `rotation` is the angular velocity. Angles and
+    Vectors are in world axes, deflections in the axes of the body. Angles and
     quaternions of an attitude are continuous over the stored times. Raises `MeasureError` when the text has another
     form.
     """
@@ -177,6 +178,8 @@ def _read(text: str) -> Callable[[Any], Column]:
         return _attitude(text, rest)
     kinds = [*VECTORS, *SCALARS, *ELEMENTS, *CONTACTS, *SURFACES, *CONTROLLERS]
     kinds += ["elastic", "elastic-rate", "power", "attitude"]
+    if kind == ROTATION:
+        raise MeasureError(renamed_rotation(text))
     if rest and kind not in kinds:
         raise MeasureError(unknown_name("measure", kind, kinds))
     name, _, axis = rest.rpartition(":")
@@ -244,6 +247,9 @@ def _elastic(result: Any, text: str, kind: str) -> Column:
 def _attitude(text: str, rest: str) -> Callable[[Any], Column]:
     name, _, last = rest.rpartition(":")
     name, _, form = name.rpartition(":")
+    if name and form == "matrix" and last in MATRIX:
+        row, column = ("xyz".index(letter) for letter in last)
+        return lambda result: Column(result.attitude(name, form)[:, row, column], "1")
     parts = {"quaternion": "wxyz", "rotation-vector": "xyz"}.get(form, "123" if is_sequence(form) else "")
     if not name or len(last) != 1 or last not in parts:
         raise _misformed(text, "attitude")

@@ -21,8 +21,8 @@ def command(
         list[str],
         typer.Option(
             "--output",
-            help="KIND:NAME:AXIS (position, velocity, rotation, deflection of a marker; force, moment of a joint; x, "
-            "y, z), or coordinate:JOINT. Repeat for several.",
+            help="KIND:NAME:AXIS (position, velocity, angular-velocity, deflection of a marker; force, moment of a "
+            "joint; x, y, z), or coordinate:JOINT. Repeat for several.",
         ),
     ],
     band: Annotated[

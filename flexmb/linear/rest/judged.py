@@ -80,6 +80,6 @@ def _pushes_on(x: np.ndarray, D: sp.csr_matrix, errors: sp.csr_matrix) -> bool:
 
 def _remembers(mechanism: Mechanism, moving: bool) -> bool:
     """Whether a force element has states, such as pressures, or at rest a controller that measures has them, such as an
-    integral, with which forces come later than motions."""
-    controllers = not moving and any(own.begin and own.signals for own in mechanism.controllers)
+    integral, or holds its commands, with which forces come later than motions."""
+    controllers = not moving and any(own.initial and own.signals for own in mechanism.controllers)
     return controllers or any(force.call.law.states for force in mechanism.frame_forces)

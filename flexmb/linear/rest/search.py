@@ -14,10 +14,12 @@ from flexmb.linear.rest.motions import moved_most, require_answers, stiffness_of
 from flexmb.linear.rest.record import Equilibrium
 from flexmb.linear.rest.steady import in_bodies
 from flexmb.linear.rest.steps import LARGEST, TOLERANCE, newton_step, pressed_step
+from flexmb.linear.sampled.at_rest import SamplesAtRest
 from flexmb.linear.touching import Touching
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
+from flexmb.simulation.sampling import sampled_controllers
 
 ITERATIONS = 100
 HALVINGS = 12
@@ -43,6 +45,8 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
     touching = Touching(mechanism, start) if mechanism.surface_contacts else None
     own = start.element_states if touching is None else start.element_states[: flat.skin_state]
     e = Equations(without_surfaces(mechanism), q, start.angles, own)
+    samples = SamplesAtRest(mechanism, t) if sampled_controllers(mechanism) else None
+    e.samples = samples
     functions = mechanism.function_values(t)
     nv, nj = len(flat.weight), mechanism.joint_rows
     none, multipliers = np.zeros(nv), np.zeros(nj)
@@ -103,6 +107,8 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
         e.keep_angles(functions)
         if size < max(TOLERANCE, reachable) and changed < SETTLED and settled:
             w = in_bodies(flat, q, world)
+            if samples is not None:  # their states to the last bit, of which laws may remember numbers
+                e.states[:] = samples.after(e, q, w, multipliers)
             require_stationary(e, functions, q, w, multipliers)
             states = e.states.copy() if touching is None else np.concatenate([e.states, touching.forces.ravel()])
             state = State(t, q, w, angles_near(mechanism, q, e.angles), element_states=states)

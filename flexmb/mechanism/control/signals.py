@@ -7,7 +7,7 @@ import numpy as np
 
 from fem.errors import unknown_name
 from flexmb.errors import ControllerError
-from flexmb.kernels.base.data import ANGLE, DISTANCE, GROUND, SPIN, TRANSLATION
+from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, GROUND, SPIN, TRANSLATION
 from flexmb.kernels.equations.controllers import (
     COMMAND,
     CONSTANT,
@@ -33,11 +33,27 @@ Source = str | TimeFunction | float
 LOOPING = ("acceleration", "joint-acceleration", "angular-acceleration", "force", "moment", "effort", "power")
 """Measures that depend on the accelerations or forces at the same instant."""
 CONTINUOUS = (
-    "coordinate:JOINT[:DOF], rate:JOINT[:DOF], position:PLACE:AXIS, velocity:PLACE:AXIS, rotation:PLACE:AXIS, "
-    "deflection:MARKER:AXIS, elastic:BODY:NUMBER, elastic-rate:BODY:NUMBER, stretch:ELEMENT, stretch-rate:ELEMENT and "
-    "command:CONTROLLER:COMMAND"
+    "coordinate:JOINT[:DOF], rate:JOINT[:DOF], position:PLACE:AXIS, velocity:PLACE:AXIS, angular-velocity:PLACE:AXIS, "
+    "attitude:PLACE:matrix:zx, deflection:MARKER:AXIS, elastic:BODY:NUMBER, elastic-rate:BODY:NUMBER, "
+    "stretch:ELEMENT, stretch-rate:ELEMENT and command:CONTROLLER:COMMAND"
 )
 """The measures that continuous controllers read."""
+
+
+MATRIX = tuple(row + column for row in "xyz" for column in "xyz")
+"""Entries of the rotation matrix of a frame: components, along axes of the world, of its axes."""
+ROTATION = "rotation"
+"""The former name of `angular-velocity`."""
+
+
+def renamed_rotation(text: str) -> str:
+    """What errors say about an angular velocity under its old name, which was taken for an angle."""
+    rest = text.partition(":")[2]
+    name = rest.rpartition(":")[0] or rest
+    return (
+        f"{text!r} is now 'angular-velocity:{rest}', the angular velocity. Angles are attitudes, such as "
+        f"'attitude:{name}:ZYX:1', or those of joints, coordinate:JOINT."
+    )
 
 
 def signal_of(system: "WithForces", what: str, source: Source, sampled: bool) -> Signal:
@@ -53,6 +69,8 @@ def signal_of(system: "WithForces", what: str, source: Source, sampled: bool) ->
     kind, _, rest = source.partition(":")
     if kind == "command":
         return Signal(source, COMMAND)
+    if kind == ROTATION:
+        raise ControllerError(f"{what}: {renamed_rotation(source)}")
     if sampled:
         return Signal(source, MEASURED)
     if kind in LOOPING:
@@ -62,8 +80,10 @@ def signal_of(system: "WithForces", what: str, source: Source, sampled: bool) ->
         )
     if kind in ("coordinate", "rate"):
         return _joint(system, what, source, rest, RATE if kind == "rate" else VALUE)
-    if kind in ("position", "velocity", "rotation"):
+    if kind in ("position", "velocity", "angular-velocity"):
         return _place(system, what, source, kind)
+    if kind == "attitude":
+        return _direction(system, what, source, rest)
     if kind == "deflection":
         name, axis = _axis(what, source, rest)
         marker = system._marker(f"{what}, place", _interface(system, what, name), np.eye(3))
@@ -103,14 +123,34 @@ def _axis(what: str, source: str, rest: str) -> tuple[str, int]:
 
 def _place(system: "WithForces", what: str, source: str, kind: str) -> Signal:
     name, axis = _axis(what, source, source.partition(":")[2])
+    origin, marker = _from_origin(system, what, source, name)
+    sort, row = (RATE, SPIN) if kind == "angular-velocity" else (RATE if kind == "velocity" else VALUE, TRANSLATION)
+    return Signal(source, sort, row, (origin, marker), (axis, 0))
+
+
+def _direction(system: "WithForces", what: str, source: str, rest: str) -> Signal:
+    """An entry of the rotation matrix of a place. Raises `ControllerError` for angles and quaternions, whose turns and
+    signs go on from those before."""
+    name, _, part = rest.rpartition(":")
+    name, _, form = name.rpartition(":")
+    if not name or form != "matrix" or part not in MATRIX:
+        place = rest.partition(":")[0] or "PLACE"
+        raise ControllerError(
+            f"{what}: {source!r} goes on from the turns or the sign before, which a continuous law does not know. Let "
+            f"it read the directions of axes, attitude:{place}:matrix:zx to zz and so on (zy is the sine of a turn "
+            f"about x, xz about y and yx about z), which have no jumps, or give it a sample_time."
+        )
+    origin, marker = _from_origin(system, what, source, name)
+    return Signal(source, VALUE, DOT, (origin, marker), ("xyz".index(part[0]), "xyz".index(part[1])))
+
+
+def _from_origin(system: "WithForces", what: str, source: str, name: str) -> tuple[int, int]:
+    """The markers at the origin of the world and at a place, with the axes of its body."""
     if name == "ground":
         raise ControllerError(f"{what}: the ground does not move; found {source!r}.")
     place = place_of(system, what, name)
-    frame = system._frames[place.body][1]
-    marker = system._marker(f"{what}, place", place, frame)
-    origin = system._marker(f"{what}, origin", Attachment(GROUND, np.zeros(3)), np.eye(3))
-    sort, row = (RATE, SPIN) if kind == "rotation" else (RATE if kind == "velocity" else VALUE, TRANSLATION)
-    return Signal(source, sort, row, (origin, marker), (axis, 0))
+    marker = system._marker(f"{what}, place", place, system._frames[place.body][1])
+    return system._marker(f"{what}, origin", Attachment(GROUND, np.zeros(3)), np.eye(3)), marker
 
 
 def place_of(system: "WithForces", what: str, name: str) -> Attachment:

@@ -156,8 +156,8 @@ def arm(law=None, inputs=None, outputs=None):
 
 MEASURES = (
     "coordinate:hub", "rate:hub", "position:arm.tip:x", "position:arm.tip:y", "velocity:arm.tip:y", "velocity:arm:y",
-    "rotation:arm.tip:z", "rotation:arm:z", "deflection:arm.tip:y", "elastic:arm:2", "elastic-rate:arm:3",
-    "stretch:spring", "stretch-rate:spring",
+    "angular-velocity:arm.tip:z", "angular-velocity:arm:z", "deflection:arm.tip:y", "elastic:arm:2", "elastic-rate:arm:3",
+    "stretch:spring", "stretch-rate:spring", "attitude:arm:matrix:yx", "attitude:arm.tip:matrix:xx",
 )  # fmt: skip
 
 
@@ -176,6 +176,21 @@ def test_signals_of_the_compiled_step_are_the_measures_of_results():
             assert abs(e.workspace.signals[i] - expected) < 1e-12 * max(1.0, abs(expected)), text
         assert abs(e.workspace.commands[0] - result.effort("c.command")[k]) < 1e-12
     assert all(np.ptp(measure(text)(result)) > 0 for text in MEASURES)
+
+
+def test_a_continuous_controller_holds_the_attitude_of_a_free_body():
+    """By the directions of its axes; about each axis the closed loop of its inertia."""
+    system, inertias = flexmb.System(name="satellite"), (3.0, 4.0, 5.0)
+    system.add(flexmb.rigid_body("sat", mass=10.0, inertia=inertias))
+    turns = {"x": "zy", "y": "xz", "z": "yx"}
+    for axis, entry in turns.items():
+        inputs = {"sine": f"attitude:sat:matrix:{entry}", "speed": f"angular-velocity:sat:{axis}"}
+        law = controllers.state_feedback([[2.0, 3.0]], ["sine", "speed"], commands=["torque"])
+        system.controller(f"turn {axis}", law, inputs=inputs, outputs={"torque": f"moment:sat:{axis}"})
+    found = linear.linearise(system).modes().eigenvalues
+    for inertia in inertias:
+        for root in np.roots([inertia, 3.0, 2.0]):
+            assert np.abs(found - (root if root.imag >= 0 else root.conj())).min() < 1e-9
 
 
 def test_newtons_iteration_knows_controllers_that_couple_distant_bodies():
@@ -398,7 +413,10 @@ def test_connections_that_do_not_exist_are_named():
     for inputs, outputs, message in (
         ({"measured": "coordinate:pivt"}, at, "no joint named 'pivt'. Did you mean 'pivot'"),
         ({"measured": "angle:pivot"}, at, "a continuous controller reads"),
-        ({"measured": "attitude:rotor:ZYX:1"}, at, "With a sample_time, the law reads all measures of results"),
+        ({"measured": "attitude:rotor:ZYX:1"}, at, "goes on from the turns or the sign before"),
+        ({"measured": "attitude:rotor:matrix:xw"}, at, "attitude:rotor:matrix:zx"),
+        ({"measured": "momentum:rotor:x"}, at, "With a sample_time, the law reads all measures of results"),
+        ({"measured": "rotation:rotor:z"}, at, "'rotation:rotor:z' is now 'angular-velocity:rotor:z'"),
         ({"measured": "acceleration:rotor:x"}, at, "algebraic loop"),
         ({"measured": "force:pivot:x"}, at, "algebraic loop. Give the law a sample_time"),
         ({"measured": "elastic:rotor:1"}, at, "elastic coordinates 1 to 0"),
@@ -641,8 +659,8 @@ def test_what_does_not_include_controllers_refuses_them_by_name():
         flexmb.simulate(continuous, 0.1, method="energy-momentum", step=0.01)
     with pytest.raises(ControllerError, match="energy-momentum"):
         flexmb.simulate(sampled, 0.1, method="energy-momentum", step=0.01)
-    with pytest.raises(ControllerError, match="Linearisation does not include controllers that are sampled"):
-        linear.linearise(sampled)
+    with pytest.raises(ControllerError, match=r"Steady running does not include controllers that are sampled.*delay"):
+        linear.steady_running(sampled)
     with pytest.raises(ControllerError, match="periodic motion"):
         linear.periodic_motion(continuous, 1.0)
 

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 import flexmb
 from flexmb.errors import LawError, LinearError, PeriodicCoefficientsWarning
-from flexmb.linear import campbell, linearise, periodic_motion, stability_map, steady_motion
+from flexmb.linear import campbell, linearise, periodic_motion, stability_map, steady_motion, steady_running
 from flexmb.linear.periodic import is_autonomous
 
 
@@ -265,12 +266,74 @@ def test_eigenvalues_of_a_rotor_on_a_frame_that_does_not_turn_are_told_to_be_tho
 @pytest.mark.parametrize("softer", [0.0, 0.01])
 def test_a_shaft_in_bearings_that_are_softer_in_one_direction_has_periodic_coefficients(softer):
     """Seen from the shaft; those of bearings that are the same all around are constant, and no warning comes."""
+    assert changes_told(steady_motion(turning_shaft(softer))) == (softer > 0)
+
+
+def changes_told(*of):
+    """How many warnings of coefficients that change `linearise` gives."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        linearise(*of)
+    return [w.category for w in told].count(PeriodicCoefficientsWarning)
+
+
+def with_lag(system):
+    """The system with a continuous controller with a state, so that its small motions are of first order."""
+    law = flexmb.controllers.linear(([3.0], [0.1, 1.0]))
+    system.controller("lag", law, inputs={"input": "stretch:spring x"}, outputs={"command": "effort:spring x"})
+    return system
+
+
+def turning_shaft(softer):
+    """A shaft that turns in a bearing, which is softer in one direction."""
     system = flexmb.System(name="shaft")
     shaft = system.add(flexmb.rigid_body("shaft", mass=2.0, inertia=(0.1, 0.1, 0.02)), angular_velocity=(0, 0, 20.0))
     stiffness = (1e4, (1 - softer) * 1e4, 1e4, 500.0, 500.0, 0.0)
     system.bushing("bearing", system.ground.at((0, 0, 0)), shaft.at((0, 0, 0)), stiffness=stiffness, damping=(0.0,) * 6)
-    steady = steady_motion(system)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        linearise(steady)
-    assert [w.category for w in told] == [PeriodicCoefficientsWarning] * (softer > 0)
+    return system
+
+
+def test_changing_coefficients_are_told_of_steady_running_and_of_states_that_move():
+    rotor = rotor_on_springs(damping=1.0)
+    steady = steady_motion(rotor)
+    assert changes_told(steady.mechanism, steady.state) == 1
+    assert changes_told(steady_running(rotor)) == 1
+    for softer in (0.0, 0.01):
+        assert changes_told(turning_shaft(softer)) == (softer > 0)
+        assert changes_told(steady_running(turning_shaft(softer))) == (softer > 0)
+
+
+def test_changing_coefficients_are_told_where_a_table_of_a_driver_ends():
+    """The place of a turn before is taken."""
+    rotor = rotor_on_springs(damping=1.0)
+    steady = steady_motion(rotor)
+    turned = flexmb.time_functions.table(np.linspace(0, 1, 5), np.linspace(-RATE, 0, 5))
+    mechanism = replace(steady.mechanism, functions=(turned,))
+    state = replace(steady.state, t=1.0)
+    assert changes_told(mechanism, state) == 1
+
+
+def test_changing_coefficients_of_equations_of_first_order_are_told():
+    assert changes_told(steady_running(with_lag(rotor_on_springs(damping=1.0)))) == 1
+
+
+def test_constant_coefficients_and_motions_that_are_not_steady_have_no_warning():
+    radius = 0.5
+    inertia = (radius**2 / 4, radius**2 / 2, radius**2 / 4)
+    wheel = flexmb.rigid_body("disc", mass=1.0, inertia=inertia)
+    for lean in (0.0, 0.4):
+        street = flexmb.System(gravity=(0, 0, -9.81))
+        axis, centre = (0.0, np.cos(lean), np.sin(lean)), (0, -radius * np.sin(lean), radius * np.cos(lean))
+        moving = {"velocity": (2.0, 0, 0), "angular_velocity": (0, 4.0, 10 * lean)}
+        disc = street.add(wheel, position=centre, orientation=(lean, 0, 0), **moving)
+        street.rolling("contact", street.ground, disc, radius=radius, axis=axis, at=centre)
+        assert changes_told(steady_running(street)) == 0
+    thrown = flexmb.System(name="thrown")
+    moving = {"velocity": (1.0, 0, 0), "angular_velocity": (0, 0, 20.0)}
+    thrown.add(flexmb.rigid_body("body", mass=1.0, inertia=(0.1, 0.08, 0.02)), **moving)
+    assert changes_told(thrown) == changes_told(steady_motion(thrown)) == 0
+    swing = flexmb.System(gravity=(0, -9.81, 0))
+    rod = swing.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+    swing.revolute("pivot", swing.ground, rod["start"], axis=(0, 0, 1))
+    swing.set_speed("pivot", 3.0)
+    assert changes_told(swing) == 0

@@ -300,6 +300,7 @@ def test_attitudes_are_continuous_over_many_turns():
     vector = result.attitude("top", "rotation vector")
     np.testing.assert_array_equal(measure("attitude:top:rotation-vector:z")(result), vector[:, 2])
     np.testing.assert_array_equal(result.attitude("top", "matrix"), result.axes("top"))
+    np.testing.assert_array_equal(measure("attitude:top:matrix:zx")(result), result.axes("top")[:, 2, 0])
 
 
 def test_angles_that_are_not_unique_are_warned_of():
@@ -314,7 +315,7 @@ def test_angles_that_are_not_unique_are_warned_of():
     for wrong in ("XXY", "XyZ", "euler"):
         with pytest.raises(MeasureError, match="sequence of three axes"):
             result.attitude("top", wrong)
-    for text in ("attitude:top:ZYX:4", "attitude:top:ZYX", "attitude:top:polar:x"):
+    for text in ("attitude:top:ZYX:4", "attitude:top:ZYX", "attitude:top:polar:x", "attitude:top:matrix:x"):
         with pytest.raises(MeasureError, match="A measure attitude is attitude:NAME:FORM:PART with FORM quaternion"):
             measure(text)
     with pytest.raises(

@@ -49,7 +49,7 @@ def arm(kp, ki, gain, lag, mass, length, amplitude, begin, sensor):
         "mixer",
         mixing(gain=gain, lag=lag, initial=(begin, 0.1)),
         inputs={
-            "seen": "velocity:blade.end:z", "turn": "rotation:blade.end:y", "bend": "elastic:blade:1",
+            "seen": "velocity:blade.end:z", "turn": "angular-velocity:blade.end:y", "bend": "elastic:blade:1",
             "speed": "rate:shoulder", "other": "command:servo:command",
         },
         outputs={"push": "force:link.sensor:z", "twist": "moment:blade.end:y", "thrust": "load:jet"},

@@ -663,4 +663,9 @@ EDITS = (
     Edit("default damping of balanced truncation is the loss factor", "reduction/methods/balanced_truncation.py", "ratio = reference.loss_factor / 2", "ratio = reference.loss_factor", "tests/reduction/test_response.py -k one_per_cent"),
     Edit("forces of inertia are carried the other way", "reduction/error/truncated_statics.py", "share[PATTERNS:] = -units[:, None] * carried", "share[PATTERNS:] = units[:, None] * carried", "tests/flexmb/results/test_stress.py -k what_is_missing"),
     Edit("bases of models with fewer interfaces", "reduction/basis.py", "other = set(names) ^ set(model.interfaces)", "other = set(names) - set(model.interfaces)", "tests/reduction/test_exchange.py -k another_part"),
+    Edit("a start at an unstable equilibrium", "flexmb/linear/equilibrium.py", 'if found.verdict == "unstable":', "if False:", "tests/flexmb/simulation/test_start_at_rest.py -k refused_by_name"),
+    Edit("velocities at rest turn with the bodies", "flexmb/linear/equilibrium.py", "turn = pose(flat, q, b)[1].T @ pose(flat, mechanism.initial.q, b)[1]", "turn = np.eye(3)", "tests/flexmb/simulation/test_start_at_rest.py -k given_velocities"),
+    Edit("rates of joints are lost at rest", "flexmb/linear/equilibrium.py", "return consistent_state(replace(mechanism, initial=begun)).state", "return consistent_state(replace(mechanism, initial=begun, start_rows=())).state", "tests/flexmb/simulation/test_start_at_rest.py -k given_velocities"),
+    Edit("initial values beside the equilibrium", "flexmb/files/models/model_file.py", "return settled(with_initial_state(mechanism, values) if values else mechanism)", "return settled(mechanism)", "tests/flexmb/simulation/test_start_at_rest.py -k initial_values"),
+    Edit("a study that starts as drawn", "flexmb/cli/analyses/study.py", "load_model(path, given | changes)", "load_model(path, changes)", "tests/flexmb/simulation/test_start_at_rest.py -k studies_and_sensitivities"),
 )  # fmt: skip

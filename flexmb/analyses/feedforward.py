@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmb.analyses.inverse_dynamics import Inverse, Servo, inverse_of, prepared
-from flexmb.analyses.inverse_problem import InverseProblem
+from flexmb.analyses.inverse_problem import InverseProblem, within
 from flexmb.errors import FeedforwardWarning, InverseError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
@@ -58,10 +58,10 @@ def feedforward(
         raise InverseError(f"after must not be negative; found {after}.")
     problem, mechanism = prepared(system, servos, actuators, duration, step, after=after)
     report, passes = progress or (lambda done: None), order // 2 + 2
-    motion, changes = problem.at_rest(lambda part: report(part / passes)), []
+    motion, changes = problem.at_rest(within(report, 0.0, 1 / passes)), []
     for k in range(1, passes):
         before = motion
-        motion = problem.balanced(*problem.rates(before.q), before, lambda part, k=k: report((k + part) / passes))
+        motion = problem.balanced(*problem.rates(before.q), before, within(report, k / passes, (k + 1) / passes))
         changes.append(_change(problem, before.q, motion.q))
     if len(changes) > 1 and changes[-1] > 0.5 * changes[-2] > REACHED:
         warnings.warn(

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import ConvergenceError, unknown_name
-from flexmb.analyses.inverse_problem import ITERATIONS, TOLERANCE, InverseProblem, Motion
+from flexmb.analyses.inverse_problem import ITERATIONS, TOLERANCE, InverseProblem, Motion, within
 from flexmb.equations.initial_conditions import consistent_state
 from flexmb.errors import InverseError
 from flexmb.kernels.base.data import GROUND, TRANSLATION
@@ -202,16 +202,13 @@ def _with_servos(mechanism: Mechanism, servos: Sequence[Servo]) -> Mechanism:
 
 def _solved(problem: InverseProblem, plain: Mechanism, progress: Progress) -> Inverse:
     """Solve by Newton's method over all times, from the motion without inertia."""
-    motion = problem.at_rest(lambda part: progress(FIRST_PART * part))
+    motion = problem.at_rest(within(progress, 0.0, FIRST_PART))
+    progress = within(progress, FIRST_PART, 1.0)
     digits = 0.0  # of the corrections, in parts of those that are wanted
     rest = motion.q.copy()
     for iteration in range(1, ITERATIONS + 1):
-        expected = min(max(2.0 * digits, LEAST), MOST)  # Newton's method doubles them
-        x, dl, du = problem.correction(
-            motion,
-            rest,
-            lambda part, a=digits, b=expected: progress(FIRST_PART + (1.0 - FIRST_PART) * (a + (b - a) * part)),
-        )
+        expected = max(min(max(2.0 * digits, LEAST), MOST), digits)  # Newton's method doubles them
+        x, dl, du = problem.correction(motion, rest, within(progress, digits, expected))
         size = float((np.abs(x) * problem.flat.weight).max())
         scale = min(1.0, 0.3 / size) if size > 0 else 1.0
         for n in range(len(rest)):
@@ -220,7 +217,7 @@ def _solved(problem: InverseProblem, plain: Mechanism, progress: Progress) -> In
             motion.q[n] = moved
         motion = Motion(motion.q, motion.multipliers + scale * dl, motion.efforts + scale * du)
         digits = max(expected, float(np.log(max(size, TOLERANCE)) / np.log(TOLERANCE)))
-        progress(FIRST_PART + (1.0 - FIRST_PART) * digits)
+        progress(digits)
         if size < TOLERANCE:
             return inverse_of(problem, plain, motion, iteration)
     raise ConvergenceError(

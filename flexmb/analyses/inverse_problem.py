@@ -42,6 +42,11 @@ class Motion(NamedTuple):
         return self.q[n], self.multipliers[n], self.efforts[n]
 
 
+def within(progress: Progress, begin: float, end: float) -> Progress:
+    """The progress of a part of the work, which leads from the fraction `begin` of all of it to `end`."""
+    return lambda part: progress(begin + (end - begin) * part)
+
+
 class LinearisedEquations(NamedTuple):
     """Equations of motion at one time.
 

@@ -243,7 +243,7 @@ def resolve(model: HasPoints, name: str, spec: Any) -> Interface:
     warping = warping[model.dof_map.places(warping) >= 0]  # others follow by an equation
     found = Interface(nodes, spec.kind, point, weights, name, model.dof_map.rotations(turning).ravel(), warping)
     if spec.kind == "rigid":
-        _require_independent(model.dof_map, found)
+        _require_independent(model, found)
     return found
 
 
@@ -256,30 +256,31 @@ def _rigid_already(dofs: DofMap, nodes: np.ndarray) -> int | None:
     return None
 
 
-def _require_independent(dofs: DofMap, interface: Interface) -> None:
+def _require_independent(model: HasPoints, interface: Interface) -> None:
     """Refuse a rigid interface on nodes that a constraint moves."""
+    dofs = model.dof_map
     turning = dofs.has_rotations(interface.nodes)
     lost = np.asarray((dofs.places(dofs.translations(interface.nodes)) < 0).any(axis=1))
     lost[turning] |= (dofs.places(dofs.rotations(interface.nodes[turning])) < 0).any(axis=1)
     if lost.any():
         raise InterfaceError(
             f"The rigid interface {interface.name!r} has {int(lost.sum())} nodes that follow others by "
-            f"constraints, or rotate without stiffness ({_some(interface.nodes[lost])}), and a node moves with one "
-            "rigid set only. Leave these nodes out, "
-            'or make it an average interface: Interface(..., kind="average").'
+            f"constraints, or rotate without stiffness ({_some(interface.nodes[lost], model.mesh)}), and a node moves "
+            'with one rigid set only. Leave these nodes out, or make it an average interface, kind = "average".'
         )
 
 
-def require_disjoint(interfaces: Mapping[str, Interface]) -> None:
-    """Refuse rigid interfaces that share nodes: one node cannot move with two sets. Average ones may overlap."""
+def require_disjoint(interfaces: Mapping[str, Interface], mesh: Mesh | None) -> None:
+    """Refuse rigid interfaces that share nodes, of the `mesh` if there is one: a node cannot move with two sets.
+    Average ones may overlap."""
     rigid = [interface for interface in interfaces.values() if interface.kind == "rigid"]
     for a, b in combinations(rigid, 2):
         shared = np.intersect1d(a.nodes, b.nodes)
         if len(shared):
             raise InterfaceError(
-                f"The rigid interfaces {a.name!r} and {b.name!r} share {len(shared)} nodes ({_some(shared)}), and a "
-                "node moves with one rigid set only. Remove the shared nodes from one of them, or make one an average "
-                'interface: Interface(..., kind="average").'
+                f"The rigid interfaces {a.name!r} and {b.name!r} share {len(shared)} nodes ({_some(shared, mesh)}), "
+                "and a node moves with one rigid set only. Remove the shared nodes from one of them, or make one an "
+                'average interface, kind = "average".'
             )
 
 
@@ -288,7 +289,7 @@ def _nodes(model: HasPoints, name: str, spec: Interface) -> tuple[np.ndarray, np
     given = spec.nodes
     by_number = not isinstance(given, str) and not is_selection(given)
     if by_number:
-        nodes = _numbers(given, name, len(model.points))
+        nodes = _numbers(given, name, model)
     elif model.mesh is None and isinstance(given, str):
         raise InterfaceError(
             f"Interface {name!r}: the model was made from matrices and has no mesh, so it knows no set {given!r}; "
@@ -311,8 +312,8 @@ def _nodes(model: HasPoints, name: str, spec: Interface) -> tuple[np.ndarray, np
     return nodes[order], None if weights is None else weights[order]
 
 
-def _numbers(given: Any, name: str, count: int) -> np.ndarray:
-    nodes = np.asarray(given)
+def _numbers(given: Any, name: str, model: HasPoints) -> np.ndarray:
+    nodes, count = np.asarray(given), len(model.points)
     if nodes.ndim != 1 or len(nodes) == 0 or nodes.dtype.kind not in "iu":
         raise InterfaceError(
             f"Interface {name!r}: expected a set name, a Selection or a list of node numbers; found {given!r}."
@@ -320,11 +321,13 @@ def _numbers(given: Any, name: str, count: int) -> np.ndarray:
     outside = nodes[(nodes < 0) | (nodes >= count)]
     if len(outside):
         raise InterfaceError(
-            f"Interface {name!r}: nodes {_some(outside)} do not exist; the model has nodes 0 to {count - 1}."
+            f"Interface {name!r}: nodes {_some(outside, None)} do not exist; the model has nodes 0 to {count - 1}."
         )
     unique, times = np.unique(nodes, return_counts=True)
     if len(unique) < len(nodes):
-        raise InterfaceError(f"Interface {name!r}: nodes {_some(unique[times > 1])} are given more than once.")
+        raise InterfaceError(
+            f"Interface {name!r}: nodes {_some(unique[times > 1], model.mesh)} are given more than once."
+        )
     return nodes.astype(np.int64)
 
 
@@ -355,6 +358,7 @@ def _floats(value: Any, what: str) -> np.ndarray:
     return array
 
 
-def _some(numbers: np.ndarray) -> str:
-    shown = ", ".join(map(str, numbers[:5]))
+def _some(numbers: np.ndarray, mesh: Mesh | None) -> str:
+    """The first of some nodes, with their numbers in the file of the mesh, and how many there are."""
+    shown = ", ".join(str(n) if mesh is None else mesh.node_label(n) for n in numbers[:5].tolist())
     return shown if len(numbers) <= 5 else f"{shown}, ... {len(numbers)} in all"

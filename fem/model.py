@@ -510,7 +510,7 @@ class Model:
     def with_interfaces(self, **interfaces: Any) -> "Model":
         """The same part with named interfaces: set names, selections, node numbers or `fem.Interface` records."""
         made = {key: resolve(self, key, spec) for key, spec in interfaces.items()}
-        require_disjoint(made)
+        require_disjoint(made, self.mesh)
         copy = Model.__new__(Model)
         copy._set(**{**self.__dict__, "interfaces": made})
         return copy

@@ -602,7 +602,7 @@ EDITS = (
     Edit("pictures are as wide as high for the camera", "flexmb/plots/scene.py", "for axis, t in ((r, opening * width / height), (u, opening)):", "for axis, t in ((r, opening * height / width), (u, opening)):", "tests/flexmb/plots/test_show.py -k camera"),
     Edit("errors of relative derivatives without the outcome", "flexmb/plots/study_plots.py", "/ (found.outcome[measure] or 1.0))", ")", "tests/flexmb/plots/test_plots.py -k bars_of_a_gradient"),
     Edit("stress pictures show the first time", "flexmb/cli/parts/stress.py", "index, path = int(largest.values.argmax()),", "index, path = int(largest.values.argmin()),", "tests/flexmb/results/test_stress.py -k time_of_the_largest"),
-    Edit("feedforwards end with the motion", "flexmb/cli/motion/inverse.py", "found = feedforward(*asked, order=order, after=after)", "found = feedforward(*asked, order=order)", "tests/flexmb/analyses/test_inverse.py -k verb_writes"),
+    Edit("feedforwards end with the motion", "flexmb/cli/motion/inverse.py", "found = feedforward(*asked, order=order, after=after, progress=show)", "found = feedforward(*asked, order=order, progress=show)", "tests/flexmb/analyses/test_inverse.py -k verb_writes"),
     Edit("the margins of convex pieces of a part are those of the whole", "flexmb/contact/pieces.py", "own = min(concavity * float(edge / np.ptp(solid.points, axis=0).max()), MOST)", "own = concavity", "tests/flexmb/contact/test_convex_pieces.py -k one_by_one"),
     Edit("rates of angles are named velocities", "flexmb/results/result.py", 'Column(rate, "angular velocity" if turning else "velocity")', 'Column(rate, "velocity")', "tests/flexmb/results/test_tables.py -k units"),
     Edit("times of steps in milliseconds", "flexmb/results/result.py", "per = 1e6 * self.cpu_seconds", "per = 1e3 * self.cpu_seconds", "tests/flexmb/results/test_verdict.py -k report_tells"),
@@ -758,4 +758,9 @@ EDITS = (
     Edit("initial plastic shears are halved", "fem/files/abaqus/steps.py", "[2 if strains else 1] * 3", "[1 if strains else 1] * 3", "tests/fem/test_deck_steps.py -k shears_of"),
     Edit("rods resist the sum of the twists of their ends", "fem/files/nastran/structure.py", "np.concatenate([-x, x])", "np.concatenate([x, x])", "tests/fem/test_nastran.py -k rods_stretch"),
     Edit("PDAMP with four fields for each damper", "fem/files/nastran/mesh.py", '"PDAMP": 2', '"PDAMP": 4', "tests/fem/test_dampers.py -k of_nastran"),
+    Edit("a start at an unstable equilibrium", "flexmb/linear/equilibrium.py", 'if found.verdict == "unstable":', "if False:", "tests/flexmb/simulation/test_start_at_rest.py -k refused_by_name"),
+    Edit("velocities at rest turn with the bodies", "flexmb/linear/equilibrium.py", "turn = pose(flat, q, b)[1].T @ pose(flat, mechanism.initial.q, b)[1]", "turn = np.eye(3)", "tests/flexmb/simulation/test_start_at_rest.py -k given_velocities"),
+    Edit("rates of joints are lost at rest", "flexmb/linear/equilibrium.py", "return consistent_state(replace(mechanism, initial=begun)).state", "return consistent_state(replace(mechanism, initial=begun, start_rows=())).state", "tests/flexmb/simulation/test_start_at_rest.py -k given_velocities"),
+    Edit("initial values beside the equilibrium", "flexmb/files/models/model_file.py", "return settled(with_initial_state(mechanism, values) if values else mechanism)", "return settled(mechanism)", "tests/flexmb/simulation/test_start_at_rest.py -k initial_values"),
+    Edit("a study that starts as drawn", "flexmb/cli/analyses/study.py", "load_model(path, given | changes)", "load_model(path, changes)", "tests/flexmb/simulation/test_start_at_rest.py -k studies_and_sensitivities"),
 )  # fmt: skip

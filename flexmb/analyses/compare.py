@@ -13,7 +13,7 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.analyses.adapted import adapted
 from flexmb.analyses.fidelity import Fidelity, with_fidelity
-from flexmb.errors import MechanismError
+from flexmb.errors import EquilibriumError, MechanismError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.result import Result
@@ -185,7 +185,8 @@ def compare(
 ) -> Comparison:
     """Simulate a mechanism at several fidelities, the last of which is the reference.
 
-    `options`: those of `simulate`. The fidelities are
+    `options`: those of `simulate`. With `initial_state=flexmb.linear.settled` each variant starts from its own
+    equilibrium. The fidelities are
 
     - `"rigid"`: rigid bodies with the same mass, inertia and interfaces;
     - a number of elastic coordinates for each flexible body;
@@ -195,7 +196,8 @@ def compare(
     - `"flexible"`: the unchanged mechanism.
 
     Raises `MechanismError` when no body is flexible, when there are fewer than two different fidelities, when events
-    end the simulations at different times, or when flexible surfaces touch and one of the fidelities is `"rigid"`.
+    end the simulations at different times, or when flexible surfaces touch and one of the fidelities is `"rigid"`;
+    `EquilibriumError`, with the fidelity, when a variant has no equilibrium from which it is to start.
     """
     mechanism = system.build() if isinstance(system, System) else system
     if not any(b.is_flexible for b in mechanism.bodies):
@@ -216,7 +218,7 @@ def compare(
     nominal_name = "flexible" if mechanism.surface_contacts else "rigid"
     for name in fidelities:
         if isinstance(name, str) and (asked := re.fullmatch(r"adapted (\d+)", name)):
-            nominal = nominal or simulate(with_fidelity(mechanism, nominal_name), duration, **options)
+            nominal = nominal or _at(nominal_name, with_fidelity(mechanism, nominal_name), duration, **options)
             variants[name] = adapted(mechanism, nominal, int(asked[1]))
         else:
             variants[name if isinstance(name, str) else f"{name} modes"] = with_fidelity(mechanism, name)
@@ -226,9 +228,17 @@ def compare(
             results[name] = nominal
             continue
         report = None if progress is None else lambda done, k=k: progress((k + done) / len(variants))
-        results[name] = simulate(variant, duration, progress=report, **options)
+        results[name] = _at(name, variant, duration, progress=report, **options)
     _require_same_times(mechanism, results)
     return Comparison(results)
+
+
+def _at(fidelity: str, variant: Mechanism, duration: float, **options: Any) -> Result:
+    """The simulation of a variant. Raises an `EquilibriumError` that names the fidelity for one without rest."""
+    try:
+        return simulate(variant, duration, **options)
+    except EquilibriumError as error:
+        raise type(error)(f"At the fidelity {fidelity!r}: {error}") from error
 
 
 def _require_same_times(mechanism: Mechanism, results: Mapping[str, Result]) -> None:

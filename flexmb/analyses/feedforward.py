@@ -14,10 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmb.analyses.inverse_dynamics import Inverse, Servo, inverse_of, prepared
-from flexmb.analyses.inverse_problem import InverseProblem
+from flexmb.analyses.inverse_problem import InverseProblem, within
 from flexmb.errors import FeedforwardWarning, InverseError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
+from flexmb.simulation.simulate import Progress
 from flexmb.spatial.configuration import difference
 
 
@@ -30,6 +31,7 @@ def feedforward(
     *,
     order: int = 2,
     after: float = 0.0,
+    progress: Progress | None = None,
 ) -> Inverse:
     """The efforts of `actuators` by which the coordinate of every servo follows its motion to an order.
 
@@ -42,6 +44,7 @@ def feedforward(
     - `order`: even; 0 gives the efforts of the undeformed mechanism. Damping in proportion to `1 / epsilon` (a given
       ratio of critical damping) halves the gain of every two orders.
     - `after`: time after the motion in which the mechanism is at rest.
+    - `progress`: called with the fraction that is done.
 
     The result of the returned `Inverse` is the approximate motion; `forward()` shows the motion that the efforts
     cause. Cost: `order / 2 + 2` solutions at each time.
@@ -54,10 +57,11 @@ def feedforward(
     if not after >= 0:
         raise InverseError(f"after must not be negative; found {after}.")
     problem, mechanism = prepared(system, servos, actuators, duration, step, after=after)
-    motion, changes = problem.at_rest(), []
-    for _ in range(order // 2 + 1):
+    report, passes = progress or (lambda done: None), order // 2 + 2
+    motion, changes = problem.at_rest(within(report, 0.0, 1 / passes)), []
+    for k in range(1, passes):
         before = motion
-        motion = problem.balanced(*problem.rates(before.q), before)
+        motion = problem.balanced(*problem.rates(before.q), before, within(report, k / passes, (k + 1) / passes))
         changes.append(_change(problem, before.q, motion.q))
     if len(changes) > 1 and changes[-1] > 0.5 * changes[-2] > REACHED:
         warnings.warn(

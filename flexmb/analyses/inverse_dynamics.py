@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.errors import ConvergenceError, unknown_name
-from flexmb.analyses.inverse_problem import ITERATIONS, TOLERANCE, InverseProblem, Motion
+from flexmb.analyses.inverse_problem import ITERATIONS, TOLERANCE, InverseProblem, Motion, within
 from flexmb.equations.initial_conditions import consistent_state
 from flexmb.errors import InverseError
 from flexmb.kernels.base.data import GROUND, TRANSLATION
@@ -29,6 +29,12 @@ from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction, table
 from flexmb.results.result import Result, followed_angles, result_of_states
+from flexmb.simulation.simulate import Progress
+
+FIRST_PART = 0.2
+"""Fraction of the work that the motion without inertia is reported to be."""
+LEAST, MOST = 0.3, 0.9
+"""Fractions of the wanted digits that an iteration is expected to reach, at least and at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +94,7 @@ def inverse_dynamics(
     *,
     before: float = 0.0,
     after: float = 0.0,
+    progress: Progress | None = None,
 ) -> Inverse:
     """The efforts of `actuators` (names of motors) by which the coordinate of every servo follows its motion.
 
@@ -96,6 +103,7 @@ def inverse_dynamics(
       step (differences over five points).
     - `before`, `after`: times before and after the motion in which efforts may act; take several periods of the slowest
       vibration that the actuators excite. The mechanism is at rest at both ends.
+    - `progress`: called with the fraction that is done, by the digits that the corrections of the iteration have.
 
     Cost for each iteration: one tangent for each time, and one sparse solution for all times.
 
@@ -104,7 +112,7 @@ def inverse_dynamics(
     if not (before >= 0 and after >= 0):
         raise InverseError(f"before and after must not be negative; found {before}, {after}.")
     problem, mechanism = prepared(system, servos, actuators, duration, step, before=before, after=after)
-    return _solved(problem, mechanism)
+    return _solved(problem, mechanism, progress or (lambda done: None))
 
 
 def prepared(
@@ -192,12 +200,15 @@ def _with_servos(mechanism: Mechanism, servos: Sequence[Servo]) -> Mechanism:
     )
 
 
-def _solved(problem: InverseProblem, plain: Mechanism) -> Inverse:
+def _solved(problem: InverseProblem, plain: Mechanism, progress: Progress) -> Inverse:
     """Solve by Newton's method over all times, from the motion without inertia."""
-    motion = problem.at_rest()
+    motion = problem.at_rest(within(progress, 0.0, FIRST_PART))
+    progress = within(progress, FIRST_PART, 1.0)
+    digits = 0.0  # of the corrections, in parts of those that are wanted
     rest = motion.q.copy()
     for iteration in range(1, ITERATIONS + 1):
-        x, dl, du = problem.correction(motion, rest)
+        expected = max(min(max(2.0 * digits, LEAST), MOST), digits)  # Newton's method doubles them
+        x, dl, du = problem.correction(motion, rest, within(progress, digits, expected))
         size = float((np.abs(x) * problem.flat.weight).max())
         scale = min(1.0, 0.3 / size) if size > 0 else 1.0
         for n in range(len(rest)):
@@ -205,6 +216,8 @@ def _solved(problem: InverseProblem, plain: Mechanism) -> Inverse:
             displace(problem.flat, motion.q[n], scale * x[n], moved)
             motion.q[n] = moved
         motion = Motion(motion.q, motion.multipliers + scale * dl, motion.efforts + scale * du)
+        digits = max(expected, float(np.log(max(size, TOLERANCE)) / np.log(TOLERANCE)))
+        progress(digits)
         if size < TOLERANCE:
             return inverse_of(problem, plain, motion, iteration)
     raise ConvergenceError(

@@ -16,6 +16,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import force_units
 from flexmb.results.result import followed_angles
+from flexmb.simulation.simulate import Progress
 from flexmb.spatial.configuration import difference
 from flexmb.spatial.layout import elastic_places
 
@@ -39,6 +40,11 @@ class Motion(NamedTuple):
     def at(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Those at the time number `n`."""
         return self.q[n], self.multipliers[n], self.efforts[n]
+
+
+def within(progress: Progress, begin: float, end: float) -> Progress:
+    """The progress of a part of the work, which leads from the fraction `begin` of all of it to `end`."""
+    return lambda part: progress(begin + (end - begin) * part)
 
 
 class LinearisedEquations(NamedTuple):
@@ -76,17 +82,18 @@ class InverseProblem:
         self.angles = followed_angles(mechanism, np.repeat(mechanism.initial.q[None], len(times), axis=0))
         self.rows = [mechanism.force_elements[name][0] for name in actuators]
 
-    def at_rest(self) -> Motion:
+    def at_rest(self, progress: Progress) -> Motion:
         """Positions of rest at all times with multipliers and efforts: the motion without inertia."""
         none = np.zeros((len(self.times), self.nv))
         guess = Motion(self.mechanism.initial.q[None], np.zeros((1, self.nj)), np.zeros((1, self.nu)))
-        return self.balanced(none, none, guess)
+        return self.balanced(none, none, guess, progress)
 
-    def balanced(self, w: np.ndarray, wdot: np.ndarray, guess: Motion) -> Motion:
+    def balanced(self, w: np.ndarray, wdot: np.ndarray, guess: Motion, progress: Progress) -> Motion:
         """Configurations that satisfy joints, servos and equations of motion with given velocities and accelerations.
 
         `w`, `wdot` (nt, nv); `guess`: at all times, or at the first one only, and then each time continues the one
-        before. Raises `ConvergenceError` when there is no such configuration.
+        before. `progress`: called with the fraction of the times that are done. Raises `ConvergenceError` when there is
+        no such configuration.
         """
         found = []
         at = guess.at(0)
@@ -97,6 +104,7 @@ class InverseProblem:
                 self.angles[n] = self.angles[max(n - 1, 0)]
             at = self._balance(n, w[n], wdot[n], *at)
             found.append(at)
+            progress((n + 1) / len(self.times))
         return Motion(*(np.array(part) for part in zip(*found, strict=True)))
 
     def _balance(
@@ -142,7 +150,9 @@ class InverseProblem:
             w[n], wdot[n] = FIRST @ around / self.h, SECOND @ around / self.h**2
         return w, wdot
 
-    def correction(self, motion: Motion, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def correction(
+        self, motion: Motion, rest: np.ndarray, progress: Progress
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Newton's step for all times, to the solution with the least deformation beyond that at rest."""
         q, multipliers, efforts = motion
         w, wdot = self.rates(q)
@@ -171,6 +181,7 @@ class InverseProblem:
                 put(-e.B, row, n, self.nv + self.nj)
                 right.append(-e.unbalanced)
                 row += self.nv
+            progress((n + 1) / len(q))
         data, i, j = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         A = sp.csr_matrix((data, (i, j)), shape=(row, len(q) * size))
         cost, slope = np.zeros((len(q), size)), np.zeros((len(q), size))

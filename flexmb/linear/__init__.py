@@ -8,7 +8,7 @@ from flexmb.linear.eigenvalue_loci import (
     root_locus,
     stability_map,
 )
-from flexmb.linear.equilibrium import Equilibrium, equilibrium, steady_motion
+from flexmb.linear.equilibrium import Equilibrium, equilibrium, settled, steady_motion
 from flexmb.linear.input_output import input_names
 from flexmb.linear.linearise import LinearisedModel, linearise
 from flexmb.linear.periodic import Periodic, periodic_motion
@@ -35,6 +35,7 @@ __all__ = [
     "linearise",
     "periodic_motion",
     "root_locus",
+    "settled",
     "stability_map",
     "state_space",
     "steady_motion",

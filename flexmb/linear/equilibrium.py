@@ -15,7 +15,14 @@ from flexmb.equations.contact.closed_contacts import (
 from flexmb.equations.contact.skins import without_surfaces
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import consistent_state
-from flexmb.errors import EquilibriumError, LawRangeWarning, SensitivityWarning, UnsupportedError
+from flexmb.errors import (
+    ControllerError,
+    EquilibriumError,
+    LawRangeWarning,
+    MechanismError,
+    SensitivityWarning,
+    UnsupportedError,
+)
 from flexmb.kinks import kinks
 from flexmb.linear.rest.record import Equilibrium
 from flexmb.linear.rest.search import search
@@ -23,10 +30,13 @@ from flexmb.linear.rest.steady import at_speed, carried_along, in_world, require
 from flexmb.linear.touching import Touching, require_shallow
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.contacts.exact import contact_states
 from flexmb.mechanism.features import SMOOTH, Feature, refuse
 from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.elements.tunnels import doubtful_contacts
+from flexmb.spatial.layout import pose
 
 LOAD_STEPS = (1, 4, 16)
 """Numbers of steps in which gravity, loads and speeds are applied; they are tried one after the other."""
@@ -89,6 +99,45 @@ def equilibrium(
     except EquilibriumError as error:
         raise EquilibriumError(f"{error}{weak_contacts(mechanism, mechanism.initial)}") from error
     return found
+
+
+def settled(system: System | Mechanism) -> State:
+    """The state of a mechanism that has settled under its loads: where a simulation starts without a fall.
+
+    `simulate(system, 2.0, initial_state=settled)` starts there; in `flexmb.compare` and `flexmb.parameter_study` each
+    variant starts from its own equilibrium. Positions, angles and states of force elements are those of the
+    `equilibrium` near the initial state, with functions of time at the initial time. Velocities are the initial ones of
+    bodies (in world axes), of joints and of drivers: without any, the mechanism is at rest, and remains so until its
+    loads change.
+
+    Raises `EquilibriumError` as `equilibrium` does, and for an unstable equilibrium; `MechanismError` or
+    `ControllerError` for what `equilibrium` does not include, such as sampled controllers that measure reactions.
+    """
+    mechanism = system.build() if isinstance(system, System) else system
+    try:
+        found = equilibrium(mechanism)
+    except (EquilibriumError, MechanismError, ControllerError) as error:
+        raise type(error)(f"{mechanism.name!r} cannot start at rest. {error}") from error
+    if found.verdict == "unstable":
+        raise EquilibriumError(
+            f"{mechanism.name!r} cannot start at rest. Its equilibrium near the initial state is unstable: the softest "
+            f"motion has the stiffness {found.softest:.4g} per unit of mass. Start nearer to a stable one, by the "
+            "positions of bodies or initial values of joints. To start at this one all the same, give "
+            "initial_state=equilibrium(system), or flexmb run --start the file of flexmb equilibrium."
+        )
+    contacts = np.zeros(contact_states(mechanism.contacts))  # what a simulation finds anew
+    states = np.concatenate([found.state.element_states, contacts])
+    begun = replace(found.state, w=_turned(mechanism, found.state.q), element_states=states)
+    return consistent_state(replace(mechanism, initial=begun)).state
+
+
+def _turned(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    """The initial velocities (nv,), unchanged in world axes, of bodies in the configuration `q`."""
+    flat, w = compiled(mechanism), mechanism.initial.w.copy()
+    for b, s in enumerate(flat.v_start[:-1]):
+        turn = pose(flat, q, b)[1].T @ pose(flat, mechanism.initial.q, b)[1]
+        w[s : s + 3], w[s + 3 : s + 6] = turn @ w[s : s + 3], turn @ w[s + 3 : s + 6]
+    return w
 
 
 def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilibrium:

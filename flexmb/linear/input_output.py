@@ -21,6 +21,8 @@ from flexmb.linear.independent import Changing
 from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
+from flexmb.results.elements.motion import row_dof
+from flexmb.results.measure import NamedMeasure
 from flexmb.results.result import Result, followed_angles, result_of_states
 
 Output = Callable[[Result], np.ndarray]
@@ -89,6 +91,27 @@ def resonance(frequency: float) -> LinearError:
     return LinearError(
         f"At the frequency {frequency:.6g} the response is infinite: an undamped motion is in resonance."
     )
+
+
+def dimensions_of(linear: Any, inputs: Iterable[str], outputs: Mapping[str, Output]) -> dict[str, dict[str, str]]:
+    """What a unit of each of the "inputs" and each of the "outputs" measures, keys of `flexmb.units.DIMENSIONS`.
+
+    The factor of a load is a number. Outputs that are functions of the user have no entry.
+    """
+    mechanism = linear.mechanism
+    efforts, motions = _efforts(mechanism), _motions(mechanism)
+
+    def of_input(name: str) -> str:
+        if name in _loads(mechanism):
+            return "1"
+        turning = row_dof(mechanism.rows[(motions | efforts)[name]]).startswith("rotation")
+        return ("angle" if turning else "length") if name in motions else ("moment" if turning else "force")
+
+    own = linear.state.element_states if len(linear.state.element_states) else mechanism.initial_states
+    sizes = (len(linear.state.w),) * 3 + (len(linear.multipliers), len(own))
+    here = _beside(linear, own, tuple(np.zeros((1, n)) for n in sizes))
+    seen = {name: o.column(here).dimension for name, o in outputs.items() if isinstance(o, NamedMeasure)}
+    return {"inputs": {name: of_input(name) for name in inputs}, "outputs": seen}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Responses of small motions to inputs: frequency responses, and state-space models for control design."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from flexmb.errors import LinearError
 from flexmb.linear.input_output import (
     InputOutputModel,
     Output,
+    dimensions_of,
     input_output_model,
     require_some,
     resonance,
@@ -35,7 +36,8 @@ FLANKS = 10
 class Response:
     """Complex amplitudes `values` (nf, no, ni) of the outputs for a unit of each input.
 
-    `frequencies` (nf,): in cycles per unit of time. `units`: the names of the units of the model, for plots.
+    `frequencies` (nf,): in cycles per unit of time. For plots: `units`, the names of the units of the model, and
+    `dimensions`, what the "inputs" and the "outputs" measure, by their names, where it is known.
     """
 
     frequencies: np.ndarray
@@ -43,6 +45,7 @@ class Response:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     units: str | None = None
+    dimensions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, output: str, to: str) -> np.ndarray:
         """The complex amplitudes (nf,) of one output for one input. Raises `LinearError` for an unknown name."""
@@ -121,11 +124,12 @@ def frequency_response(
     names = tuple(inputs)
     require_some(linear.mechanism, names, outputs)
     p = input_output_model(linear, names, outputs)
+    dimensions = dimensions_of(linear, names, outputs)
     if linear.sampled is not None:
         values = sampled_responses(linear, names, outputs, p.is_motion, f)
-        return Response(f, values, p.inputs, p.outputs, linear.mechanism.units)
+        return Response(f, values, p.inputs, p.outputs, linear.mechanism.units, dimensions)
     if linear.is_first_order:
-        return _of_first_order(linear, p, f)
+        return _of_first_order(linear, p, f, dimensions)
     nf = linear.degrees_of_freedom
     M, D, K = (p.T.T @ X for X in linear.along(p.moving))
     B = p.T[:, :nf].T @ p.force
@@ -140,10 +144,12 @@ def frequency_response(
         nu = B.shape[1]
         values[k][:, ~p.is_motion] = Z[:, :nf] @ y[:, :nu] + p.direct
         values[k][:, p.is_motion] = Z[:, :nf] @ y[:, nu:] + Z[:, nf:]
-    return Response(f, values, p.inputs, p.outputs, linear.mechanism.units)
+    return Response(f, values, p.inputs, p.outputs, linear.mechanism.units, dimensions)
 
 
-def _of_first_order(linear: LinearisedModel, p: InputOutputModel, f: np.ndarray) -> Response:
+def _of_first_order(
+    linear: LinearisedModel, p: InputOutputModel, f: np.ndarray, dimensions: Mapping[str, Mapping[str, str]]
+) -> Response:
     found = with_outputs(linear, p)
     model, values = found.model, np.zeros((len(f), len(p.outputs), len(p.inputs)), dtype=complex)
     for k, s in enumerate(2j * np.pi * f):
@@ -156,7 +162,7 @@ def _of_first_order(linear: LinearisedModel, p: InputOutputModel, f: np.ndarray)
         nu = model.force.shape[1]
         values[k][:, ~p.is_motion] = found.state @ X[:, :nu] + found.direct
         values[k][:, p.is_motion] = found.state @ X[:, nu:] + np.tensordot(powers, found.imposed, 1)
-    return Response(f, values, p.inputs, p.outputs, linear.mechanism.units)
+    return Response(f, values, p.inputs, p.outputs, linear.mechanism.units, dimensions)
 
 
 def _first_order_space(linear: LinearisedModel, p: InputOutputModel) -> "scipy.signal.StateSpace":

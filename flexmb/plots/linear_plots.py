@@ -21,7 +21,7 @@ from flexmb.linear.response import Response
 from flexmb.linear.vibration import Vibration
 from flexmb.plots.axes import BLUE, FONT, INK, ORANGE, Plot, colours, finished, inches, name_curves, settle, subplots
 from flexmb.results.joint_motion import joint_dofs
-from flexmb.units import CHOICES, shown_units
+from flexmb.units import CHOICES, Shown, shown_units, unit_of
 
 TOGETHER = 4
 """Largest number of frequency responses that share one pair of axes."""
@@ -136,7 +136,9 @@ def plot_response(
     row of magnitudes, with one scale, above a row of phases.
 
     - `outputs`, `inputs`: the names of those to plot; by default all.
-    - `path`, `unit`, `units` as of `plot_eigenvalues`.
+    - `path`, `units` as of `plot_eigenvalues`; `unit` also of outputs that are measures (`flexmb.results.measure`).
+
+    Units of amplitudes are shown where the outputs are measures and the units of the model have names.
 
     Returns the figure and its axes, row by row. Raises `PictureError` for a name that the response does not have, when
     no frequency is above zero, or the plot cannot be written; `UnitError` for other units.
@@ -145,7 +147,12 @@ def plot_response(
         raise PictureError("A frequency response is plotted over frequencies above zero; found none.")
     rows = _chosen("output", outputs, response.outputs)
     columns = _chosen("input", inputs, response.inputs)
-    show = shown_units(units or response.units, unit, "frequency")["frequency"]
+    named = units or response.units
+    measured = {name: what for name, what in response.dimensions.get("outputs", {}).items() if name in rows}
+    found = shown_units(named, unit, "frequency", *measured.values())
+    show, plain = found["frequency"], Shown(1.0, None)
+    shown = {name: found[measured[name]] if named and name in measured else plain for name in rows}
+    alike = len({shown[name].symbol for name in rows}) == 1
     f = show.factor * response.frequencies
     one = len(rows) * len(columns) <= TOGETHER
     shape = (1, 1) if one else (len(rows), len(columns))
@@ -157,21 +164,31 @@ def plot_response(
     for (output, given), colour in zip(names, colours(len(names)), strict=True):
         row, column = (0, 0) if one else (rows.index(output), columns.index(given))
         size, phase = grid[2 * row, column], grid[2 * row + 1, column]
-        values, label = response.of(output, given), f"{output} / {given}"
+        values, label = (
+            shown[output].factor * response.of(output, given),
+            f"{output if alike else shown[output].label(output)} / {given}",
+        )
         size.loglog(f, np.abs(values), lw=1.4, color=colour if one else BLUE, label=label if one else None)
         phase.semilogx(f, np.degrees(np.angle(values)), lw=1.2, color=colour if one else BLUE)
     for row in range(shape[0]):
-        name = "" if one else f"{rows[row]}\n"
-        grid[2 * row, 0].set(ylabel=f"{name}amplitude for a unit\nof the input" if one else f"{name}amplitude")
+        amplitude = shown[rows[row]].label("amplitude") if alike or not one else "amplitude"
+        given = _one_of(columns[0], response, named) if len(columns) == 1 else "unit of the input"
+        grid[2 * row, 0].set(ylabel=f"{amplitude} for a\n{given}" if one else f"{rows[row]}\n{amplitude}")
         grid[2 * row + 1, 0].set(ylabel="phase (degrees)" if one else "phase (deg)", ylim=(-190, 190))
         grid[2 * row + 1, 0].set_yticks([-180, -90, 0, 90, 180] if one else [-180, 0, 180])
     for column in range(shape[1]):
         grid[-1, column].set(xlabel=show.label("frequency"))
         if not one:
-            grid[0, column].set_title(f"unit of {columns[column]}", fontsize=10)
+            grid[0, column].set_title(_one_of(columns[column], response, named), fontsize=10)
     if one:
         name_curves(grid[0, 0])
     return finished(figure, list(grid.ravel()), path)
+
+
+def _one_of(given: str, response: Response, units: str | None) -> str:
+    """A unit of an input, as "1 N m of hold"; "unit of shake" for the factor of a load, or without names of units."""
+    dimension = response.dimensions.get("inputs", {}).get(given, "1")
+    return f"unit of {given}" if units is None or dimension == "1" else f"1 {unit_of(dimension, units)} of {given}"
 
 
 def _chosen(kind: str, wanted: Sequence[str] | None, existing: Sequence[str]) -> list[str]:

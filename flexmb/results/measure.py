@@ -1,6 +1,7 @@
 """Measures of a result, named by a text such as `position:rod.end:z`, `force:bearing:x` or `coordinate:hinge`."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -140,15 +141,25 @@ def _misformed(text: str, kind: str) -> MeasureError:
     return MeasureError(f"A measure is {known}; found {text!r}.")
 
 
-def measure(text: str) -> Measure:
+@dataclass(frozen=True)
+class NamedMeasure:
+    """The measure that a `text` names, as a function of a result."""
+
+    text: str
+    column: Callable[[Any], Column]
+
+    def __call__(self, result: Any) -> np.ndarray:
+        return self.column(result).values
+
+
+def measure(text: str) -> NamedMeasure:
     """The function that computes the measure named by `text` from a result, as an array (nt,).
 
     Vectors are in world axes, deflections in the axes of the body. Angles and
     quaternions of an attitude are continuous over the stored times. Raises `MeasureError` when the text has another
     form.
     """
-    read = _read(text)
-    return lambda result: read(result).values
+    return NamedMeasure(text, _read(text))
 
 
 def column(text: str, result: Any) -> Column:

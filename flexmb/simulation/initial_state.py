@@ -1,6 +1,6 @@
-"""What a simulation may start from: a state, a result, an equilibrium, or values of joints."""
+"""What simulations may start from: a state, a result, an equilibrium, values of joints, a function that finds one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -30,17 +30,21 @@ class HasState(Protocol):
 
 JointValues = Mapping[str, float | Sequence[float]]
 """Values of joints, or (value, rate), by the names of the joints."""
-InitialState = State | Result | HasState | JointValues
+FoundState = Callable[[Mechanism], State | HasState]
+"""A function that finds the state in which a mechanism starts, such as `flexmb.linear.settled`."""
+InitialState = State | Result | HasState | JointValues | FoundState
 
 
 def with_initial_state(mechanism: Mechanism, given: InitialState) -> Mechanism:
     """The mechanism with the initial state `given`; see `flexmb.simulate`.
 
     Raises `MechanismError` when it belongs to another mechanism or is none of these; `KinematicsError` when a value is
-    not a number, contradicts a driver, or cannot be reached.
+    not a number, contradicts a driver, or cannot be reached; the errors of a function that finds it.
     """
     if isinstance(given, Mapping):
         return _with_joint_values(mechanism, given)
+    if callable(given):
+        return with_initial_state(mechanism, given(mechanism))
     if isinstance(given, Result):
         _require_same_bodies(mechanism, given.mechanism)
         return _with_state(mechanism, given.state(-1))
@@ -51,9 +55,9 @@ def with_initial_state(mechanism: Mechanism, given: InitialState) -> Mechanism:
         _require_same_bodies(mechanism, given.mechanism)
         return _with_state(mechanism, state)
     raise MechanismError(
-        f"An initial state is a State, a Result (its last state), what equilibrium() or steady_motion() returns, or "
-        f"values of joints such as {{'hinge': 0.3}} or {{'hinge': (0.3, 1.5)}} with a rate; found "
-        f"{type(given).__name__}."
+        f"An initial state is a State, a Result (its last state), what equilibrium() or steady_motion() returns, "
+        f"values of joints such as {{'hinge': 0.3}} or {{'hinge': (0.3, 1.5)}} with a rate, or a function that finds "
+        f"the state of a mechanism, such as flexmb.linear.settled; found {type(given).__name__}."
     )
 
 

@@ -71,7 +71,9 @@ def simulate(
         - values of joints by name, `{"hinge": 0.3}` or `{"hinge": (0.3, 1.5)}` with a rate: angles (radians)
           from the configuration as modelled, or displacements between the two places of a joint; "JOINT:translation"
           where a joint has both. A value alone means the rate zero; joints that are not named follow from rest, with
-          the least kinetic energy.
+          the least kinetic energy;
+        - a function of the mechanism that finds its state: `flexmb.linear.settled`, the equilibrium under its loads.
+          In comparisons and studies each variant has its own.
     - `output_step`: interval of the stored times (default: about 1,000 of them). The end is always stored.
     - `events`: actions at zero crossings of measures: joints lock, are released or hit stops, or the simulation ends
       (see `flexmb.simulation.events`). Event times are located to machine precision, whatever the stored times.

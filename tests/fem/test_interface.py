@@ -1,5 +1,8 @@
 """Interfaces: what resolve makes of a set, exactness for rigid motion, least squares against brute force, refusals."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -181,13 +184,28 @@ def test_nodes_all_but_on_one_line_carry_no_rotation_about_it():
             assert resolve(model, "end", [0, 3, 6]).nodes.size == 3
 
 
+def test_nodes_of_a_file_are_told_by_their_numbers_there():
+    """Those that two interfaces share, that follow others, and that are given twice."""
+    mesh = replace(part().mesh, node_ids=1000 + 10 * np.arange(27))
+    model = fem.Model(mesh, fem.Material.steel())
+    shared = np.intersect1d(mesh.nodes("x1"), mesh.nodes("y1"))
+    told = ", ".join(f"{n} (number {1000 + 10 * n} in the file)" for n in shared)
+    with pytest.raises(InterfaceError, match=re.escape(f"share 3 nodes ({told})")):
+        model.with_interfaces(x1="x1", y1="y1")
+    with pytest.raises(InterfaceError, match=re.escape("nodes 1 (number 1010 in the file) are given more than once")):
+        model.with_interfaces(end=[0, 1, 1, 9])
+    model = model.with_constraints(fem.RigidLink([0, 3], 1))
+    with pytest.raises(InterfaceError, match=re.escape("(0 (number 1000 in the file), 3 (number 1030 in the file))")):
+        model.with_interfaces(end="x0")
+
+
 def test_rigid_interfaces_may_not_share_nodes():
     model = part()
     rigid = {name: resolve(model, name, name) for name in ("x1", "y1")}
     with pytest.raises(InterfaceError, match=r"'x1' and 'y1' share 3 nodes.*make one an average"):
-        require_disjoint(rigid)
-    require_disjoint({"x1": rigid["x1"], "y1": resolve(model, "y1", Interface("y1", "average"))})
-    require_disjoint({"x1": rigid["x1"], "x0": resolve(model, "x0", "x0")})
+        require_disjoint(rigid, model.mesh)
+    require_disjoint({"x1": rigid["x1"], "y1": resolve(model, "y1", Interface("y1", "average"))}, model.mesh)
+    require_disjoint({"x1": rigid["x1"], "x0": resolve(model, "x0", "x0")}, model.mesh)
 
 
 def _springs(points):

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from flexmb.files.models.model_file import ModelFile
     from flexmb.mechanism.mechanism import Mechanism
-    from flexmb.mechanism.system import System
     from flexmb.results.result import Result
     from flexmb.study import Gradient
     from flexmb.study.gradients.model import Model
@@ -25,7 +24,6 @@ PLAIN = {
     "coordinates": "absolute",
     "project": False,
     "events": None,
-    "initial_state": None,
 }
 """Values that the options of a model file must have for the adjoint and the direct method."""
 
@@ -70,8 +68,8 @@ def command(
     path, at = real_path(model), {key: number_at(data, key) for key in by}
     texts, selected = added(measure or ()), over_time(over)
 
-    def system(**changes: Any) -> "System":
-        return load_model(path, changes).system
+    def system(**changes: Any) -> "Mechanism":
+        return load_model(path, changes).started()
 
     def outcome(**changes: Any) -> dict[str, float]:
         changed = load_model(path, changes)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from flexmb.cli.measured import Measures, OverTime, added, numbers_of, over_time
+from flexmb.cli.starts import StartOf, change_of
 from flexmb.cli.units import Unit
 
 
@@ -27,6 +28,7 @@ def command(
     ] = None,
     measure: Measures = None,
     over: OverTime = "largest",
+    start: StartOf = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one for each core).")] = None,
     threads: Annotated[bool, typer.Option("--threads", help="Threads of one process in place of processes.")] = False,
     unit: Unit = None,
@@ -42,9 +44,10 @@ def command(
 
     varied = all_varied(vary)
     path, texts, selected = real_path(model), added(measure or ()), over_time(over)
+    given = change_of(start)
 
     def outcome(**changes: Any) -> dict[str, float]:
-        loaded = load_model(path, changes)
+        loaded = load_model(path, given | changes)
         return numbers_of(simulate(loaded.system, loaded.duration, **loaded.options), texts, selected)
 
     try:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.starts import StartOf, change_of
 from flexmb.cli.units import Unit
 
 
@@ -26,6 +27,7 @@ def command(
     step: Annotated[
         float | None, typer.Option(help="Time step, in place of step, max_step and tolerance in the file.")
     ] = None,
+    start: StartOf = None,
     unit: Unit = None,
 ) -> None:
     """Simulate a mechanism at several fidelities, rigid to flexible; print and plot the differences."""
@@ -35,7 +37,7 @@ def command(
     from flexmb.plots.result_plots import plot_comparison
 
     with bars() as say:
-        loaded = load_model(model)
+        loaded = load_model(model, change_of(start))
         span = loaded.duration if duration is None else duration
         chosen = [int(f) if f.isdigit() else f for f in fidelity or ("rigid", "flexible")]
         comparison = compare(

@@ -26,7 +26,7 @@ def command(
     """Compute the efforts by which a mechanism, with flexible bodies, moves as prescribed; write and plot them."""
     from flexmb.analyses.feedforward import feedforward
     from flexmb.analyses.inverse_dynamics import inverse_dynamics
-    from flexmb.cli.screen import console, say_text, yellow_warnings
+    from flexmb.cli.screen import bars, say_text
     from flexmb.errors import InverseError
     from flexmb.files.models.model_file import load_model
     from flexmb.plots.linear_plots import plot_inverse
@@ -35,13 +35,17 @@ def command(
 
     if order is not None and before:
         raise InverseError(f"A feedforward (--order {order}) does not begin before the motion: omit --before.")
-    with yellow_warnings(), console.status("solving for all times"):
+    with bars() as say:
+
+        def show(done: float) -> None:
+            say("efforts", done)
+
         loaded = load_model(model)
         asked = (loaded.mechanism(), loaded.servos, actuator, loaded.duration, step)
         if order is None:
-            found = inverse_dynamics(*asked, before=before, after=after)
+            found = inverse_dynamics(*asked, before=before, after=after, progress=show)
         else:
-            found = feedforward(*asked, order=order, after=after)
+            found = feedforward(*asked, order=order, after=after, progress=show)
     say_text(found)
     columns, mechanism = {"t": Column(found.t, "time")}, found.result.mechanism
     for name, effort in zip(found.actuators, found.efforts.T, strict=True):

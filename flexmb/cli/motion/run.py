@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from flexmb.cli.starts import WORDS, change_of
 from flexmb.cli.units import Unit
 
 
@@ -23,10 +24,11 @@ def command(
         float | None, typer.Option(help="Largest step, in place of that in the file; the step then adapts.")
     ] = None,
     start: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="Result file (.h5) whose last state the motion goes on from: that of a run (restart), or the "
-            "equilibrium of flexmb equilibrium."
+            metavar="|".join((*WORDS, "FILE")),
+            help="Start as drawn, or from the equilibrium, in place of simulation.start; or from the last state of a "
+            "result file (.h5): that of a run (restart), or of flexmb equilibrium.",
         ),
     ] = None,
     unit: Unit = None,
@@ -42,10 +44,11 @@ def command(
     target = output or Path(f"{model.stem}.result.h5")
     require_own(target, "result")
     with bars() as say:
-        loaded = load_model(model)
+        continued = start is not None and start not in WORDS
+        loaded = load_model(model, change_of(None if continued else start))
         options = loaded.options_at(step) | ({} if max_step is None else {"max_step": max_step, "step": step})
-        if start is not None:
-            options["initial_state"] = load_result(start).state(-1)
+        if continued:
+            options["initial_state"] = load_result(str(start)).state(-1)
         span = loaded.duration if duration is None else duration
         result = flexmb.simulate(loaded.system, span, progress=lambda done: say("simulating", done), **options)
     say_text(result)

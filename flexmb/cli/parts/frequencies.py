@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flexmb.cli.parts.options import BeamSection, MaterialName, Thickness
+from flexmb.cli.parts.options import BeamSection, Ignore, MaterialName, Thickness
 
 
 def command(
@@ -26,13 +26,7 @@ def command(
         int | None, typer.Option(min=1, help="Number of modes, rigid-body modes included (default: 10).")
     ] = None,
     band: Annotated[float | None, typer.Option(help="All modes up to this frequency, in place of --modes.")] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Keyword of the mesh file that the part may lack, such as STEP for the loads of analysis steps. "
-            "Repeat for several."
-        ),
-    ] = None,
+    ignore: Ignore = None,
     table: Annotated[
         Path | None, typer.Option(help="Table of frequencies and effective masses to write (.csv).")
     ] = None,

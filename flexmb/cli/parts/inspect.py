@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flexmb.cli.parts.options import MATERIALS, BeamSection, Cells, Thickness
+from flexmb.cli.parts.options import MATERIALS, BeamSection, Cells, Ignore, Thickness
 
 if TYPE_CHECKING:
     from fem import Model
@@ -19,6 +19,7 @@ def command(
     thickness: Thickness = None,
     section: BeamSection = None,
     cells: Cells = None,
+    ignore: Ignore = None,
     surface: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,7 +39,7 @@ def command(
 
     with yellow_warnings():
         part = section_from(material, thickness, section)
-        loaded = fem.read_mesh(mesh, shells=shells_of(thickness))
+        loaded = fem.read_mesh(mesh, ignore=ignore or (), shells=shells_of(thickness))
         loaded = fem.extract_cells(loaded, cells) if cells else loaded
         say_text(loaded)
         say_text(check_mesh(loaded))

@@ -14,6 +14,13 @@ Cells = Annotated[
     list[str] | None,
     typer.Option(help="Cell set of which the part consists, of a file with several parts. Repeat for several."),
 ]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Keyword of the mesh file whose effect the part may lack, such as BOUNDARY, TIE, MATERIAL, or STEP for "
+        "everything in analysis steps. Repeat for several."
+    ),
+]
 Thickness = Annotated[
     float | None,
     typer.Option(

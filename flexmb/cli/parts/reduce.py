@@ -5,8 +5,11 @@ from typing import Annotated
 
 import typer
 
-from flexmb.cli.parts.options import BeamSection, Cells, MaterialName, Thickness
+from flexmb.cli.parts.options import BeamSection, Cells, Ignore, MaterialName, Thickness
 from flexmb.cli.units import Unit
+
+OF_INTERFACES = ("balanced-truncation", "choose", "craig-bampton", "gramian", "guyan", "irka", "krylov")
+"""Methods that need an interface, or surfaces whose loads are named."""
 
 
 def _list_methods(asked: bool) -> None:
@@ -23,6 +26,26 @@ def _list_methods(asked: bool) -> None:
         table.add_row(record.name, record.coordinates, record.exact_for, ", ".join(record.needs), ", ".join(size))
     console.print(table)
     raise typer.Exit
+
+
+def _require_options(method: str, places: dict[str, list[str]], given: dict[str, float | None]) -> None:
+    """Raise `InterfaceError` or `MatrixError` when a method lacks what other options of the command give it."""
+    from fem.errors import InterfaceError, MatrixError
+    from reduction.registry import reduction_method
+
+    lacking = [f"--{option}" for option in reduction_method(method).needs if given.get(option) is None]
+    if lacking:
+        raise MatrixError(f"--method {method} needs {' and '.join(lacking)} as well; --methods lists what each needs.")
+    if method in OF_INTERFACES and not places["interface"]:
+        raise InterfaceError(
+            f"--method {method} needs an interface, a set of nodes where joints and forces act: give --interface "
+            "NAME=SET; flexmb inspect lists the sets of a mesh. --method modal needs none."
+        )
+    if method == "contact" and not places["surface"]:
+        raise MatrixError(
+            "--method contact needs a surface that others touch: give --surface NAME=SET; flexmb inspect lists the "
+            "sets of a mesh. --method craig-bampton is the usual one without contact."
+        )
 
 
 def command(
@@ -47,13 +70,7 @@ def command(
             "each surface."
         ),
     ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Keyword of the mesh file whose effect the body may lack, such as BOUNDARY, TIE, MATERIAL, or STEP "
-            "for everything in analysis steps. Repeat for several."
-        ),
-    ] = None,
+    ignore: Ignore = None,
     method: Annotated[
         str,
         typer.Option(
@@ -119,6 +136,8 @@ def command(
     from flexmb.cli.screen import at_work, say_text
     from flexmb.files.bodies.body_file import require_replaceable, save_body
 
+    places = {"interface": [*(interface or ()), *(contact or ())], "surface": surface or []}
+    _require_options(method, places, {"modes": modes, "band": band, "tolerance": tolerance})
     if plot is not None and band is None:
         raise MatrixError("--plot shows the error over a band: give --band as well.")
     require_replaceable(output)

@@ -5,8 +5,8 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,15 @@ from flexmb.files.models.contact_keys import SurfaceKeys
 from flexmb.files.models.material_keys import constants_of_file, material_of, written_materials
 from flexmb.files.models.motion_keys import MotionKeys
 from flexmb.files.models.schema_errors import sentences
+from flexmb.linear import settled
 from flexmb.mechanism.attachments import Attachment, BodyHandle, FlexibleSurface
 from flexmb.mechanism.mechanism import Mechanism
+from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.results.measure import measure
 from flexmb.simulation.events import Action, Event, Lock, Release, Terminate, stop
-from flexmb.simulation.initial_state import with_initial_state
+from flexmb.simulation.initial_state import JointValues, with_initial_state
 from flexmb.units import unit_system
 
 OF_VARIABLE_STEPS = ("max_step", "tolerance")
@@ -52,13 +54,15 @@ class ModelFile:
     """The content of a model file.
 
     `system`: the bodies, joints and forces; `duration` and `options`: the arguments of `flexmb.simulate`, among them
-    the `initial_state` if the file has one; `servos`: prescribed coordinates for `flexmb.analyses.inverse_dynamics`.
+    the `initial_state` if the file has one, or starts from the equilibrium near it; `servos`: prescribed coordinates
+    for `flexmb.analyses.inverse_dynamics`; `initial_values`: those of joints.
     """
 
     system: System
     duration: float
     options: dict[str, Any]
     servos: tuple[Servo, ...] = ()
+    initial_values: JointValues = field(default_factory=dict)
 
     def options_at(self, step: float | None) -> dict[str, Any]:
         """The options with fixed steps in place of what the file says of steps; None leaves them as they are."""
@@ -67,7 +71,15 @@ class ModelFile:
         return {key: value for key, value in self.options.items() if key not in OF_VARIABLE_STEPS} | {"step": step}
 
     def mechanism(self) -> Mechanism:
-        """The mechanism in the initial state of the file. Raises the errors of `flexmb.simulate` for that state."""
+        """The mechanism as drawn, with the initial values of the file, from which analyses search for an equilibrium.
+
+        Raises the errors of `flexmb.simulate` for these values.
+        """
+        mechanism = self.system.build()
+        return with_initial_state(mechanism, self.initial_values) if self.initial_values else mechanism
+
+    def started(self) -> Mechanism:
+        """The mechanism in the state in which its simulation starts. Raises the errors of `flexmb.simulate` for it."""
         mechanism, given = self.system.build(), self.options.get("initial_state")
         return mechanism if given is None else with_initial_state(mechanism, given)
 
@@ -90,14 +102,21 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
         keys = schema.model_keys().model_validate(data)
     except ValidationError as error:
         raise ModelFileError(f"{path}: " + "\n  ".join(sentences(error, data))) from None
-    options = keys.simulation.model_dump()
+    options = keys.simulation.model_dump(exclude={"start"})
     if keys.stops or keys.events:
         with _naming(path, "stops and events"):
             options["events"] = [*map(_stop, keys.stops), *map(_event, keys.events)]
-    if keys.initial_state:
+    if keys.simulation.start == "equilibrium":
+        options["initial_state"] = partial(_settled_near, keys.initial_state)
+    elif keys.initial_state:
         options["initial_state"] = keys.initial_state
     servos = tuple(Servo(s.marker, s.axis, s.motion.motion(path.parent)) for s in keys.servos)
-    return ModelFile(_build(keys, path), options.pop("duration"), options, servos)
+    return ModelFile(_build(keys, path), options.pop("duration"), options, servos, keys.initial_state)
+
+
+def _settled_near(values: JointValues, mechanism: Mechanism) -> State:
+    """The state of a mechanism that has settled near given values of joints."""
+    return settled(with_initial_state(mechanism, values) if values else mechanism)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -591,12 +591,13 @@ DEFAULT_METHOD = "generalised-alpha"
 
 
 class _SimulationKeys(Keys):
-    """Duration, stored times and method of `flexmb.simulate`; the table of a method adds the fields of its record."""
+    """Duration, stored times, start and method of `flexmb.simulate`; each method adds the fields of its record."""
 
     renamed: ClassVar[dict[str, str]] = {"integrator": "method"}
 
     duration: Positive
     output_step: Positive | None = None
+    start: Literal["drawn", "equilibrium"] = "drawn"
 
     @model_validator(mode="before")
     @classmethod
@@ -610,7 +611,7 @@ class _SimulationKeys(Keys):
 
     @model_validator(mode="after")
     def _sound_options(self) -> Self:
-        given = self.model_dump(exclude={"duration", "output_step"})
+        given = self.model_dump(exclude={*_SimulationKeys.model_fields})
         try:
             method_of(given.pop("method"), given)
         except IntegratorError as error:

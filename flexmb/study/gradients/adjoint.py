@@ -13,13 +13,14 @@ from flexmb.kernels.derivatives.adjoint import make_backward_pass, make_costates
 from flexmb.kernels.derivatives.skins import make_skin_pass
 from flexmb.kernels.derivatives.transposed import make_scratch
 from flexmb.mechanism.compile import compiled
+from flexmb.simulation.initial_state import InitialState
 from flexmb.simulation.recorded import Recording, record
 from flexmb.spatial.configuration import difference
 from flexmb.study.gradients.aligned import Aligned
 from flexmb.study.gradients.begun import start_of, starts_apart
 from flexmb.study.gradients.closed import smooth_model
 from flexmb.study.gradients.dependence import Work
-from flexmb.study.gradients.model import SURFACES, Model, mechanism_of, refuse_without_derivatives
+from flexmb.study.gradients.model import SURFACES, Model, mechanism_of, refuse_without_derivatives, started
 from flexmb.study.gradients.rates import rates_of
 from flexmb.study.gradients.seeds import Over, Scalar, Series, scalar, seeds
 from flexmb.study.gradients.sensitivity import Gradient
@@ -35,6 +36,7 @@ def adjoint_gradient(
     *,
     step: float,
     over: Over = "largest",
+    initial_state: InitialState | None = None,
     output_step: float | None = None,
     rho_inf: float | None = None,
     newton_tolerance: float = 1e-8,
@@ -52,6 +54,8 @@ def adjoint_gradient(
     - `step`, `output_step`, `rho_inf`, `newton_tolerance`: options of `flexmb.simulate` and their defaults, with
       generalised-alpha in absolute coordinates, fixed steps and no events. All steps are kept in memory.
     - `name`: of the scalar in the returned `Gradient`.
+    - `initial_state`: of each mechanism, as `flexmb.simulate` takes it; `flexmb.linear.settled` is the equilibrium at
+      the values of the parameters, with which it changes.
     - `relative_step`: relative change of a parameter to both sides (absolute, if it is zero) by which the dependence of
       the mechanism and of its initial state is found; the motion is not computed again. Choose a smaller one for a
       parameter that acts within a small part of its value, such as the instant of a short pulse.
@@ -76,7 +80,7 @@ def adjoint_gradient(
     before they are differentiated.
     """
     values = checked_values(at)
-    model = smooth_model(model, values, duration, step, rho_inf, newton_tolerance)
+    model = smooth_model(started(model, initial_state), values, duration, step, rho_inf, newton_tolerance)
 
     def ask(step: float, progress: Progress) -> tuple[float, np.ndarray, _Swept]:
         base = mechanism_of(model, values)

@@ -12,12 +12,13 @@ from flexmb.kernels.calls import vary
 from flexmb.kernels.derivatives.transposed import make_scratch
 from flexmb.kernels.derivatives.variation import make_variation
 from flexmb.results.result import Result, followed_angles, result_of_states
+from flexmb.simulation.initial_state import InitialState
 from flexmb.simulation.recorded import Recording, record
 from flexmb.study.gradients.aligned import Aligned
 from flexmb.study.gradients.begun import start_of, starts_apart
 from flexmb.study.gradients.closed import smooth_model
 from flexmb.study.gradients.dependence import effects_of_laws, without_laws
-from flexmb.study.gradients.model import Model, mechanism_of, refuse_without_derivatives
+from flexmb.study.gradients.model import Model, mechanism_of, refuse_without_derivatives, started
 from flexmb.study.gradients.rates import Rates, rates_of
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.gradients.trust import error_of, other_step, suspicious, warn_of_errors
@@ -39,6 +40,7 @@ def direct_gradient(
     *,
     step: float,
     measure: Measure = peaks_of_states,
+    initial_state: InitialState | None = None,
     output_step: float | None = None,
     rho_inf: float | None = None,
     newton_tolerance: float = 1e-8,
@@ -57,6 +59,8 @@ def direct_gradient(
       values over time have the derivative at their instant.
     - `step`, `output_step`, `rho_inf`, `newton_tolerance`: options of `flexmb.simulate` and their defaults, with
       generalised-alpha in absolute coordinates, fixed steps and no events. All steps are kept in memory.
+    - `initial_state`: of each mechanism, as `flexmb.simulate` takes it; `flexmb.linear.settled` is the equilibrium at
+      the values of the parameters, with which it changes.
     - `relative_step`, `progress`: as for `adjoint_gradient`.
 
     Warns with `SensitivityWarning` when the derivatives are not reliable. Raises `StudyError` when the model or the
@@ -67,7 +71,7 @@ def direct_gradient(
     (2008), section 3: derivatives of the discrete equations.
     """
     values = checked_values(at)
-    model = smooth_model(model, values, duration, step, rho_inf, newton_tolerance)
+    model = smooth_model(started(model, initial_state), values, duration, step, rho_inf, newton_tolerance)
 
     def ask(step: float, progress: Progress) -> tuple[Recording, dict[str, float], dict[str, np.ndarray], bool]:
         whole = 1.0 + 2.5 * len(values)

@@ -11,6 +11,7 @@ from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.features import SMOOTH, Feature, refuse
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
+from flexmb.simulation.initial_state import InitialState, with_initial_state
 
 Model = Callable[..., System | Mechanism]
 FURTHER: frozenset[Feature] = frozenset({"new states", "regularised friction", "friction that sticks"})
@@ -32,6 +33,17 @@ def mechanism_of(model: Model, values: Mapping[str, float]) -> Mechanism:
         return mechanism
     bodies = tuple(replace(body, invariants=replace(body.invariants)) for body in mechanism.bodies)
     return replace(mechanism, bodies=bodies)
+
+
+def started(model: Model, initial_state: InitialState | None) -> Model:
+    """The model whose mechanisms are in an initial state, as `flexmb.simulate` takes it; itself for None."""
+    if initial_state is None:
+        return model
+
+    def begun(**values: float) -> Mechanism:
+        return with_initial_state(mechanism_of(model, values), initial_state)
+
+    return begun
 
 
 def refuse_without_derivatives(mechanism: Mechanism, what: str, further: frozenset[Feature] = frozenset()) -> None:

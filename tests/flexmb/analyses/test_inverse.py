@@ -1,5 +1,6 @@
 """Inverse dynamics: efforts that, put into the forward simulation, give back the prescribed motion."""
 
+import contextlib
 import csv
 from dataclasses import replace
 
@@ -129,6 +130,32 @@ servos = [
   { marker = "fore.tip", axis = "y", motion = { kind = "smooth-step", duration = 0.5, height = 0.1 } },
 ]
 """
+
+
+@pytest.mark.parametrize("order", [None, 2])
+def test_the_search_for_efforts_tells_its_progress(order, tmp_path, monkeypatch):
+    """Also to the bar of the verb: fractions that grow to one, in small steps but for the last, where no iteration is left."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.toml").write_text(MODEL)
+    shown = []
+
+    def say(what, done):
+        shown.append((what, done))
+
+    @contextlib.contextmanager
+    def bars():
+        yield say
+
+    monkeypatch.setattr("flexmb.cli.screen.bars", bars)
+    words = ["inverse", "arm.toml", "--actuator", "m1", "--actuator", "m2", "--step", "0.02"]
+    CliRunner().invoke(app, [*words, *(() if order is None else ("--order", "2"))], catch_exceptions=False)
+    assert {what for what, _ in shown} == {"efforts"}
+    done = np.array([0.0, *(fraction for _, fraction in shown)])
+    assert done[-1] == pytest.approx(1.0)
+    steps = np.diff(done)
+    assert steps.min() >= 0.0
+    assert steps[:-1].max() < 0.1
+    assert len(shown) > 26  # more than one for each time
 
 
 def test_the_verb_writes_efforts(tmp_path, monkeypatch):

@@ -26,10 +26,12 @@ from fem.material import Material
 from fem.mesh.structured_meshes import block
 from flexmb import demo
 from flexmb.cli.main import _DEBUG, app, main
+from flexmb.cli.parts.reduce import OF_INTERFACES
 from flexmb.cli.screen import say_text
 from flexmb.errors import FileError, MechanismError, PictureError
 from flexmb.files import load_body, load_result, save_result
 from flexmb.plots.animation import require_writable
+from reduction.registry import METHODS
 from validation import Row
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "slider-crank.toml"
@@ -197,6 +199,9 @@ def test_inspect_takes_materials_and_sections_of_a_deck(flexmb_command):
     assert flexmb_command("inspect", str(deck)).endswith(text[text.index("mass ") :])  # without being asked for
     other = flexmb_command("inspect", str(deck), "--material", "steel")
     assert "not in this mass: MAT1, line" in other  # of the deck, whose density is another
+    told = flexmb_command("inspect", str(deck), "--material", "steel", "--ignore", "MAT1")
+    assert "mass 47100" in told
+    assert "not in this mass" not in told
 
 
 def test_frequencies_of_a_part_held_or_free(flexmb_command):
@@ -545,6 +550,20 @@ def test_validate_lists_the_cases(flexmb_command):
     assert flexmb_command("validate", "--list").split() == list(validation.CASES)
 
 
+def test_methods_of_interfaces_are_those_that_refuse_a_part_without_one():
+    part = fem.Model(block("hexahedron", (1.0, 0.1, 0.1), (4, 1, 1)), Material.steel())
+    known = {name: method for name, method in METHODS.items() if method.make.__module__.startswith("reduction.")}
+    refusing = []
+    for name, method in known.items():
+        given = {key: value for key, value in {"modes": 2, "band": (0.0, 3000.0)}.items() if key in method.needs}
+        try:
+            reduction.reduce(part, name, **given)
+        except (fem.InterfaceError, fem.MatrixError) as error:
+            if "interface" in str(error):
+                refusing.append(name)
+    assert tuple(sorted(refusing)) == OF_INTERFACES
+
+
 # errors -------------------------------------------------------------------------------------------------------------
 
 ERRORS = {
@@ -557,6 +576,9 @@ ERRORS = {
     "material": (["inspect", CONROD, "--material", "stel"], ["no material named 'stel'", "Did you mean 'steel'?"]),
     "interface": (["reduce", CONROD, "--material", "steel", "--interface", "big", "-o", "x.h5"], ["NAME=SET", "'big'"]),
     "set": (["reduce", CONROD, "--material", "steel", "--interface", "a=BIG", "-o", "x.h5"], ["'BIG'", "'BIG_END'"]),
+    "no interface": (["reduce", CONROD, "--material", "steel", "-o", "x.h5"], ["--method craig-bampton needs an interface", "--interface NAME=SET", "--method modal"]),
+    "no surface": (["reduce", CONROD, "--material", "steel", "--method", "contact", "-o", "x.h5"], ["needs a surface", "--surface NAME=SET"]),
+    "no band": (["reduce", CONROD, "--method", "irka", "-o", "x.h5"], ["--method irka needs --modes and --band as well"]),
     "method": (["reduce", CONROD, "--material", "steel", "--method", "modl", "-o", "x.h5"], ["'modl'", "Did you mean 'modal'?"]),
     "kind": (["reduce", CONROD, "--material", "steel", "--interface", "a=BIG_END:soft", "-o", "x.h5"], ["'soft'", "'average'"]),
     "absent result": (["view", "absent.h5"], ["no result file", "absent.h5"]),

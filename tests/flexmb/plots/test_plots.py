@@ -26,13 +26,14 @@ from flexmb.cli.main import app
 from flexmb.contact import Plane, Sphere, power_law
 from flexmb.errors import MeasureError, PictureError, StudyError, UnitError
 from flexmb.files import save_result
-from flexmb.linear import campbell
+from flexmb.linear import campbell, equilibrium, frequency_response, linearise
 from flexmb.linear.eigenvalue_loci import EigenvalueLoci, StabilityMap
 from flexmb.linear.response import Response
 from flexmb.linear.vibration import Vibration
 from flexmb.plots import linear_plots, pictures, precision_plots, reduction_plots, result_plots, study_plots
 from flexmb.plots.axes import BLUE, GREY, apart, name_curves, subplots
 from flexmb.plots.curves import curves
+from flexmb.results.measure import measure
 from flexmb.results.result import result_of_states
 from flexmb.results.stress import largest_stress
 from flexmb.study.gradients.sensitivity import Gradient
@@ -381,6 +382,39 @@ def test_many_responses_have_a_panel_each():
     np.testing.assert_allclose(axes[1].lines[0].get_xdata(), 2 * np.pi * given.frequencies, rtol=1e-12)
     with pytest.raises(PictureError, match=r"no output named 'out 9'.*'out 1'"):
         linear_plots.plot_response(given, outputs=["out 9"])
+
+
+@pytest.mark.parametrize(
+    ("units", "length", "moment"), [("m-kg-s", "m", "N m"), ("mm-t-s", "mm", "N mm"), (None, "", "")]
+)
+def test_responses_have_the_units_of_measures_and_inputs(units, length, moment):
+    """On axes of their own, and in names of curves on axes that they share; none for functions of the user."""
+    system = flexmb.System(gravity=(0, 0, -9.81), units=units)
+    arm = system.add(flexmb.uniform_rod("arm", mass=2.0, length=1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), arm["start"], axis=(0, 1, 0))
+    system.joint_spring("hold", "hinge", stiffness=60.0, damping=0.5)
+    system.load("shake", arm["end"], force=(0, 0, 1), factor=0.0)
+    outputs = {text: measure(text) for text in ("position:arm.end:z", "coordinate:hinge")}
+    outputs["own"] = lambda result: result.position("arm.end")[:, 2]
+    small = linearise(equilibrium(system))
+    given = frequency_response(small, [0.1, 1.0, 10.0], ["shake", "hold"], outputs)
+    what, of_hold = {"own": "", "coordinate:hinge": "", "position:arm.end:z": ""}, "unit of hold"
+    if units is not None:
+        what |= {"coordinate:hinge": " (rad)", "position:arm.end:z": f" ({length})"}
+        of_hold = f"1 {moment} of hold"
+    _, axes = linear_plots.plot_response(given)
+    assert [axis.get_ylabel() for axis in axes[::4]] == [f"{name}\namplitude{what[name]}" for name in outputs]
+    assert [axis.get_title() for axis in axes[:2]] == ["unit of shake", of_hold]
+    _, axes = linear_plots.plot_response(given, outputs=["position:arm.end:z"], inputs=["hold"])
+    assert axes[0].get_ylabel() == f"amplitude{what['position:arm.end:z']} for a\n{of_hold}"
+    _, axes = linear_plots.plot_response(given, inputs=["shake"])
+    assert {t.get_text() for t in names_of(axes[0])} == {f"{name}{what[name]} / shake" for name in outputs}
+    if units is None:
+        return
+    _, axes = linear_plots.plot_response(given, outputs=["coordinate:hinge"], inputs=["hold"], unit="deg")
+    assert axes[0].get_ylabel() == f"amplitude (deg) for a\n{of_hold}"
+    values = np.degrees(np.abs(given.of("coordinate:hinge", "hold")))
+    np.testing.assert_allclose(axes[0].lines[0].get_ydata(), values, rtol=1e-12)
 
 
 # names, legends, colour bars ------------------------------------------------------------------------------------------

@@ -65,6 +65,26 @@ def test_a_force_along_the_velocity_is_not_called_stable():
     assert not linearise(rest).modes().stable
 
 
+@flexmb.law(parameters=("kx", "ky", "cxy", "cyx"))
+def crossed(t, relative, states, parameters, wrench, rates):
+    """Springs, and forces along each of two axes by the velocity along the other one."""
+    kx, ky, cxy, cyx = parameters
+    wrench[0] = -kx * relative.d[0] + cxy * relative.v[1]
+    wrench[1] = -ky * relative.d[1] + cyx * relative.v[0]
+
+
+@pytest.mark.parametrize("k", [(1e3, 2e3), (2e3, 1e3)])
+@pytest.mark.parametrize("c", [(3.0, 0.0), (0.0, 3.0)])
+def test_a_force_by_the_velocity_across_it_is_not_called_stable(k, c):
+    """For a velocity (1, 1) it has the power c."""
+    system = in_a_plane(crossed(kx=k[0], ky=k[1], cxy=c[0], cyx=c[1]))
+    system.joint_spring("hold", "guide", stiffness=1.0, dof="rotation")
+    assert equilibrium(system).verdict == "not judged"
+    gyroscopic = in_a_plane(crossed(kx=k[0], ky=k[1], cxy=3.0, cyx=-3.0))
+    gyroscopic.joint_spring("hold", "guide", stiffness=1.0, dof="rotation")
+    assert equilibrium(gyroscopic).verdict == "stable"
+
+
 @pytest.mark.parametrize(("integral", "stable"), [(0.5, True), (3000.0, False)])
 def test_a_controller_with_an_integral_is_not_judged_by_its_stiffness(integral, stable):
     """J s^3 + c s^2 + (k + kp) s + ki has roots to the right where J ki > c (k + kp)."""

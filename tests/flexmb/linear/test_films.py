@@ -85,6 +85,11 @@ def test_a_force_by_the_velocity_across_it_is_not_called_stable(k, c):
     assert equilibrium(gyroscopic).verdict == "stable"
 
 
+@flexmb.control_law(inputs=("angle",), commands=("moment",), parameters=("gain",))
+def proportional(t, inputs, states, parameters, commands, rates):
+    commands[0] = -parameters[0] * inputs[0]
+
+
 @pytest.mark.parametrize(("integral", "stable"), [(0.5, True), (3000.0, False)])
 def test_a_controller_with_an_integral_is_not_judged_by_its_stiffness(integral, stable):
     """J s^3 + c s^2 + (k + kp) s + ki has roots to the right where J ki > c (k + kp)."""
@@ -95,8 +100,12 @@ def test_a_controller_with_an_integral_is_not_judged_by_its_stiffness(integral, 
     inputs = {"measured": "coordinate:pivot", "reference": 0.0}
     law = flexmb.controllers.pid(20.0, integral)
     system.controller("servo", law, inputs=inputs, outputs={"command": "effort:pivot"})
+    assert equilibrium(system).verdict == "not judged"
+    system.controller(
+        "soft", proportional(gain=0.0), inputs={"angle": "coordinate:pivot"}, outputs={"moment": "effort:pivot"}
+    )
     rest = equilibrium(system)
-    assert rest.verdict == "not judged"
+    assert rest.verdict == "not judged"  # beside one without states, too
     assert linearise(rest).modes().stable == stable == (0.3 * integral < 0.2 * 50.0)
 
 

@@ -754,6 +754,9 @@ def test_a_peak_between_two_looks_is_where_the_cubic_is_highest():
 
     assert peak(seen(parabola, 0.0), seen(parabola, 1.0), 0) == pytest.approx(4.0, abs=1e-6)
     assert peak(seen(lambda s: parabola(s) - 1.0, 0.0), seen(lambda s: parabola(s) - 1.0, 1.0), 0) is None
+    for below, time in ((0.05, 4.0), (0.1, 4.0), (0.15, None)):  # by less than half of its rise: the cubic may be wrong
+        found = peak(*(seen(lambda s, b=below: parabola(s) - b, t) for t in (0.0, 1.0)), 0)
+        assert found == (time if time is None else pytest.approx(time, abs=1e-6))
     later = [seen(cubic, t) for t in (0.5, 1.0)]
     s = np.linspace(0.5, 1.0, 100001)
     assert peak(*later, 0) == pytest.approx(3.0 + 2.0 * s[cubic(s).argmax()], abs=1e-4)

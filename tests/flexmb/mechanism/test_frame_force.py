@@ -57,16 +57,19 @@ def mass_on(law, m=2.0, velocity=(0.3, -0.2, 0.1), position=(0.01, 0.02, -0.01))
     return system
 
 
+SIDES = {"right": 1.0}
+
+
 def one_sided(t, relative, states, parameters, wrench, rates):
-    """A stop, which writes nothing where the bodies are apart."""
-    if relative.d[0] > 0.0:
+    """A stop, which writes nothing where the bodies are apart; numba does not compile its dictionary."""
+    if SIDES.get("right") * relative.d[0] > 0.0:
         wrench[0] = -parameters[0] * relative.d[0]
 
 
-@pytest.mark.parametrize("function", [one_sided, numba.njit(one_sided)], ids=["Python", "compiled"])
-def test_what_a_law_does_not_write_is_zero(function):
+def test_what_a_law_in_python_does_not_write_is_zero():
     """A mass meets the stop, and leaves it with the speed with which it came."""
-    stop = flexmb.law(function, parameters=("k",), name="stop")
+    stop = flexmb.law(one_sided, parameters=("k",), name="stop")
+    assert stop.entry is None
     result = flexmb.simulate(mass_on(stop(k=5e3), velocity=(1.0, 0, 0), position=(0, 0, 0)), 0.12, step=1e-3)
     assert result.position("mass")[-1, 0] < -0.05
     assert result.velocity("mass")[-1, 0] == pytest.approx(-1.0, rel=2e-3)

@@ -1,14 +1,13 @@
 """Places and sliders on curves of a mechanism under construction."""
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmb.errors import JointError
 from flexmb.mechanism.attachments import Attachment, direction, number
-from flexmb.mechanism.construction.rolling import FLAT, WithRolling
+from flexmb.mechanism.construction.rolling import WithRolling
 from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.curves.rows import curve_rows, require_curve, tangent_at
-from flexmb.spatial.lie import frame_with_axis
+from flexmb.spatial.lie import frame_with_axis, parallel
 
 
 class WithCurves(WithRolling):
@@ -72,7 +71,7 @@ class WithCurves(WithRolling):
             raise JointError(f"Joint {name!r} needs two places, such as body['interface'] or body.at(point).")
         require_curve(name, curve, number(offset, f"Joint {name!r}: offset"))
         up, ahead = (direction(v, f"Joint {name!r}, {what}", JointError) for v, what in ((normal, "normal"), (x, "x")))
-        if not np.linalg.norm(np.cross(up, ahead)) > FLAT * np.linalg.norm(up) * np.linalg.norm(ahead):
+        if parallel(up, ahead):
             raise JointError(
                 f"Joint {name!r}: x is the direction of the first coordinate of the curve, across its normal; found "
                 f"x={tuple(ahead.tolist())} along normal={tuple(up.tolist())}. Give another direction x=."

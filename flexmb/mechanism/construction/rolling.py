@@ -8,7 +8,7 @@ from flexmb.kernels.base.data import HEIGHT, SKATE, SLIP
 from flexmb.mechanism.attachments import Attachment, BodyHandle, direction, number, vector
 from flexmb.mechanism.construction.joints import WithJoints
 from flexmb.mechanism.mechanism import Row
-from flexmb.spatial.lie import frame_with_axis
+from flexmb.spatial.lie import frame_with_axis, parallel
 
 FLAT = 1e-6
 """Sine of the angle between the axis of a wheel and the normal of its plane below which it lies flat."""
@@ -84,7 +84,7 @@ class WithRolling(WithJoints):
             direction(x, f"Joint {name!r}, {what}", JointError)
             for x, what in ((normal, "normal"), (heading, "heading"))
         )
-        if not np.linalg.norm(np.cross(up, ahead)) > FLAT * np.linalg.norm(up) * np.linalg.norm(ahead):
+        if parallel(up, ahead):
             raise JointError(f"Joint {name!r}: the heading {heading!r} is along the normal {normal!r}.")
         pair = self._pair(name, plane, edge, at, frame_with_axis(up, ahead))
         self._joints[name] = ("knife-edge", pair, [Row(SKATE, pair, (0, 1))])

@@ -431,6 +431,15 @@ def test_a_mechanism_with_it_goes_to_other_processes():
     )
 
 
+def test_a_law_beside_its_function_goes_to_other_processes():
+    """Its function has kept its own name, by which no law is found."""
+    stop = flexmb.law(one_sided, parameters=("k",), name="stop")
+    again = pickle.loads(pickle.dumps(stop))
+    assert isinstance(again, type(stop))
+    assert (again.function, again.parameters, again.name) == (one_sided, ("k",), "stop")
+    assert pickle.loads(pickle.dumps(film)) is film
+
+
 def test_stored_energy_heat_and_work_of_laws_are_apart():
     """A conservative law has no heat, a damped one that of its damper, to the square of the step; the sums close."""
     k, c = 1e3, 3.0

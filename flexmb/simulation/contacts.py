@@ -27,8 +27,8 @@ from flexmb.simulation.unilateral import complementary
 BLOCKED = 1e-10
 """Response of a row, relative to the response without joints, below which the joints block it."""
 SPEED_NOISE = 1e-11
-"""Rounding error of a separation rate, relative to the rates of the bodies that it combines, and to those by impulses in
-other rows."""
+"""Rounding error of a separation rate, relative to the rates of the bodies that it combines, and to those that impulses
+in other rows give it."""
 FORCE_NOISE = 1e-9
 """Separation acceleration, relative to the accelerations that it combines, below which a contact persists."""
 

@@ -448,6 +448,20 @@ def test_a_resting_mass_that_is_hit_from_above_stays_on_its_floor(restitution):
     assert result.happened[1].lost == pytest.approx((1 - restitution**2) * G * 0.1, abs=1e-9)
 
 
+def test_a_light_mass_between_heavy_ones_collapses_and_the_ledger_closes():
+    """It goes to and fro between both at one instant, in ever smaller impacts, until a last one is plastic."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    below = system.ground.at((0, 0, 0))
+    for name, mass in (("a", 8.0), ("b", 0.2), ("c", 8.0)):
+        body = system.add(flexmb.rigid_body(name, mass=mass, inertia=(1, 1, 1)))
+        system.prismatic(f"under {name}", below, body, axis=(0, 0, 1), at=(0, 0, 0))
+        below = body
+    places = (("floor", "under a", -0.2, 0.6), ("second", "under b", -0.05, 0.3), ("third", "under c", 0.0, 0.3))
+    events = [stop(name, joint, place, upper=False, restitution=e) for name, joint, place, e in places]
+    ledger = flexmb.simulate(system, 0.25, step=1e-2, events=events).ledger
+    assert np.abs(ledger.residual).max() < 1e-11 * ledger.exchange
+
+
 def test_a_stack_of_resting_masses_that_is_hit_stays():
     """Each mass rests on the one below, and the lowest on the floor."""
     system = flexmb.System(gravity=(0, 0, -G))

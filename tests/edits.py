@@ -727,4 +727,11 @@ EDITS = (
     Edit("files that variants write are inputs", "flexmb/study/readings.py", "sorted(_read - _written)", "sorted(_read)", "tests/flexmb/study/test_study.py -k in_threads_is_read_again"),
     Edit("joints that reverse have no event", "flexmb/simulation/detection/rubbing.py", "(modes.sliding[name] != in_force.sliding.get(name) or", "(not in_force.sliding.get(name) or", "tests/flexmb/simulation/test_joint_friction.py -k turns_round"),
     Edit("pulses come once", "flexmb/mechanism/time_functions.py", "else Ahead(begin + period, np.inf)", "else NOTHING_AHEAD", "tests/flexmb/integrators/test_adaptive.py -k every_pulse"),
+    Edit("frames are turned about axes of the second one in checks of tangents", "flexmb/mechanism/laws/tangents.py", "(R @ seen[3:12].reshape(3, 3)).ravel()", "(seen[3:12].reshape(3, 3) @ R).ravel()", "tests/flexmb/mechanism/test_given_tangents.py -k replaces_differences"),
+    Edit("tangents at kinks of laws are wrong", "flexmb/mechanism/laws/tangents.py", "wrong = smooth & ~(", "wrong = ~(", "tests/flexmb/linear/test_kinks.py -k derivative_is_its_own"),
+    Edit("compiled laws are repeated with coordinate and rate exchanged", "flexmb/mechanism/force_law.py", "stored(record + 8 * REFUSED + 16, x)\n            stored(record + 8 * REFUSED + 24, xdot)", "stored(record + 8 * REFUSED + 16, xdot)\n            stored(record + 8 * REFUSED + 24, x)", "tests/flexmb/mechanism/test_law.py -k place_where_it_failed"),
+    Edit("initial angular velocities in axes of bodies", "flexmb/mechanism/construction/bodies.py", "omega = R.T @ vector(angular", "omega = vector(angular", "tests/flexmb/equations/test_start.py -k where_frames"),
+    Edit("bodies in the wind fly freely", "flexmb/integrators/travel.py", "flat.line_body[flat.line_kind == WIND]", "flat.line_body[flat.line_kind != WIND]", "tests/flexmb/integrators/test_travel.py -k does_not_travel"),
+    Edit("work of bdf between steps is that of their end", "flexmb/integrators/bdf.py", "work = run.before.copy()", "work = run.work.copy()", "tests/flexmb/integrators/test_bdf.py -k heat_between"),
+    Edit("couplings by damping of the step before", "flexmb/study/gradients/direct.py", "track.w[1 : n + 1, own] @ damping", "track.w[:n, own] @ damping", "tests/flexmb/study/test_sensitivity_choices.py -k mixtures_of_modes"),
 )  # fmt: skip

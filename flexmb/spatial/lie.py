@@ -54,7 +54,7 @@ def frame_with_axis(axis: np.ndarray, second: np.ndarray | None = None) -> np.nd
 
 
 def parallel(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two vectors (3,) have the same or opposite directions, or one of them has none."""
+    """Whether the vectors `a` (3,) and `b` (3,) have the same or opposite directions, or one of them has none."""
     return not np.linalg.norm(np.cross(a, b)) > PARALLEL * np.linalg.norm(a) * np.linalg.norm(b)
 
 

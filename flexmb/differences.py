@@ -74,7 +74,10 @@ def measured_derivatives(
         deviation = np.abs(value - before)
         known = np.isfinite(last)  # the law had values within the steps before
         ratio = np.divide(last, deviation, out=np.full_like(last, 2.0), where=known & (deviation > 0))
-        ahead = deviation / (np.clip(ratio, SLOWEST, 2.0) - 1)
+        slow = np.clip(ratio, SLOWEST, 2.0) - 1
+        ahead = deviation / slow
+        if halving == 1:  # the first deviation begins such a series, too
+            bound = np.where(unsolved & known, np.maximum(bound, np.where(known, last, 0.0) / slow), bound)
         found = np.maximum(ahead, np.where(known, last, 0.0) / FASTEST) + ROUNDING * np.abs(value) + expected
         better = unsolved & (found < bound)
         best, bound = np.where(better, value, best), np.where(better, found, bound)

@@ -188,7 +188,6 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
                 break  # on two ways
             failure = failure or error
             continue
-        found = replace(found, mechanism=mechanism)
         for text in doubtful_contacts(found.result) if mechanism.surface_contacts else ():
             warnings.warn(text, LawRangeWarning, stacklevel=3)
         if text := _kinks(found, moving):

@@ -6,7 +6,7 @@ from typing import Literal, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem.errors import unknown_name
+from fem.errors import FlexmbError, unknown_name
 from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.bodies.body import Body
@@ -113,6 +113,14 @@ def vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
     if array.shape != (size,) or not np.isfinite(array).all():
         raise MechanismError(f"{what}: expected {size} finite numbers, found {value!r}.")
     return array
+
+
+def direction(value: ArrayLike, what: str, error: type[FlexmbError] = MechanismError) -> np.ndarray:
+    """`value` as a vector (3,) other than zero, else an `error` that names `what`; `MechanismError` if it is none."""
+    found = vector(value, what)
+    if not np.linalg.norm(found) > 0:
+        raise error(f"{what} has no direction: expected three numbers that are not all zero; found {value!r}.")
+    return found
 
 
 def rotation_matrix(value: ArrayLike, what: str) -> np.ndarray:

@@ -27,7 +27,8 @@ from flexmb.simulation.unilateral import complementary
 BLOCKED = 1e-10
 """Response of a row, relative to the response without joints, below which the joints block it."""
 SPEED_NOISE = 1e-11
-"""Rounding error of a separation rate, relative to the rates of the bodies that it combines."""
+"""Rounding error of a separation rate, relative to the rates of the bodies that it combines, and to those that impulses
+in other rows give it."""
 FORCE_NOISE = 1e-9
 """Separation acceleration, relative to the accelerations that it combines, below which a contact persists."""
 
@@ -74,7 +75,11 @@ class Contacts:
         W = self._G @ self._X
         free = np.diagonal(W) > BLOCKED * np.array(loose)
         self._W = 0.5 * (W + W.T) * np.outer(free, free)
-        self._noise = SPEED_NOISE * (np.abs(self._G) @ np.abs(state.w))
+        rates, diagonal = np.abs(self._G) @ np.abs(state.w), np.diagonal(self._W)
+        passed = np.abs(self._W) / np.where(diagonal > 0, diagonal, 1.0)  # by an impulse that stops one row, to others
+        for _ in self.names:  # from row to row
+            rates = np.maximum(rates, (passed * rates).max(axis=1, initial=0.0))
+        self._noise = SPEED_NOISE * rates
 
     def _evaluate(self) -> None:
         still = np.zeros_like(self._state.w)

@@ -10,6 +10,8 @@ import numpy as np
 from flexmb.kernels import calls
 
 Numbers = Sequence[float] | np.ndarray
+PARALLEL = 1e-6
+"""Sine of the angle between two directions below which no frame follows from both."""
 
 
 def skew(a: Numbers) -> np.ndarray:
@@ -49,6 +51,11 @@ def frame_with_axis(axis: np.ndarray, second: np.ndarray | None = None) -> np.nd
     x = x - z * (x @ z)
     x = x / np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
+
+
+def parallel(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether the vectors `a` (3,) and `b` (3,) have the same or opposite directions, or one of them has none."""
+    return not np.linalg.norm(np.cross(a, b)) > PARALLEL * np.linalg.norm(a) * np.linalg.norm(b)
 
 
 def _floats(numbers: Numbers) -> tuple[float, ...]:

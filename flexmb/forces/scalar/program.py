@@ -128,7 +128,7 @@ class Formula:
         return ()
 
     def slope(self, i: int, name: str) -> int:
-        """The derivative of a step with respect to a variable or parameter.
+        """The derivative of a step with respect to a variable, on which no exponent depends.
 
         At a kink (of `abs`, `min`, `max`, a condition) it is the slope of one of the sides.
         """
@@ -165,10 +165,7 @@ class Formula:
                 return put("*", put("*", number(n), self.power(a, n - 1)), d)
             case "**":  # the exponent depends on parameters alone
                 b = step.arguments[1]
-                growth = put("*", put("*", b, put("**", a, put("-", b, number(1.0)))), d)
-                if self.constant(inner[1]) == 0:
-                    return growth
-                return put("+", growth, put("*", put("*", i, put("log", a)), inner[1]))
+                return put("*", put("*", b, put("**", a, put("-", b, number(1.0)))), d)
             case "select":
                 return put("select", a, *inner)
             case "min" | "max":

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from numpy.typing import ArrayLike
 
 from flexmb.errors import MechanismError
-from flexmb.mechanism.attachments import Attachment, BodyHandle, vector
+from flexmb.mechanism.attachments import Attachment, BodyHandle, direction, vector
 from flexmb.mechanism.construction.axles import frame_about_axle
 from flexmb.mechanism.construction.lines import WithLines
 from flexmb.mechanism.control.add import INPUTS, Added, added
@@ -59,7 +59,7 @@ class WithControllers(WithLines):
                 f"Force {name!r}: law is a law of flexmb.forces or of the decorator flexmb.law; found "
                 f"{type(law).__name__}."
             )
-        frame = frame_with_axis(vector(axis, f"Force {name!r}, axis"))
+        frame = frame_with_axis(direction(axis, f"Force {name!r}, axis"))
         what = f"Force {name!r}, axle"
         own = None if axle is None else frame_about_axle(vector(axle, what), frame, what)
         pair = self._pair(name, a, b, at, frame, own)

@@ -3,11 +3,11 @@
 from numpy.typing import ArrayLike
 
 from flexmb.errors import JointError
-from flexmb.mechanism.attachments import Attachment, number, vector
+from flexmb.mechanism.attachments import Attachment, direction, number
 from flexmb.mechanism.construction.rolling import WithRolling
 from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.curves.rows import curve_rows, require_curve, tangent_at
-from flexmb.spatial.lie import frame_with_axis
+from flexmb.spatial.lie import frame_with_axis, parallel
 
 
 class WithCurves(WithRolling):
@@ -36,8 +36,8 @@ class WithCurves(WithRolling):
         The curve holds to both sides; check the sign of the force across it where a cam only pushes. The end of an open
         curve must not be reached.
 
-        Raises `CurveError` when the place is drawn beyond an end, or the roller does not fit into the curve; `simulate`
-        raises it when the place leaves the end.
+        Raises `CurveError` when the place is drawn beyond an end, or the roller does not fit into the curve, and
+        `JointError` when `x` is along the normal; `simulate` raises `CurveError` when the place leaves the end.
         """
         self._on_curve("point-on-curve", name, a, b, curve, normal, x, offset, in_plane)
 
@@ -70,7 +70,13 @@ class WithCurves(WithRolling):
         if not (isinstance(a, Attachment) and isinstance(b, Attachment)):
             raise JointError(f"Joint {name!r} needs two places, such as body['interface'] or body.at(point).")
         require_curve(name, curve, number(offset, f"Joint {name!r}: offset"))
-        axes = frame_with_axis(vector(normal, f"Joint {name!r}, normal"), vector(x, f"Joint {name!r}, x"))
+        up, ahead = (direction(v, f"Joint {name!r}, {what}", JointError) for v, what in ((normal, "normal"), (x, "x")))
+        if parallel(up, ahead):
+            raise JointError(
+                f"Joint {name!r}: x is the direction of the first coordinate of the curve, across its normal; found "
+                f"x={tuple(ahead.tolist())} along normal={tuple(up.tolist())}. Give another direction x=."
+            )
+        axes = frame_with_axis(up, ahead)
         along = axes @ tangent_at(name, curve, axes.T @ (self._world(b) - self._world(a)))
         slides = kind == "slider-on-curve"
         pair = self._pair(name, a, b, None, axes, frame_with_axis(axes[:, 2], along) if slides else None)

@@ -12,7 +12,7 @@ from fem.elsewhere import called
 from fem.renamed import renamed
 from flexmb.errors import ExpressionError, MechanismError, PreloadWarning, TableError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, GROUND, SPIN, TILT, TRANSLATION
-from flexmb.mechanism.attachments import Attachment, BodyHandle, non_negative, number, vector
+from flexmb.mechanism.attachments import Attachment, BodyHandle, direction, non_negative, number, vector
 from flexmb.mechanism.construction.bodies import COINCIDENT
 from flexmb.mechanism.construction.relations import WithRelations
 from flexmb.mechanism.force_law import ForceLaw
@@ -93,7 +93,7 @@ class WithForces(WithRelations):
         rotations the three are the rotations about x, y and z. The z axes must not come within 0.1 rad of opposite
         directions.
 
-        Raises `MechanismError` when a constant is negative.
+        Raises `MechanismError` when a constant is negative, or `axis` has no direction.
         """
         if np.shape(stiffness) == (6, 6):
             raise MechanismError(
@@ -103,7 +103,7 @@ class WithForces(WithRelations):
             )
         k = [non_negative(s, name) for s in vector(stiffness, f"Bushing {name!r}, stiffness", 6)]
         c = [non_negative(s, name) for s in vector(damping, f"Bushing {name!r}, damping", 6)]
-        frame = frame_with_axis(vector(axis, f"Bushing {name!r}, axis"))
+        frame = frame_with_axis(direction(axis, f"Bushing {name!r}, axis"))
         pair = self._pair(name, a, b, at, frame)
         offsets = [*self._relaxed(name, pair, frame, k[:3], free), 0.0, 0.0, 0.0]
         self._forces[name] = [

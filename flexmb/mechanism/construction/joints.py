@@ -9,7 +9,7 @@ from fem.renamed import renamed
 from flexmb.errors import JointError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, DOT, TRANSLATION
 from flexmb.kernels.equations.rows import MOST_TILTED
-from flexmb.mechanism.attachments import Attachment, BodyHandle, number, vector
+from flexmb.mechanism.attachments import Attachment, BodyHandle, direction, number
 from flexmb.mechanism.construction.bodies import COINCIDENT, WithBodies
 from flexmb.mechanism.joints import joint_dof, joint_kind
 from flexmb.mechanism.mechanism import Row, driver_row
@@ -46,24 +46,23 @@ class WithJoints(WithBodies):
         shafts of a constant-velocity joint have opposite directions.
         """
         record = joint_kind(kind)
-        direction = vector(axis, f"Joint {name!r}, axis")
-        if not np.linalg.norm(direction) > 0:
-            raise JointError(f"Joint {name!r}: the axis has no direction, found {axis!r}.")
+        first = direction(axis, f"Joint {name!r}, axis", JointError)
         if second_axis is not None and not (record.second_axis or record.bends):
             raise JointError(f"Joint {name!r}: a {kind} joint has no second_axis.")
         if record.second_axis:
-            other = vector(
-                second_axis if second_axis is not None else frame_with_axis(direction)[:, 0],
+            other = direction(
+                second_axis if second_axis is not None else frame_with_axis(first)[:, 0],
                 f"Joint {name!r}, second_axis",
+                JointError,
             )
-            if abs(direction @ other) > 1e-6 * np.linalg.norm(direction) * np.linalg.norm(other):
+            if abs(first @ other) > 1e-6 * np.linalg.norm(first) * np.linalg.norm(other):
                 raise JointError(
                     f"Joint {name!r}: the axes of a {kind} joint must be perpendicular; found {axis!r} and "
                     f"{second_axis!r}."
                 )
-            axes = frame_with_axis(np.cross(direction, other), direction)  # x: axis of a, y: axis of b
+            axes = frame_with_axis(np.cross(first, other), first)  # x: axis of a, y: axis of b
         else:
-            axes = frame_with_axis(direction)
+            axes = frame_with_axis(first)
         bent = axes if second_axis is None or record.second_axis else self._bent(name, axes, second_axis)
         pair = self._pair(name, a, b, at, axes, bent)
         sorts = {"translation": TRANSLATION, "dot": DOT, "twist": ANGLE}
@@ -72,10 +71,8 @@ class WithJoints(WithBodies):
 
     def _bent(self, name: str, axes: np.ndarray, second_axis: ArrayLike) -> np.ndarray:
         """The `axes` (3, 3) of a shaft after the shortest rotation that takes their z axis to `second_axis` (3,)."""
-        second = vector(second_axis, f"Joint {name!r}, second_axis")
+        second = direction(second_axis, f"Joint {name!r}, second_axis", JointError)
         size = float(np.linalg.norm(second))
-        if not size > 0:
-            raise JointError(f"Joint {name!r}: the second_axis has no direction, found {second_axis!r}.")
         across, cosine = np.cross(axes[:, 2], second / size), float(axes[:, 2] @ second) / size
         if cosine < MOST_TILTED:
             raise JointError(
@@ -258,8 +255,10 @@ class WithJoints(WithBodies):
 
         Components without a function are zero. The axes x, y, z are those of `frame_with_axis(axis)`; for the default
         axis they are the world axes of the initial configuration.
+
+        Raises `JointError` when `axis` has no direction.
         """
-        pair = self._pair(name, a, b, at, frame_with_axis(vector(axis, f"Joint {name!r}, axis")))
+        pair = self._pair(name, a, b, at, frame_with_axis(direction(axis, f"Joint {name!r}, axis", JointError)))
         rows = [
             Row(TRANSLATION, pair, (i, 0), self._checked(f"motion of {name!r}", f)) for i, f in enumerate((x, y, z))
         ]

@@ -5,10 +5,10 @@ from numpy.typing import ArrayLike
 
 from flexmb.errors import JointError
 from flexmb.kernels.base.data import HEIGHT, SKATE, SLIP
-from flexmb.mechanism.attachments import Attachment, BodyHandle, number, vector
+from flexmb.mechanism.attachments import Attachment, BodyHandle, direction, number, vector
 from flexmb.mechanism.construction.joints import WithJoints
 from flexmb.mechanism.mechanism import Row
-from flexmb.spatial.lie import frame_with_axis
+from flexmb.spatial.lie import frame_with_axis, parallel
 
 FLAT = 1e-6
 """Sine of the angle between the axis of a wheel and the normal of its plane below which it lies flat."""
@@ -40,12 +40,13 @@ class WithRolling(WithJoints):
         is that at the centre of the wheel, its moment included. The two equations for velocities restrict no position:
         periodic motions, inverse dynamics and the energy-momentum scheme refuse the joint by name.
 
-        Raises `JointError` when the radius is not positive, or the wheel is drawn flat on the plane.
+        Raises `JointError` when the radius is not positive, a direction is zero, or the wheel is drawn flat on the
+        plane.
         """
         if not number(radius, f"Joint {name!r}: radius") > 0:
             raise JointError(f"Joint {name!r}: the radius must be positive; found {radius!r}.")
-        up = frame_with_axis(vector(normal, f"Joint {name!r}, normal"))
-        own = up if axis is None else frame_with_axis(vector(axis, f"Joint {name!r}, axis"))
+        up = frame_with_axis(direction(normal, f"Joint {name!r}, normal", JointError))
+        own = up if axis is None else frame_with_axis(direction(axis, f"Joint {name!r}, axis", JointError))
         reach = 1.0 if axis is None else float(np.linalg.norm(np.cross(own[:, 2], up[:, 2])))
         if reach < FLAT:
             raise JointError(
@@ -77,10 +78,13 @@ class WithRolling(WithJoints):
 
         This is one equation for velocities; add `planar` or `in_plane` to keep the edge in the plane. See `rolling`.
 
-        Raises `JointError` when the heading is along the normal.
+        Raises `JointError` when the heading is along the normal, or one of both is zero.
         """
-        up, ahead = (vector(x, f"Joint {name!r}, {what}") for x, what in ((normal, "normal"), (heading, "heading")))
-        if not np.linalg.norm(np.cross(up, ahead)) > FLAT * np.linalg.norm(up) * np.linalg.norm(ahead):
+        up, ahead = (
+            direction(x, f"Joint {name!r}, {what}", JointError)
+            for x, what in ((normal, "normal"), (heading, "heading"))
+        )
+        if parallel(up, ahead):
             raise JointError(f"Joint {name!r}: the heading {heading!r} is along the normal {normal!r}.")
         pair = self._pair(name, plane, edge, at, frame_with_axis(up, ahead))
         self._joints[name] = ("knife-edge", pair, [Row(SKATE, pair, (0, 1))])

@@ -16,7 +16,7 @@ from flexmb.mechanism.contacts.element import bound_contact, require_apart, requ
 from flexmb.mechanism.contacts.exact import ExactContact, coefficients, points_of_pair, require_exact, turning_lengths
 from flexmb.mechanism.contacts.surface import FACING, SurfaceContact, surface_contact
 from flexmb.mechanism.frame_law import BoundLaw
-from flexmb.spatial.lie import frame_with_axis
+from flexmb.spatial.lie import frame_with_axis, parallel
 
 
 def drawn_contact(
@@ -156,7 +156,7 @@ def drawn_shape(
         for given, what in ((surface.axis, "axis"), (surface.x_axis, "x_axis"))
     )
     z = own[:, 2] if axis is None else axis
-    if not np.linalg.norm(z) > 0 or (x is not None and not np.linalg.norm(np.cross(z, x)) > 0):
+    if not np.linalg.norm(z) > 0 or (x is not None and parallel(z, x)):
         raise MechanismError(
             f"Contact {name!r}: the axis of the {surface.shape.title} needs a direction, and x_axis another one; found "
             f"{surface.axis!r} and {surface.x_axis!r}."

@@ -187,6 +187,12 @@ def _element(system: "WithForces", what: str, source: str, rest: str, sort: int)
     if rest not in system._forces:
         raise ControllerError(f"{what}: {unknown_name('force element', rest, system._forces)}")
     row = one_row(system, what, rest)
+    if row.terms:
+        raise ControllerError(
+            f"{what}: the coordinate of {rest!r} is a sum of {1 + len(row.terms)}, as of the pieces of a cable, and a "
+            "continuous controller reads the coordinate of a spring_damper, joint_spring or motor; found "
+            f"{source!r}. Give the law a sample_time, with which it reads the sum, or let it add coordinates of joints."
+        )
     return Signal(source, sort, row.kind, row.markers, row.axes, row.offset if sort == VALUE else 0.0)
 
 

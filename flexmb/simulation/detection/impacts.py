@@ -140,7 +140,7 @@ class Impacts:
                 meeting = {name: self._restitution(name, speeds[name]) for name in closing}
                 meeting |= {n: 0.0 for n in lasting if abs(speeds[n]) <= contacts.noise(n)}
             w, losses = contacts.bounced(w, meeting, locks)
-            _add(lost, losses, closing)
+            _add(lost, losses, [name for name in meeting if abs(speeds[name]) > contacts.noise(name)])
             rounds += 1
 
     def _restitution(self, stop: str, speed: float) -> float:

@@ -14,6 +14,7 @@ from flexmb import solids
 from flexmb.contact import Box, Capsule, Cylinder, Plane, Sphere, TriangleMesh, hull, mesh, power_law
 from flexmb.contact.mesh_data import crossings
 from flexmb.contact.shapes import addressed
+from flexmb.contact.triangle_mesh import hull_of_points
 from flexmb.errors import MechanismError
 from flexmb.files.storage.sound_elements import require_sound_elements
 from flexmb.mechanism.contacts.element import bound_contact, points_of
@@ -223,6 +224,15 @@ def test_meshes_that_cannot_be_are_refused_by_name(tmp_path):
         hull(good, corners=300)
     with pytest.raises(MeshError, match="span no volume"):
         hull_of(np.column_stack([np.random.default_rng(0).normal(size=(9, 2)), np.zeros(9)]))
+
+
+def test_a_hull_with_fewer_corners_takes_the_most_distant_ones():
+    """Beside the ends of the axes, the points beyond the faces of the octahedron in the order of their distances."""
+    ends = np.concatenate([np.eye(3), -np.eye(3)])
+    others = np.array([(0.4, 0.4, 0.4), (-0.6, 0.6, 0.6), (0.5, -0.5, 0.5), (0.7, 0.7, -0.7)])
+    for corners, kept in ((7, [3]), (8, [1, 3]), (9, [1, 2, 3]), (10, [0, 1, 2, 3])):
+        found = hull_of_points(np.concatenate([others, ends]), corners, "star").points
+        assert {tuple(x) for x in found} == {tuple(x) for x in np.concatenate([ends, others[kept]])}
 
 
 def test_crossings_are_those_of_all_pairs():

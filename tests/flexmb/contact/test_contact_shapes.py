@@ -111,6 +111,17 @@ def test_spheres_of_one_centre_have_no_direction():
         points(Sphere(0.1), Sphere(0.2), (0, 0, 0))
 
 
+@pytest.mark.parametrize("x", [(0.2, 0.4, 0.6000000000000001), (-1, -2, -3), (0, 0, 0)])
+def test_axes_of_a_box_along_each_other_are_refused(x):
+    """Also up to round-off, from which its attitude would follow."""
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 3))
+    box = Box(1, 1, 1).on(body.at((0, 0, 0)), axis=(0.1, 0.2, 0.3), x_axis=x)
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    with pytest.raises(MechanismError, match="axis of the box needs a direction, and x_axis another one"):
+        system.contact("touch", floor, box, law=flexmb.contact.power_law(1e4))
+
+
 def test_shapes_that_cannot_be_are_refused():
     with pytest.raises(MechanismError, match="radius of a sphere must be a positive number; found -1"):
         Sphere(-1)

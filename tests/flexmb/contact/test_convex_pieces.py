@@ -110,6 +110,14 @@ def test_rims_become_circles_and_edges_of_boxes_stay():
     assert len(box.hull.corners) == 8
 
 
+def test_rounded_boxes_do_not_depend_on_the_diagonals_of_their_sides():
+    """A corner has the direction of the diagonal of the cube, though up to two triangles of each side meet there."""
+    cube = mesh(solids.box((1, 1, 1)), smooth=2, sharp=3.0)
+    middles = cube.points[(np.abs(cube.points) > 0.25).sum(axis=1) == 2]
+    assert len(middles) == 12
+    np.testing.assert_allclose(np.linalg.norm(middles, axis=1), np.linalg.norm(middles[0]), rtol=1e-12)
+
+
 def test_a_ball_feels_the_surface_and_not_the_edges():
     """Depth and normal at a sphere of triangles, against those of a sphere."""
     rng = np.random.default_rng(3)

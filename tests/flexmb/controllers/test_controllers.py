@@ -444,6 +444,33 @@ def test_connections_that_do_not_exist_are_named():
         assert message in str(caught.value), caught.value
 
 
+def test_a_sum_of_coordinates_is_read_by_samples_alone():
+    """Of a cable over a pulley a continuous controller saw the first piece: -1.09 in the place of 0.33."""
+
+    def tackle(law, read):
+        system = flexmb.System()
+        slide, other = (
+            system.add(flexmb.rigid_body(name, mass=1.0, inertia=(1, 1, 1)), position=(x, 0, -1.0))
+            for name, x in (("pulley", 1.0), ("other", 5.0))
+        )
+        system.prismatic("rail", system.ground, slide, axis=Z, at=(1, 0, -1))
+        system.prismatic("next", system.ground, other, axis=Z, at=(5, 0, -1))
+        ends = [system.ground.at((x, 0, 0)) for x in (0.0, 2.0)]
+        system.cable("cable", [ends[0], slide.at((0, 0, 0)), ends[1]], stiffness=0.0, length=2.5)
+        system.elastic_relation("mesh", {"rail": 1.0, "next": -1.0}, stiffness=0.0)
+        system.controller("servo", law, inputs={"input": read}, outputs={"command": "effort:next"})
+        return system
+
+    gain = ([], [], [], [[1.0]])
+    for read in ("stretch:cable", "stretch-rate:cable", "stretch:mesh"):
+        with pytest.raises(
+            ControllerError, match=r"coordinate of '(cable|mesh)' is a sum of 2.*Give the law a sample_time"
+        ):
+            tackle(controllers.linear(gain), read)
+    result = flexmb.simulate(tackle(controllers.linear(gain, sample_time=0.1), "stretch:cable"), 0.1, step=1e-2)
+    assert result.wdot[-1, 8] == pytest.approx(2 * np.sqrt(2) - 2.5, rel=1e-9)
+
+
 def test_controllers_that_read_each_other_are_an_algebraic_loop():
     def pair(sample_time):
         system = rotor(controllers.pid(1.0))

@@ -18,7 +18,7 @@ from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian, start
 from flexmb.errors import AssemblyWarning
 from flexmb.mechanism.compile import compiled
-from flexmb.spatial.configuration import difference, tangent_operator
+from flexmb.spatial.configuration import difference, extent, tangent_operator
 from flexmb.spatial.lie import rotation_exp
 
 
@@ -167,6 +167,19 @@ def test_a_closed_configuration_is_the_nearest():
     M.residual(mechanism.function_values(0.0), begun.state.q, still, still, np.zeros(mechanism.joint_rows))
     N = null_space(J.toarray())
     assert np.abs(N.T @ (M.mass() @ x)).max() < 1e-9 * np.abs(M.mass() @ x).max()
+
+
+def test_the_size_of_a_displacement_is_that_of_the_mass_centre_or_the_angle():
+    """Wherever the frame of the body is: about its mass centre it only turns."""
+    centre, turn, moved = np.array([30.0, -20.0, 10.0]), np.array([0.01, 0.02, -0.02]), np.array([0.0, 0.3, 0.4])
+    system = flexmb.System()
+    system.add(flexmb.rigid_body("body", mass=2.0, inertia=(3e3, 3e3, 3e3), centre=centre), position=-centre)
+    mechanism = system.build()
+    flat = compiled(mechanism)
+    about = np.concatenate([np.cross(centre, turn), turn])
+    assert extent(flat, about) == pytest.approx(0.03, rel=1e-12)
+    away = about + np.concatenate([moved, np.zeros(3)])
+    assert extent(flat, away) == pytest.approx(max(0.03, 0.5 / mechanism.length), rel=1e-12)
 
 
 def test_bodies_that_had_to_move_are_reported():

@@ -51,6 +51,24 @@ def test_a_tyre_whose_wheel_turns_about_another_axis_is_refused():
         car(axle=False).build()
 
 
+@pytest.mark.parametrize("across", [(1, 0, 0), (0, 0.8, 0.6)])
+def test_the_axle_of_a_tyre_is_that_of_the_joint_nearest_to_it(across):
+    """Another joint of the wheel, as that of a link which it carries, is no axle; its hub is."""
+    system = flexmb.System()
+    wheel, link = (
+        system.add(flexmb.rigid_body(name, mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 0.3))
+        for name in ("wheel", "link")
+    )
+    system.revolute("hub", system.ground, wheel, axis=(-np.sin(STEER), np.cos(STEER), 0), at=(0, 0, 0.3))
+    system.revolute("pin", wheel, link, axis=across, at=(0, 0, 0.3))
+    tyre = flexmb.forces.linear_tyre(
+        radius=0.3, vertical_stiffness=1e5, slip_stiffness=0.0, cornering_stiffness=0.0, relaxation=0.3
+    )
+    system.force("tyre", system.ground.at((0, 0, 0)), wheel.at((0, 0, 0)), tyre)
+    with pytest.raises(flexmb.MechanismError, match=r"'tyre'.*0\.286 degrees.*'hub'"):
+        system.build()
+
+
 @pytest.mark.parametrize(("direction", "camber"), [((0.3, 1.0, 0.2), 0.1), ((0.0, -2.0, 0.0), 0.0)])
 def test_the_frame_of_a_tyre_is_about_its_axle(direction, camber):
     system = flexmb.System()

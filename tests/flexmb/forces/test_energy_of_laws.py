@@ -66,6 +66,12 @@ def test_a_table_beyond_its_points_stores_energy_at_both_ends():
         assert found.stored == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.parametrize("outside", ["hold", "extrapolate"])
+def test_the_slope_of_a_stored_energy_is_minus_the_effort_beyond_the_points_too(outside):
+    law, x = table(RISE, PROGRESSIVE, outside=outside), np.linspace(-0.7, 0.7, 29)
+    np.testing.assert_allclose(law.stored.slopes(0.0, x, 0.0)[2], -law.over(0.0, x, 0.0), rtol=1e-12, atol=1e-12)
+
+
 def test_a_table_over_the_rate_that_opposes_it_makes_heat():
     result = slider(table(RATES, DAMPED, over="xdot"))
     found = require_closed(result)
@@ -334,6 +340,8 @@ def test_a_law_that_gives_out_heat_is_named_at_the_end():
         driven = slider(flexmb.expression("-k*x + c*xdot", stored="k*x**2/2", k=300.0, c=5.0))
     heat = driven.energy_by_element()["law"].heat[-1]
     assert f"of {heat:.4g} by the end" in str(driven.verdict)
+    with pytest.warns(flexmb.NegativeHeatWarning, match=words):  # what the time drives is none that is stored
+        slider(flexmb.expression("-k*x + c*t", stored="k*x**2/2", k=300.0, c=100.0), duration=0.1)
     slider(flexmb.expression("-k*x + c*xdot", k=300.0, c=5.0))  # what is not declared is work
     damped = slider(flexmb.expression("-k*x - c*xdot", stored="k*x**2/2", k=300.0, c=5.0))
     assert damped.verdict.sound

@@ -52,7 +52,15 @@ def test_the_compiled_functions_return_the_same():
 
 @pytest.mark.parametrize(
     "text",
-    ["max(log(x), 0)", "min(sqrt(x), 1)", "sign(log(x))", "1 if log(x) > 0 else 2", "1 if not sqrt(x) < 1 else 2"],
+    [
+        "max(log(x), 0)",
+        "min(sqrt(x), 1)",
+        "sign(log(x))",
+        "1 if log(x) > 0 else 2",
+        "1 if not sqrt(x) < 1 else 2",
+        "1 if log(x) > 0 or x < 0 else 2",
+        "1 if log(x) > 0 and x > 0 else 2",
+    ],
 )
 def test_what_is_not_defined_is_not_hidden_by_a_comparison(text):
     law = flexmb.expression(text)

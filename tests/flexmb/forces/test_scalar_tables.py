@@ -105,6 +105,7 @@ def test_what_maps_do_outside_their_points_and_beyond_their_period():
         ("angle;torque\nrad;N m\n0,5;1\n1,5;2,5\n", [[0.5, 1], [1.5, 2.5]]),
         ("# measured\n\n'x' 'y'\n0 1  # first\n1e-1  2\n", [[0, 1], [0.1, 2]]),
         ("x [m]\ty [N]\n0\t1\n1\t2\n", [[0, 1], [1, 2]]),
+        ("0,5\t1\n1,5\t2,5\n", [[0.5, 1], [1.5, 2.5]]),
     ],
 )
 def test_files_of_many_forms(tmp_path, text, expected):

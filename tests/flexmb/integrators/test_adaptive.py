@@ -175,6 +175,15 @@ def test_a_curve_that_repeats_itself_may_begin_at_any_time(begin):
         assert found.feature == pytest.approx(expected.feature)
 
 
+def test_every_pulse_of_a_period_is_ahead():
+    """Before the first, in one, between two, in a later one, and long after: nothing ends with the first."""
+    ahead = flexmb.time_functions.pulse(0.1, 0.01, 2.0, period=0.5).ahead
+    for t, change, feature in (
+        (0.0, 0.1, np.inf), (0.105, 0.11, 0.01), (0.2, 0.6, np.inf), (0.605, 0.61, 0.01), (50.3, 50.6, np.inf)
+    ):  # fmt: skip
+        assert ahead(t) == pytest.approx((change, feature))
+
+
 def test_a_piece_that_a_cubic_describes_is_one_feature():
     """Up to a fiftieth of the range; a cubic with another slope at its end does not."""
     t = np.linspace(0.0, 2.0, 401)

@@ -36,6 +36,20 @@ def test_errors_follow_the_tolerance_and_joints_stay_closed(tolerance):
         assert np.abs(gap).max() < 1e-12
 
 
+def test_the_heat_between_its_steps_is_that_of_the_motion():
+    """A damped oscillator, whose steps are longer than the stored times are apart."""
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+    system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0))
+    system.joint_spring("spring", "rail", stiffness=4.0, damping=0.4)
+    system.set_speed("rail", 1.0)
+    result = flexmb.simulate(system, 2.0, method="bdf", tolerance=1e-8, output_step=2e-3)
+    assert result.statistics.steps < 800
+    w = np.sqrt(4.0 - 0.04)
+    x, v = np.exp(-0.2 * result.t) * [np.sin(w * result.t) / w, np.cos(w * result.t) - 0.2 * np.sin(w * result.t) / w]
+    np.testing.assert_allclose(result.ledger.damper_heat, 0.5 - 0.5 * v**2 - 2.0 * x**2, atol=1e-5)
+
+
 def test_it_steps_over_vibration_that_has_died_away():
     """A stiff, damped spring in a hinge: the explicit method needs ten times the steps or more; both come to rest at the same place."""
     system = flexmb.System(gravity=(0, 0, -9.81))

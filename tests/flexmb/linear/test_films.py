@@ -65,6 +65,31 @@ def test_a_force_along_the_velocity_is_not_called_stable():
     assert not linearise(rest).modes().stable
 
 
+@flexmb.law(parameters=("kx", "ky", "cxy", "cyx"))
+def crossed(t, relative, states, parameters, wrench, rates):
+    """Springs, and forces along each of two axes by the velocity along the other one."""
+    kx, ky, cxy, cyx = parameters
+    wrench[0] = -kx * relative.d[0] + cxy * relative.v[1]
+    wrench[1] = -ky * relative.d[1] + cyx * relative.v[0]
+
+
+@pytest.mark.parametrize("k", [(1e3, 2e3), (2e3, 1e3)])
+@pytest.mark.parametrize("c", [(3.0, 0.0), (0.0, 3.0)])
+def test_a_force_by_the_velocity_across_it_is_not_called_stable(k, c):
+    """For a velocity (1, 1) it has the power c."""
+    system = in_a_plane(crossed(kx=k[0], ky=k[1], cxy=c[0], cyx=c[1]))
+    system.joint_spring("hold", "guide", stiffness=1.0, dof="rotation")
+    assert equilibrium(system).verdict == "not judged"
+    gyroscopic = in_a_plane(crossed(kx=k[0], ky=k[1], cxy=3.0, cyx=-3.0))
+    gyroscopic.joint_spring("hold", "guide", stiffness=1.0, dof="rotation")
+    assert equilibrium(gyroscopic).verdict == "stable"
+
+
+@flexmb.control_law(inputs=("angle",), commands=("moment",), parameters=("gain",))
+def proportional(t, inputs, states, parameters, commands, rates):
+    commands[0] = -parameters[0] * inputs[0]
+
+
 @pytest.mark.parametrize(("integral", "stable"), [(0.5, True), (3000.0, False)])
 def test_a_controller_with_an_integral_is_not_judged_by_its_stiffness(integral, stable):
     """J s^3 + c s^2 + (k + kp) s + ki has roots to the right where J ki > c (k + kp)."""
@@ -75,8 +100,12 @@ def test_a_controller_with_an_integral_is_not_judged_by_its_stiffness(integral, 
     inputs = {"measured": "coordinate:pivot", "reference": 0.0}
     law = flexmb.controllers.pid(20.0, integral)
     system.controller("servo", law, inputs=inputs, outputs={"command": "effort:pivot"})
+    assert equilibrium(system).verdict == "not judged"
+    system.controller(
+        "soft", proportional(gain=0.0), inputs={"angle": "coordinate:pivot"}, outputs={"moment": "effort:pivot"}
+    )
     rest = equilibrium(system)
-    assert rest.verdict == "not judged"
+    assert rest.verdict == "not judged"  # beside one without states, too
     assert linearise(rest).modes().stable == stable == (0.3 * integral < 0.2 * 50.0)
 
 

@@ -160,3 +160,10 @@ def test_a_skate_that_turns_in_coordinates_that_do_not():
     t = np.tan(c)
     decay = -heavy * t * (1 + t**2) * w / (light + heavy + heavy * t**2)
     assert linearise(system).modes().eigenvalues.real.min() == pytest.approx(decay, rel=1e-8)
+    system.load("pull", slide.at((0, 0, 0)), force=(1, 0, 0), factor=flexmb.time_functions.constant(0.0))
+    of_x, of_y = (lambda r, k=k: r.acceleration("upper")[:, k] for k in range(2))
+    found = frequency_response(linearise(system), [0.05, 0.3], ["pull"], {"x": of_x, "y": of_y})
+    s = 2j * np.pi * found.frequencies
+    p = 1.0 / ((s - decay) * (light + heavy + heavy * t**2))
+    np.testing.assert_allclose(found.of("x", "pull"), s * p, atol=1e-8)
+    np.testing.assert_allclose(found.of("y", "pull"), s * p * t + p * w * (1 + t**2), atol=1e-8)  # the edge turns

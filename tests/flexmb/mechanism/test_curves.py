@@ -142,6 +142,11 @@ def test_what_is_no_curve_is_refused():
         flexmb.curves.of_functions(lambda s: s, lambda s: 0.0, 0, 1, closed=True)
     with pytest.raises(flexmb.CurveError, match="finite"):
         through([(0, 0), (1, 0), (2, 0), (np.nan, 0), (3, 0), (4, 0)])
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("bead", mass=1.0, inertia=(1, 1, 1)))
+    for normal, x in (((2, 0, 0), (1, 0, 0)), ((1, 1, 0), (-1, -1, 0))):
+        with pytest.raises(flexmb.JointError, match=r"'track': x is the direction .* across its normal; found x="):
+            system.point_on_curve("track", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), CIRCLE, normal=normal, x=x)
     with pytest.raises(flexmb.CurveError, match="expected a curve"):
         bead("curve", curve=[(0, 0)])
 

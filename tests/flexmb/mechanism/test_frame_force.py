@@ -57,6 +57,24 @@ def mass_on(law, m=2.0, velocity=(0.3, -0.2, 0.1), position=(0.01, 0.02, -0.01))
     return system
 
 
+SIDES = {"right": 1.0}
+
+
+def one_sided(t, relative, states, parameters, wrench, rates):
+    """A stop, which writes nothing where the bodies are apart; numba does not compile its dictionary."""
+    if SIDES.get("right") * relative.d[0] > 0.0:
+        wrench[0] = -parameters[0] * relative.d[0]
+
+
+def test_what_a_law_in_python_does_not_write_is_zero():
+    """A mass meets the stop, and leaves it with the speed with which it came."""
+    stop = flexmb.law(one_sided, parameters=("k",), name="stop")
+    assert stop.entry is None
+    result = flexmb.simulate(mass_on(stop(k=5e3), velocity=(1.0, 0, 0), position=(0, 0, 0)), 0.12, step=1e-3)
+    assert result.position("mass")[-1, 0] < -0.05
+    assert result.velocity("mass")[-1, 0] == pytest.approx(-1.0, rel=2e-3)
+
+
 def test_a_cross_coupled_film_moves_a_mass_as_an_independent_integration():
     k, swirl, c, m = 1e4, 8e3, 3.0, 2.0
     system = mass_on(film(k=k, swirl=swirl, c=c), m)
@@ -411,6 +429,15 @@ def test_a_mechanism_with_it_goes_to_other_processes():
     assert flexmb.accelerations(again, again.initial)[0] == pytest.approx(
         flexmb.accelerations(mechanism, mechanism.initial)[0]
     )
+
+
+def test_a_law_beside_its_function_goes_to_other_processes():
+    """Its function has kept its own name, by which no law is found."""
+    stop = flexmb.law(one_sided, parameters=("k",), name="stop")
+    again = pickle.loads(pickle.dumps(stop))
+    assert isinstance(again, type(stop))
+    assert (again.function, again.parameters, again.name) == (one_sided, ("k",), "stop")
+    assert pickle.loads(pickle.dumps(film)) is film
 
 
 def test_stored_energy_heat_and_work_of_laws_are_apart():

@@ -219,6 +219,22 @@ def test_a_compiled_law_that_is_not_finite_is_named(options):
         flexmb.simulate(by_law(law), 0.3, **options)
 
 
+@numba.njit
+def ends_at_a_half(t, x, xdot):
+    return -1e-3 * np.sqrt(0.5 - x)
+
+
+def test_a_compiled_law_is_repeated_at_the_place_where_it_failed():
+    """It has values at its rate, 0.4, taken for a place."""
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+    system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0))
+    system.set_speed("rail", 0.4)
+    system.motor("drag", "rail", ends_at_a_half)
+    with pytest.raises(LawError, match=r"'drag' .* t = 1\.2\d*, x = 0\.5\d*, xdot = 0\.39\d*"):
+        flexmb.simulate(system, 2.0, step=1e-2)
+
+
 def test_a_law_keeps_the_error_model_it_was_compiled_with():
     law = numba.njit(error_model="numpy")(lambda t, x, v: 1.0 / (1.0 + np.exp(1.0 / (x - x))))
     flexmb.simulate(by_law(law), 0.05, step=1e-2)

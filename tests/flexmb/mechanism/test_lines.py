@@ -14,7 +14,9 @@ from flexmb.errors import MechanismError
 from flexmb.files.results.result_file import load_result, save_result
 from flexmb.kernels.calls import line_force
 from flexmb.kernels.loads.line_changes import add_line_changes
+from flexmb.kernels.loads.lines import FLOW
 from flexmb.linear import linearise
+from flexmb.mechanism.lines.line import Line, stations
 from flexmb.spatial.lie import rotation_exp
 
 SIDE, LENGTH, DENSITY = 0.01, 1.0, 7850.0
@@ -67,6 +69,29 @@ def test_the_wrench_of_a_fluid_turns_with_its_body():
 
     assert (np.abs(wrench(False)) > 0.05).sum() >= 4
     np.testing.assert_allclose(wrench(True), wrench(False) @ rotation_exp(turn).T, atol=1e-12)
+
+
+def test_a_line_through_few_points_is_as_long_as_its_curve():
+    """A quarter of a circle through five points, whose chords are 0.6 % shorter."""
+    angle = np.linspace(0, np.pi / 2, 5)
+    points = np.stack([np.sin(angle), 1 - np.cos(angle), 0 * angle], axis=1)
+    found = stations(
+        flexmb.rigid_body("bend", mass=1.0, inertia=(1, 1, 1)), Line("water", FLOW, 0, points, np.zeros(6))
+    )
+    assert found.length.sum() == pytest.approx(np.pi / 2, rel=2e-4)
+    np.testing.assert_allclose(np.linalg.norm(found.tangent, axis=1), 1.0, rtol=1e-12)
+
+
+def test_wind_along_a_line_rubs_on_its_whole_surface():
+    """Half the density times the square of the speed, times the area `pi d L` and the coefficient along."""
+    system = flexmb.System()
+    rope = system.add(flexmb.rigid_body("rope", mass=1.0, inertia=(1, 1, 1)))
+    system.fixed("wall", system.ground, rope, at=(0, 0, 0))
+    points = np.linspace(0, 3.0, 4)[:, None] * [1, 0, 0]
+    system.wind("wind", rope, points, density=1.2, diameter=0.1, velocity=(5.0, 0, 0), along=0.02)
+    force = flexmb.simulate(system, 0.1, step=0.1).force("wind")[-1]
+    drag = 0.5 * 1.2 * 5.0**2 * np.pi * 0.1 * 3.0 * 0.02
+    np.testing.assert_allclose(force, [drag, 0, 0, 0, 0, 0], atol=1e-12)
 
 
 def test_a_bend_feels_the_change_of_momentum():

@@ -174,6 +174,19 @@ def test_the_moment_of_a_constant_velocity_joint_is_along_the_bisector():
     np.testing.assert_allclose(result.drive_effort("in"), 5.0, rtol=1e-8)
 
 
+@pytest.mark.parametrize("degrees", [30.0, 90.0, 120.0, 170.0])
+def test_the_shafts_of_a_constant_velocity_joint_are_as_drawn_at_any_angle(degrees):
+    """Their axes turn by the shortest way: about the direction across both."""
+    bend = np.deg2rad(degrees)
+    first, second, across = (0, 0, 2.0), 3.0 * np.array([np.sin(bend), 0, np.cos(bend)]), (0, 1, 0)
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("shaft", mass=1.0, inertia=(1, 1, 1)))
+    system.constant_velocity("bend", system.ground, body, axis=first, second_axis=second, at=(0, 0, 0))
+    a, b = (marker.axes for marker in system.build().markers)
+    np.testing.assert_allclose(b[:, 2], second / 3.0, atol=1e-15)
+    np.testing.assert_allclose(b.T @ across, a.T @ across, atol=1e-15)
+
+
 def test_a_universal_joint_in_its_place_would_not():
     system = shafts("universal")
     system.drive("in", flexmb.time_functions.constant_speed(1.0))
@@ -186,7 +199,7 @@ def test_wrong_shafts_are_refused_by_name():
     body = system.add(flexmb.rigid_body("shaft", mass=1.0, inertia=(1, 1, 1)))
     with pytest.raises(JointError, match="'bend': its shafts have nearly opposite directions"):
         system.constant_velocity("bend", system.ground, body, axis=(0, 0, 1), second_axis=(0, 0.01, -1), at=(0, 0, 0))
-    with pytest.raises(JointError, match="'bend': the second_axis has no direction"):
+    with pytest.raises(JointError, match="'bend', second_axis has no direction"):
         system.constant_velocity("bend", system.ground, body, axis=(0, 0, 1), second_axis=(0, 0, 0), at=(0, 0, 0))
 
 

@@ -162,6 +162,22 @@ def test_verbs_name_wrong_arguments(verb, wrong):
     assert not raw, "\n".join(raw)
 
 
+DIRECTIONS = {"axis", "axle", "heading", "normal", "second_axis", "x"}
+
+
+@pytest.mark.parametrize(
+    "verb", [v for v in VERBS if DIRECTIONS & set(inspect.signature(getattr(flexmb.System, v)).parameters)]
+)
+def test_verbs_refuse_directions_of_no_length(verb):
+    """The frames of markers had no numbers, and a run ended inside of a factorisation."""
+    for argument in DIRECTIONS & {name for name, value in given(verb).items() if value is not ONE}:
+        system, a, b = model()
+        with pytest.raises(
+            FlexmbError, match=f"'new'.*{'(axis|normal)' if argument == 'normal' else argument}.*direction"
+        ):
+            getattr(system, verb)(**calls(system, a, b)[verb] | {argument: (0, 0, 0)})
+
+
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("shape", [contact.Sphere, contact.Socket, contact.Cylinder, contact.Capsule, contact.Box])
 def test_shapes_of_contacts_name_wrong_dimensions(shape, wrong):

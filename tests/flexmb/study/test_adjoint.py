@@ -1,5 +1,7 @@
 """Gradients by the adjoint and by the direct method against differences of simulations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from mechanisms import random_flexible_body
@@ -116,6 +118,49 @@ def test_the_place_of_the_mass_centre_enters_as_the_direct_method_says():
     back = adjoint_gradient(model, at, 0.1, height, over="final", **options).of("result")
     forth = direct_gradient(model, at, 0.1, measure=lambda r: {"x": height(r)[-1]}, **options).of("x")
     np.testing.assert_allclose(back, forth, rtol=0, atol=1e-6 * np.abs(forth).max())
+
+
+def test_a_motion_that_begins_later_has_the_derivatives_of_its_own_times():
+    """A force that grows with the time, which is 3 at the beginning: what it moves is in proportion to its growth."""
+
+    def model(growth):
+        system = flexmb.System()
+        body = system.add(flexmb.rigid_body("body", mass=2.0, inertia=(1, 1, 1)))
+        force = flexmb.time_functions.polynomial(0.0, growth)
+        system.load("pull", body.at((0, 0, 0)), force=(1, 0, 0), factor=force)
+        mechanism = system.build()
+        return replace(mechanism, initial=replace(mechanism.initial, t=3.0))
+
+    options = {"step": 1e-2, "output_step": 1e-2}
+    back = adjoint_gradient(model, {"growth": 0.7}, 0.2, lambda r: r.position("body")[:, 0], over="final", **options)
+    forth = direct_gradient(model, {"growth": 0.7}, 0.2, measure=lambda r: {"x": r.position("body")[-1, 0]}, **options)
+    assert back.outcome["result"] == pytest.approx(0.7 / 2.0 * (3.0 * 0.2**2 / 2 + 0.2**3 / 6), rel=1e-3)
+    assert back.of("result")[0] == pytest.approx(back.outcome["result"] / 0.7, rel=1e-8)
+    assert forth.of("x")[0] == pytest.approx(forth.outcome["x"] / 0.7, rel=1e-8)
+
+
+@flexmb.law(states=("force",), parameters=("tau",))
+def forgotten(t, relative, states, parameters, wrench, rates):
+    """A force that decays."""
+    wrench[0] = states[0]
+    rates[0] = -states[0] / parameters[0]
+
+
+@pytest.mark.parametrize("over", ["largest", "mean", "mean square"])
+def test_states_at_the_beginning_count_in_numbers_over_the_whole_time(over):
+    """They are in proportion to the first state, which is the largest, and their squares to its square."""
+
+    def model(begin):
+        system = flexmb.System()
+        body = system.add(flexmb.rigid_body("body", mass=2.0, inertia=(1, 1, 1)))
+        system.force("push", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), forgotten(tau=0.05, initial=(begin,)))
+        return system
+
+    found = adjoint_gradient(
+        model, {"begin": 3.0}, 0.1, lambda r: r.element_states[:, 0], over=over, step=1e-2, output_step=1e-2
+    )
+    power = 2 if over == "mean square" else 1
+    assert found.of("result")[0] == pytest.approx(power * found.outcome["result"] / 3.0, rel=1e-8)
 
 
 def test_chains_that_begin_in_any_attitude_have_the_derivatives_of_their_simulations():

@@ -30,6 +30,8 @@ def test_derivatives_of_formulas_are_right_and_so_are_their_errors(tmp_path):
         np.testing.assert_allclose(found.of(name), values, rtol=1e-10)
         assert (off <= found.errors[name]).all()
     np.testing.assert_allclose(found.relative("cube"), [3.0, 1.0], rtol=1e-10)
+    assert found.outcome["cube"] < 0.0
+    np.testing.assert_allclose(found.relative("wave"), [3.9 / np.tan(3.9), -1.0], rtol=1e-9)
     for asked in (found.of, found.relative):
         with pytest.raises(StudyError, match=r"no measure named 'cub'.*'cube'"):
             asked("cub")

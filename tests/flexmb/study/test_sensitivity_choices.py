@@ -9,6 +9,7 @@ import mechanisms
 import numba
 import numpy as np
 import pytest
+import scipy
 from mechanisms import random_flexible_body
 
 import flexmb
@@ -173,6 +174,10 @@ def test_frames_of_axes_are_smooth():
         assert np.linalg.det(F) > 0
         for d in 1e-7 * rng.normal(size=(4, 3)):
             np.testing.assert_allclose(frame_with_axis(np.array(axis) + d), F, atol=1e-4 if np.linalg.norm(axis) else 0)
+    n = scipy.optimize.brentq(lambda n: n**-2 + n**-6 + 0.36 * n**-10 - 1, 1.0, 2.0)
+    for sign in (1.0, -1.0):  # where the field of directions is along the axis
+        F = frame_with_axis(sign * np.array([1 / n, n**-3, 0.6 * n**-5]))
+        np.testing.assert_allclose(F.T @ F, np.eye(3), atol=1e-14)
     np.testing.assert_array_equal(frame_with_axis(np.array([0.0, 0, 1])), np.eye(3))
     assert (frame_with_axis(np.array([0.0, 1, 0]))[:, 0] == [1, 0, 0]).all()
     assert (frame_with_axis(np.array([1.0, 0, 0]))[:, 0] == [0, 1, 0]).all()

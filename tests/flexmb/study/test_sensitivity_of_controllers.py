@@ -170,3 +170,26 @@ def test_a_state_of_rounding_of_a_controller():
     forth = direct_gradient(model, {"begin": 0.0}, 0.05, measure=at_the_end({"place": place}), **options).of("place")
     assert back == pytest.approx((high - low) / 2e-4, rel=1e-6)
     assert forth == pytest.approx((high - low) / 2e-4, rel=1e-6)
+
+
+@flexmb.control_law(inputs=("wave",), commands=("share",))
+def passed_on(t, inputs, states, parameters, commands, rates):
+    commands[0] = inputs[0]
+
+
+def test_a_load_that_a_command_scales_has_the_derivative_by_its_force():
+    """What it moves is in proportion to its force, and to the amplitude of its command."""
+
+    def model(force, amplitude):
+        system = flexmb.System()
+        body = system.add(flexmb.rigid_body("body", mass=2.0, inertia=(1, 1, 1)))
+        system.load("pull", body.at((0, 0, 0)), force=(force, 0, 0))
+        wave = flexmb.time_functions.harmonic(amplitude, 3.0)
+        system.controller("servo", passed_on(), inputs={"wave": wave}, outputs={"share": "load:pull"})
+        return system
+
+    at, options = {"force": 4.0, "amplitude": 0.5}, {"step": 1e-2, "output_step": 1e-2}
+    back = adjoint_gradient(model, at, 0.1, lambda r: r.position("body")[:, 0], over="final", **options)
+    forth = direct_gradient(model, at, 0.1, measure=lambda r: {"x": r.position("body")[-1, 0]}, **options)
+    for found, name in ((back, "result"), (forth, "x")):
+        np.testing.assert_allclose(found.relative(name), 1.0, rtol=1e-8)

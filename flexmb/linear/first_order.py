@@ -12,7 +12,7 @@ such as heading and lateral place are defective.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eig, matrix_balance, null_space, qr
@@ -21,9 +21,6 @@ from flexmb.differences import ROUNDING
 from flexmb.linear.independent import Changing
 from flexmb.linear.velocity_freedom import VelocityFreedom
 from flexmb.linear.vibration import Vibration, ordered
-
-if TYPE_CHECKING:
-    from flexmb.linear.linearise import LinearisedModel
 
 BEYOND = 10.0
 """Effect of an ignorable coordinate relative to the bound of the errors."""
@@ -58,7 +55,7 @@ class FirstOrder:
 
 
 def first_order(
-    linear: "LinearisedModel", T: Changing, freedom: VelocityFreedom, count: int, force: np.ndarray | None = None
+    linear: Any, T: Changing, freedom: VelocityFreedom, count: int, force: np.ndarray | None = None
 ) -> FirstOrder:
     """The equations for displacements `T xi` (nv, n), of which the first `count` are independent.
 
@@ -99,8 +96,8 @@ def first_order(
     given[0, at_u], given[1, at_u], given[2, at_u] = -by_xi[:, count:], -by_u[:, nu:], -mass[:, nu:]
     if force is not None:
         applied[at_u] = left @ force
-    s, errors = linear.states, linear.states_error
-    if s is not None and errors is not None:
+    if nz:
+        s, errors = linear.states, linear.states_error
         speed, place = s.by_speed @ first, s.by_speed @ (first @ W + rate) + s.by_place @ first
         F[at_u, at_z], F[at_z, at_z] = -left @ s.force, s.by_state
         F[at_z, at_y], F[at_z, at_u] = place[:, :count], (speed @ V)[:, :nu]

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import row_dof
 from flexmb.results.measure import NamedMeasure
 from flexmb.results.result import Result, followed_angles, result_of_states
-
-if TYPE_CHECKING:
-    from flexmb.linear.linearise import LinearisedModel
 
 Output = Callable[[Result], np.ndarray]
 """One number for each stored time, which depends on positions, velocities and reactions at that time only, such as
@@ -96,9 +93,7 @@ def resonance(frequency: float) -> LinearError:
     )
 
 
-def dimensions_of(
-    linear: "LinearisedModel", inputs: Iterable[str], outputs: Mapping[str, Output]
-) -> dict[str, dict[str, str]]:
+def dimensions_of(linear: Any, inputs: Iterable[str], outputs: Mapping[str, Output]) -> dict[str, dict[str, str]]:
     """What a unit of each of the "inputs" and each of the "outputs" measures, keys of `flexmb.units.DIMENSIONS`.
 
     The factor of a load is a number. Outputs that are functions of the user have no entry.
@@ -145,9 +140,7 @@ class InputOutputModel:
         return self.moving[0]
 
 
-def input_output_model(
-    linear: "LinearisedModel", inputs: Iterable[str], outputs: Mapping[str, Output]
-) -> InputOutputModel:
+def input_output_model(linear: Any, inputs: Iterable[str], outputs: Mapping[str, Output]) -> InputOutputModel:
     """The model of inputs and outputs of small motions of a `LinearisedModel`.
 
     Outputs, with joint reactions, are differentiated by central differences (nine digits). Warns with
@@ -201,7 +194,7 @@ class Outputs:
     direct: np.ndarray
 
 
-def with_outputs(linear: "LinearisedModel", p: InputOutputModel) -> Outputs:
+def with_outputs(linear: Any, p: InputOutputModel) -> Outputs:
     """Outputs in terms of `X = [y, u, z]` and the inputs, with `xi' = V [u, f'] + W xi` along the motion."""
     nf, n = linear.degrees_of_freedom, p.T.shape[1]
     freedom = velocity_freedom(linear.independent, p.moving, nf)
@@ -231,7 +224,7 @@ def with_outputs(linear: "LinearisedModel", p: InputOutputModel) -> Outputs:
     return Outputs(model, state, imposed, p.direct + Z2 @ V[:, :nu] @ parts[4])
 
 
-def _load_force(linear: "LinearisedModel", number: int) -> np.ndarray:
+def _load_force(linear: Any, number: int) -> np.ndarray:
     """Generalised force (nv,) of a load with the factor one."""
     mechanism = linear.mechanism
     alone = replace(mechanism, loads=(replace(mechanism.loads[number], function=-1, command=-1),))
@@ -242,7 +235,7 @@ def _load_force(linear: "LinearisedModel", number: int) -> np.ndarray:
 
 
 def _seen(
-    linear: "LinearisedModel", moving: Changing, outputs: Mapping[str, Output]
+    linear: Any, moving: Changing, outputs: Mapping[str, Output]
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Derivatives of the outputs with respect to `xi`, `xi'`, `xi''` of displacements `T xi`, the states of force
     elements and the multipliers."""
@@ -292,7 +285,7 @@ def _seen(
     return Z, change[:, 3 * n + nj :] / spread[: nz - pressing], change[:, 3 * n : 3 * n + nj]
 
 
-def _beside(linear: "LinearisedModel", own: np.ndarray, moves: tuple[np.ndarray, ...]) -> Result:
+def _beside(linear: Any, own: np.ndarray, moves: tuple[np.ndarray, ...]) -> Result:
     """The states beside that of a linearised model, by `moves` (n, .): of places, velocities, accelerations and
     multipliers, and of the states of elements, which are its `own` (nz,)."""
     mechanism, state = linear.mechanism, linear.state

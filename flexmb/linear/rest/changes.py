@@ -6,7 +6,7 @@ the motion are compared, in the same coordinates.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -19,9 +19,6 @@ from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.scales import speed_of
 from flexmb.mechanism.state import State
-
-if TYPE_CHECKING:
-    from flexmb.linear.linearise import LinearisedModel
 
 CONSTANT = 1e-6
 """Change of the coefficients of small motions about a steady motion, relative to inertia, frequencies and rate of
@@ -39,7 +36,7 @@ ERRORS = 10.0
 """Change of coefficients, relative to the bounds of their errors, up to which it may be due to these."""
 
 
-def unsteadiness(linear: "LinearisedModel") -> float:
+def unsteadiness(linear: Any) -> float:
     """The largest acceleration of a coordinate of the joints about a moving state, or rate of a state of an element
     over its usual change, relative to the speed of the mechanism; infinite for large mechanisms, which are not
     examined."""
@@ -55,7 +52,7 @@ def unsteadiness(linear: "LinearisedModel") -> float:
     return found
 
 
-def later(linear: "LinearisedModel", direction: int) -> State:
+def later(linear: Any, direction: int) -> State:
     """The state of a steady motion, whose joints keep their rates, after a turn by a fraction of a radian (`direction`
     1) or before it (-1)."""
     mechanism, state, own = linear.mechanism, linear.state, linear.independent

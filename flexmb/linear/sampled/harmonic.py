@@ -7,7 +7,7 @@ which a spectrum shows there.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from scipy.linalg import expm
@@ -15,16 +15,9 @@ from scipy.linalg import expm
 from flexmb.linear.input_output import Output, resonance
 from flexmb.linear.sampled.period import sampled_motions
 
-if TYPE_CHECKING:
-    from flexmb.linear.linearise import LinearisedModel
-
 
 def sampled_responses(
-    linear: "LinearisedModel",
-    inputs: Iterable[str],
-    outputs: Mapping[str, Output],
-    is_motion: np.ndarray,
-    frequencies: np.ndarray,
+    linear: Any, inputs: Iterable[str], outputs: Mapping[str, Output], is_motion: np.ndarray, frequencies: np.ndarray
 ) -> np.ndarray:
     """Complex amplitudes (nf, no, ni) of the outputs of a `LinearisedModel` for units of the inputs.
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eig, expm, matrix_balance
@@ -36,9 +36,6 @@ from flexmb.mechanism.scales import rate_at
 from flexmb.results.measure import measure
 from flexmb.results.result import result_of_states
 from flexmb.simulation.sampling import SAME, sampled_controllers
-
-if TYPE_CHECKING:
-    from flexmb.linear.linearise import LinearisedModel
 
 MEASURED = 1e-9
 """Relative error of the derivatives of measures of the motion."""
@@ -185,7 +182,7 @@ def _units(A: np.ndarray, error: np.ndarray) -> np.ndarray:
 
 
 def sampled_motions(
-    linear: "LinearisedModel", inputs: Iterable[str] = (), outputs: Mapping[str, Output] | None = None
+    linear: Any, inputs: Iterable[str] = (), outputs: Mapping[str, Output] | None = None
 ) -> SampledMotions:
     """The sampled motions of a `LinearisedModel`, with what its `inputs` do to samples, and `outputs`.
 

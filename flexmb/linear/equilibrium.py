@@ -10,7 +10,13 @@ from flexmb.equations.closed_contacts import closing_forces, require_outside, we
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import consistent_state
 from flexmb.equations.skins import without_surfaces
-from flexmb.errors import EquilibriumError, LawRangeWarning, SensitivityWarning, UnsupportedError
+from flexmb.errors import (
+    EquilibriumError,
+    LawRangeWarning,
+    SensitivityWarning,
+    SmallDeformationWarning,
+    UnsupportedError,
+)
 from flexmb.kinks import kinks
 from flexmb.linear.rest.record import Equilibrium
 from flexmb.linear.rest.search import search
@@ -22,6 +28,7 @@ from flexmb.mechanism.features import SMOOTH, Feature, refuse
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.system import System
 from flexmb.results.elements.tunnels import doubtful_contacts
+from flexmb.results.verdict import left_ranges
 
 LOAD_STEPS = (1, 4, 16)
 """Numbers of steps in which gravity, loads and speeds are applied; they are tried one after the other."""
@@ -61,7 +68,8 @@ def equilibrium(
     that the equilibrium is not unique, when exact contacts would open, slide or overlap where they are apart as drawn,
     or when the states of an element have no stationary values; `MechanismError` for flexible surfaces that overlap by
     more, or beside exact contacts. The error is an `UnsupportedError` where bodies slide, tip or roll on flexible
-    surfaces, at the first attempt and with loads in steps.
+    surfaces, at the first attempt and with loads in steps. Issues a `SmallDeformationWarning` for bodies that bend
+    beyond their range, and a `SensitivityWarning` for laws without a derivative at the equilibrium.
     """
     mechanism = system.build() if isinstance(system, System) else system
     felt = vector(acceleration, "acceleration")
@@ -130,6 +138,8 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
         found = replace(found, mechanism=mechanism)
         for text in doubtful_contacts(found.result) if mechanism.surface_contacts else ():
             warnings.warn(text, LawRangeWarning, stacklevel=3)
+        for text in left_ranges(mechanism, np.array([found.state.t]), found.state.q[None]):
+            warnings.warn(text, SmallDeformationWarning, stacklevel=3)
         if text := _kinks(found, moving):
             warnings.warn(f"The equilibrium of {mechanism.name!r} {text}", SensitivityWarning, stacklevel=3)
         if moving:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import flexmb
 from flexmb.analyses.mobility import mobility
 from flexmb.cli.main import app
-from flexmb.errors import EventError, MechanismError
+from flexmb.errors import EquilibriumError, EventError, MechanismError
 from flexmb.files import load_model, load_result, save_result
 from flexmb.linear import linearise
 from flexmb.results.measure import measure
@@ -253,6 +253,19 @@ def test_model_files_have_stops_and_events(tmp_path, monkeypatch):
         path.write_text(MODEL.replace("lower = -1.0", wrong))
         with pytest.raises(flexmb.FlexmbError, match=told):
             load_model(path)
+
+
+def test_an_equilibrium_of_a_model_file_beyond_a_stop_is_refused(tmp_path, monkeypatch):
+    """A ball on a spring that would carry it below the floor, and on a stiffer one that does not."""
+    monkeypatch.chdir(tmp_path)
+    for rests in (-0.9, -1.2):
+        spring = f'[[joint_springs]]\nname = "spring"\njoint = "guide"\nstiffness = {-2 * 9.81 / rests}\n'
+        (tmp_path / "ball.toml").write_text(MODEL + spring)
+        told = CliRunner().invoke(app, ["equilibrium", "ball.toml"])
+        assert told.exit_code == (rests < -1), told.output
+    for verb in ("equilibrium", "modes"):
+        with pytest.raises(EquilibriumError, match=r"beyond the stop 'floor' by 0\.2"):
+            CliRunner().invoke(app, [verb, "ball.toml"], catch_exceptions=False)
 
 
 def test_stops_of_model_files_are_plastic_and_events_without_an_action_go_on(tmp_path):

@@ -255,6 +255,21 @@ def test_model_files_have_stops_and_events(tmp_path, monkeypatch):
             load_model(path)
 
 
+@pytest.mark.parametrize(
+    "motion", [flexmb.time_functions.smooth_step(0.1, 0.4, 0.3), flexmb.time_functions.harmonic(0.3, 1.7)]
+)
+def test_a_driver_may_lead_a_joint_to_its_stop_and_not_beyond(motion):
+    """As a cylinder to its end, where rounding decides whether it passes the stop, and a swing to its turn."""
+    system = flexmb.System()
+    rod = system.add(flexmb.rigid_body("rod", mass=1.0, inertia=(1, 1, 1)))
+    system.prismatic("cylinder", system.ground, rod, axis=(1, 0, 0), at=(0, 0, 0))
+    system.drive("cylinder", motion)
+    led = flexmb.simulate(system, 0.6, step=5e-3, events=[stop("end", "cylinder", 0.3)])
+    assert [(event.event, event.lost) for event in led.happened] == [("end", 0.0)]
+    with pytest.raises(EventError, match=r"prescribe a speed of .* of 'end'"):
+        flexmb.simulate(system, 0.6, step=5e-3, events=[stop("end", "cylinder", 0.3 - 1e-6)])
+
+
 def test_an_equilibrium_of_a_model_file_beyond_a_stop_is_refused(tmp_path, monkeypatch):
     """A ball on a spring that would carry it below the floor, and on a stiffer one that does not."""
     monkeypatch.chdir(tmp_path)

@@ -30,6 +30,8 @@ BENT = 1e-3
 FINER, FALLS = 0.1, 0.05
 """A step, relative to the first, and the ratio of the differences of both sides from which they do not vanish as those
 of a smooth function: they fall to 0.01 there, to 0.03 with the power 3/2, to 0.1 at a kink, and not at a jump."""
+JUMPS = 0.5
+"""The same ratio for jumps, also those beside the place, and not for kinks."""
 NOISE = 1e-12
 """Rounding of a function, relative to its value."""
 
@@ -87,6 +89,7 @@ def measured_derivatives(
 def broken(
     middle: Float[np.ndarray, " m"],
     sides: Callable[[float], tuple[Float[np.ndarray, "m n"], Float[np.ndarray, "m n"]]],
+    falls: float = FALLS,
 ) -> Bool[np.ndarray, " m"]:
     """Which of m functions have a kink or a jump at a place, where central differences are no derivatives.
 
@@ -95,6 +98,7 @@ def broken(
 
     - `middle`: values at the place; `sides(part)`: those on both sides of it in each direction, at this part of the
       steps of the differences. Steps of all directions are of comparable size.
+    - `falls`: the ratio of the differences of both sides from which they do not vanish; `JUMPS` for jumps only.
 
     Cost: `sides` is called once, and once more where a function is suspected.
     """
@@ -109,4 +113,4 @@ def broken(
     suspected = first > np.maximum(BENT * slope, rounded)
     if not suspected.any():
         return suspected
-    return np.asarray(suspected & (bend(FINER)[0] > np.maximum(FALLS * first, rounded)))
+    return np.asarray(suspected & (bend(FINER)[0] > np.maximum(falls * first, rounded)))

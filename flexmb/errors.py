@@ -334,7 +334,8 @@ class CoarseOutputWarning(FlexmbWarning):
 class SmallDeformationWarning(FlexmbWarning):
     """A body left the range in which its reduced model is valid.
 
-    Raised at the end of a run; the message names the body and the rotation or strain that it reached.
+    Raised at the end of a run, and by `equilibrium` and `steady_motion`; the message names the body and the rotation or
+    strain that it reached.
     """
 
 

@@ -62,8 +62,7 @@ def kinks(
     felt = _row_forces(e, functions, state, wdot, multipliers)
     e.residual(functions, state.q, state.w, wdot, multipliers)
     x, J = _motion(e)
-    sizes, rate = np.abs(kept), rate_at(flat, state.w, wdot)
-    sizes = np.where(sizes > 0, sizes, sizes.max(initial=0.0) or 1.0)
+    sizes, rate = _state_sizes(mechanism, kept), rate_at(flat, state.w, wdot)
     sizes *= np.random.default_rng(2).uniform(0.5, 1.0, len(sizes))  # rates of linear laws vanish along their states
 
     def at(kind: str, h: float) -> np.ndarray:
@@ -90,6 +89,17 @@ def kinks(
             name, text = _described(mechanism, kind, k, slope[h, :, k], along, bounded)
             told.setdefault(name, f"{name}: {text}")
     return _message(list(told), list(told.values()))
+
+
+def _state_sizes(mechanism: Mechanism, states: np.ndarray) -> np.ndarray:
+    """The sizes (nz,) by which the steps of states are measured: of those at zero, the largest state of their element,
+    or one. Those of other elements may be pressures, beside the angle of a filter."""
+    sizes = np.abs(states)
+    own = [len(force.initial) for force in mechanism.frame_forces]
+    own += [len(controller.initial) for controller in mechanism.controllers]
+    for part in np.split(sizes, np.cumsum(own)):
+        part[part == 0] = part.max(initial=0.0) or 1.0
+    return sizes
 
 
 def _message(names: list[str], texts: list[str]) -> str:

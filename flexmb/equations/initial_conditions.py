@@ -348,7 +348,7 @@ def _masses(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
 
 def start_jacobian(mechanism: Mechanism, q: np.ndarray) -> sp.csr_matrix:
     rows, initial = tuple(row for row, _ in mechanism.start_rows), replace(mechanism.initial, angles=np.zeros(0))
-    probe = replace(mechanism, rows=rows, joints=(), force_elements={}, initial=initial)
+    probe = replace(mechanism, rows=rows, joints=(), force_elements={}, controllers=(), initial=initial)
     return row_jacobian(probe, compiled(probe), q, mechanism.function_values(mechanism.initial.t))[1]
 
 

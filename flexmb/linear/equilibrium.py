@@ -21,6 +21,7 @@ from flexmb.errors import (
     LawRangeWarning,
     MechanismError,
     SensitivityWarning,
+    SmallDeformationWarning,
     UnsupportedError,
 )
 from flexmb.kinks import kinks
@@ -36,6 +37,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.elements.tunnels import doubtful_contacts
+from flexmb.results.verdict import left_ranges
 from flexmb.spatial.layout import pose
 
 LOAD_STEPS = (1, 4, 16)
@@ -82,8 +84,9 @@ def equilibrium(
     that the equilibrium is not unique, when exact contacts would open, slide or overlap where they are apart as drawn,
     or when the states of an element have no stationary values; `MechanismError` for flexible surfaces that overlap by
     more, or beside exact contacts; `ControllerError` for sampled controllers that measure reactions or act beside
-    flexible surfaces. The error is an `UnsupportedError` where bodies slide, tip or roll on flexible
-    surfaces, at the first attempt and with loads in steps.
+    flexible surfaces. The error is an `UnsupportedError` where bodies slide, tip or roll on flexible surfaces, at the
+    first attempt and with loads in steps. Issues a `SmallDeformationWarning` for bodies that bend beyond their range,
+    and a `SensitivityWarning` for laws without a derivative at the equilibrium.
     """
     mechanism = system.build() if isinstance(system, System) else system
     felt = vector(acceleration, "acceleration")
@@ -190,6 +193,8 @@ def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equi
             continue
         for text in doubtful_contacts(found.result) if mechanism.surface_contacts else ():
             warnings.warn(text, LawRangeWarning, stacklevel=3)
+        for text in left_ranges(mechanism, np.array([found.state.t]), found.state.q[None]):
+            warnings.warn(text, SmallDeformationWarning, stacklevel=3)
         if text := _kinks(found, moving):
             warnings.warn(f"The equilibrium of {mechanism.name!r} {text}", SensitivityWarning, stacklevel=3)
         if moving:

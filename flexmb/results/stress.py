@@ -102,16 +102,20 @@ def largest_stress(result: Result, body: str) -> LargestStress:
 
 
 def _largest(shapes: StressShapes, eta: Float[np.ndarray, "nt m"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The largest von Mises stress and its point for each time, and the largest over time at each point."""
-    eta = eta.astype(np.float32)
+    """The largest von Mises stress and its point for each time, and the largest over time at each point.
+
+    The points are found with single precision. The stress there has double precision, for differences of it.
+    """
+    single = eta.astype(np.float32)
     rows = shapes.rows.reshape(-1, eta.shape[1])
     values, at = np.empty(len(eta)), np.empty(len(eta), dtype=np.int64)
     envelope = np.zeros(len(shapes.x))
     some = max(1, CHUNK // len(rows))
     for first in range(0, len(eta), some):
         part = slice(first, first + some)
-        found = von_mises((rows @ eta[part].T).reshape(-1, 6, len(eta[part])).swapaxes(1, 2))
-        at[part], values[part] = found.argmax(axis=0), found.max(axis=0)
+        found = von_mises((rows @ single[part].T).reshape(-1, 6, len(single[part])).swapaxes(1, 2))
+        at[part] = found.argmax(axis=0)
+        values[part] = von_mises(np.einsum("tcm,tm->tc", shapes.rows[at[part]], eta[part]))
         np.maximum(envelope, found.max(axis=1), out=envelope)
     return values, at, envelope
 

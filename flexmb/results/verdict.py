@@ -120,13 +120,20 @@ def judge(
             "another integrator."
         )
         findings.append((JointDriftWarning, text))
+    findings += [(SmallDeformationWarning, text) for text in left_ranges(mechanism, ledger.t, q)]
+    findings += [(UnresolvedWarning, text) for text in unresolved]
+    return Verdict(imbalance, ledger.strain_ratio, drift, tuple(findings))
+
+
+def left_ranges(mechanism: Mechanism, t: Float[np.ndarray, "nt"], q: Float[np.ndarray, "nt nq"]) -> list[str]:
+    """A sentence for each body that bends beyond the range of small deformation, at times `t` (nt,) and configurations
+    `q` (nt, nq)."""
+    found: list[str] = []
     for body, start in zip(mechanism.bodies, compiled(mechanism).q_start[:-1], strict=True):
         if body.validity is not None and body.is_flexible:
             eta = q[:, start + 7 : start + 7 + body.modes]
-            left = out_of_range(body.name, body.validity, body.invariants.second_order, ledger.t, eta)
-            findings += [(SmallDeformationWarning, text) for text in left]
-    findings += [(UnresolvedWarning, text) for text in unresolved]
-    return Verdict(imbalance, ledger.strain_ratio, drift, tuple(findings))
+            found += out_of_range(body.name, body.validity, body.invariants.second_order, t, eta)
+    return found
 
 
 def round_off_energy(

@@ -289,8 +289,8 @@ class EventDetection(Run):
                 return
         names = ", ".join(repr(e.name) for e, yes in zip(self._in_force.events, passed, strict=True) if yes)
         raise EventError(
-            f"At t = {look.snapshot.t:.6g} the events {names} cause each other indefinitely. Let one of them occur at "
-            "another value."
+            f"At t = {look.snapshot.t:.6g} the events {names} cause each other indefinitely. Take smaller steps, which "
+            "resolve the vibrations that they excite, or let one of them occur at another value."
         )
 
     def _carry_out(self, events: Sequence[Event], look: Look) -> State:

@@ -20,11 +20,14 @@ def command(
     from flexmb.files.storage.tree import require_own
     from flexmb.linear import equilibrium
     from flexmb.results.elements.contact import contacts_of, held_contacts
+    from flexmb.simulation.detection.checks import require_within_stops
 
     target = output or Path(f"{model.stem}.rest.h5")
     require_own(target, "result")
     with yellow_warnings():
-        rest = equilibrium(load_model(model).mechanism(), time)
+        loaded = load_model(model)
+        rest = equilibrium(loaded.mechanism(), time)
+        require_within_stops(rest.result, loaded.options.get("events", ()))
         say_text(rest)
         result, surfaces = rest.result, [contact.name for contact in rest.mechanism.surface_contacts]
         for text in held_contacts(result):

@@ -29,6 +29,7 @@ def command(
     from flexmb.files.models.model_file import load_model
     from flexmb.linear import along_motion, equilibrium, linearise, steady_running
     from flexmb.plots.linear_plots import plot_eigenvalue_loci, plot_eigenvalues
+    from flexmb.simulation.detection.checks import require_within_stops
     from flexmb.simulation.simulate import simulate
 
     if is_mesh_file(model):
@@ -44,6 +45,7 @@ def command(
         state = None
         if not start:
             rest = (steady_running if running else equilibrium)(mechanism)
+            require_within_stops(rest.result, loaded.options.get("events", ()))
             say_text(rest)
             state = rest.state
         linear = linearise(mechanism, state)

@@ -49,12 +49,14 @@ def command(
     from flexmb.linear import equilibrium, frequency_response, linearise, steady_motion, with_peaks
     from flexmb.plots.linear_plots import plot_response
     from flexmb.results.measure import measure
+    from flexmb.simulation.detection.checks import require_within_stops
 
     first, last, count = span_of("--band", band, default=400)
     measures = {text: measure(text) for text in outputs}
     with yellow_warnings():
-        mechanism = load_model(model).mechanism()
-        rest = (steady_motion if moving else equilibrium)(mechanism)
+        loaded = load_model(model)
+        rest = (steady_motion if moving else equilibrium)(loaded.mechanism())
+        require_within_stops(rest.result, loaded.options.get("events", ()))
         say_text(rest)
         small = linearise(rest)
         frequencies = with_peaks(np.geomspace(first, last, count), small.modes())

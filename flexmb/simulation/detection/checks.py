@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 
-from flexmb.errors import EventError
+import numpy as np
+
+from flexmb.errors import EquilibriumError, EventError
 from flexmb.mechanism.locking import locked_row
 from flexmb.mechanism.mechanism import Mechanism, Row
+from flexmb.results.result import Result
+from flexmb.simulation.detection.in_force import touching_distance
 from flexmb.simulation.events import Event, Lock, Release, StopImpact
 
 
@@ -36,6 +40,20 @@ def require_names(mechanism: Mechanism, events: Sequence[Event]) -> None:
         elif isinstance(event.do, Release) and event.do.joint not in names:
             _require_unrelated(
                 mechanism, event.name, event.do.joint, [e.do.joint for e in events if isinstance(e.do, Release)]
+            )
+
+
+def require_within_stops(rest: Result, events: Sequence[Event]) -> None:
+    """Raises `EquilibriumError` when an equilibrium or a steady motion, which include no stops, is beyond a stop."""
+    for event in events:
+        if not isinstance(event.do, StopImpact):
+            continue
+        beyond = float(np.asarray(event.when(rest))[-1])
+        if beyond > touching_distance(rest.mechanism, event.do):
+            raise EquilibriumError(
+                f"The equilibrium of {rest.mechanism.name!r} is beyond the stop {event.name!r} by {beyond:.3g}, as "
+                f"equilibria do not include stops. For the mechanism that rests on it, drive joint {event.do.joint!r} "
+                "to the limit, or take a gap spring in place of the stop."
             )
 
 

@@ -19,6 +19,8 @@ from flexmb.simulation.detection.looks import Look
 GRAZING, BACK = 1e-3, 1e-6
 """Distance, relative to the touching distance, by which rounding may return a contact that separates with an
 acceleration, or with a speed, before it counts as closed again."""
+PASSED = 2.0
+"""Distance beyond a stop, relative to the touching distance, at which a driver has passed it."""
 CARRIED, LEAVING = 1e-9, 0.25
 """Tensile force of a contact due to rounding, relative to its largest force; and the fraction of it at which the
 contact separates at an instant of another event."""
@@ -53,6 +55,8 @@ class Impacts:
         """The state after `locks` and impacts of the `stops`; updates the losses of their events and the contacts that
         last.
 
+        A driver may lead a coordinate to its stop, as a cylinder to its end, and so far beyond that the stop touches.
+
         Raises `EventError` when joints and drivers prescribe the motion of a coordinate that an event stops.
         """
         in_force, arming = self._in_force, self._arming
@@ -64,8 +68,10 @@ class Impacts:
         mechanism = in_force.variant({**in_force.held, **values})
         contacts = Contacts(mechanism, in_force.state_in(mechanism, state), {n: -in_force.sign(n) for n in values})
         w = contacts.on_joints(state.w, lasted)
+        within = {e.name for e in in_force.events if e.name in stops and e.when(seen)[0] <= in_force.reach(e.name)}
+        led = [name for name in stops if name in within and contacts.led(w, name) < 0]
         for name in values:
-            if (rate := contacts.led(w, name)) < 0 or (rate and name in locks):
+            if name not in led and ((rate := contacts.led(w, name)) < 0 or (rate and name in locks)):
                 raise EventError(
                     f"At t = {state.t:.6g} joints and drivers prescribe a speed of {abs(rate):.3g} of the coordinate "
                     f"of {name!r}; no impact can stop it. Change the driver, or remove the event."
@@ -92,7 +98,8 @@ class Impacts:
                 in_force.strongest[name] = forces[name].push
             else:
                 leaves = contacts.separation(w, name) > contacts.noise(name)
-                arming.set_level(name, (BACK if leaves else GRAZING) * in_force.reach(name))
+                part = PASSED if name in led else BACK if leaves else GRAZING
+                arming.set_level(name, part * in_force.reach(name))
         return replace(state, w=w)
 
     def press(self, mechanism: Mechanism, look: Look, lasting: Sequence[str]) -> None:

@@ -28,6 +28,12 @@ TOUCHING = 1e-9
 rotations."""
 
 
+def touching_distance(mechanism: Mechanism, do: StopImpact) -> float:
+    """The distance at which a stop touches."""
+    dof = joint_dof(do.joint, mechanism.joint(do.joint).kind, do.dof)
+    return TOUCHING * (mechanism.length if dof == "translation" else 1.0)
+
+
 class InForce:
     """What events have changed so far, and the variants of the mechanism with it.
 
@@ -133,9 +139,7 @@ class InForce:
 
     def reach(self, stop: str) -> float:
         """The distance at which a stop touches."""
-        do = self.stops[stop]
-        dof = joint_dof(do.joint, self.base.joint(do.joint).kind, do.dof)
-        return TOUCHING * (self.base.length if dof == "translation" else 1.0)
+        return touching_distance(self.base, self.stops[stop])
 
     def unnoticed(self, friction: JointFriction) -> float:
         """A sliding rate that is not noticed."""

@@ -3,11 +3,12 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from flexmb.differences import broken
+from flexmb.differences import JUMPS, NOISE, broken
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import SensitivityWarning, StudyError
 from flexmb.mechanism.mechanism import Mechanism
@@ -22,8 +23,15 @@ DIFFERENCE = 1e-5
 """Step of differences: of a displacement relative to the mechanism's length; of velocities, accelerations and
 multipliers relative to the largest.
 """
+CURVED, FINER, ROUNDS, SETTLED = 1e-4, 0.125, 8, 1e-6
+"""Change of the slope within a difference, relative to the slope, above which its step is multiplied by `FINER`, up to
+`ROUNDS` times, until the derivative changes by less than `SETTLED` of it. The one that changes least is taken: smaller
+steps end in round-off.
+"""
 PARTS = ("q", "w", "wdot", "multipliers")
 """Tables of a result that are its states, beside the states of elements."""
+
+_Beside = tuple[np.ndarray, float, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +108,23 @@ def seeds(chosen: Scalar, e: Equations, result: Result) -> np.ndarray:
     sizes = DIFFERENCE * np.concatenate([*(scale * unit for scale, unit in zip(scales, units, strict=True)), own])
     found, wrong = np.zeros((len(chosen.places), len(sizes))), []
     for k, place in enumerate(chosen.places):
-        below, middle, above = _beside(chosen.series, e, result, place, sizes)
-        found[k] = chosen.weights[k] * (above - below) / (2 * sizes)
+        if chosen.weights[k] == 0.0:
+            continue
+        beside = partial(_beside, chosen.series, e, result, place)
+        below, middle, above = beside(sizes)
         # the forces of points that do not touch remain zero
         used = np.concatenate([np.full(3 * nv + nj, True), result.element_states[place] != 0.0])
+        slopes, within = _slopes(beside, sizes, used, below, middle, above)
+        found[k] = chosen.weights[k] * slopes
 
-        def sides(part: float, place: int = place, used: np.ndarray = used) -> tuple[np.ndarray, np.ndarray]:
-            low, _, high = _beside(chosen.series, e, result, place, part * sizes)
+        def sides(
+            part: float, beside: Callable[..., _Beside] = beside, used: np.ndarray = used, within: float = within
+        ) -> tuple[np.ndarray, np.ndarray]:
+            low, _, high = beside(part * within * sizes)
             return low[None, used], high[None, used]
 
-        if chosen.weights[k] != 0.0 and broken(np.array([middle]), sides)[0]:
+        jumps = within < 1.0 and broken(np.array([middle]), partial(sides, within=1.0), JUMPS)[0]
+        if jumps or broken(np.array([middle]), sides)[0]:
             wrong.append(float(result.t[place]))
     if wrong:
         warnings.warn(
@@ -123,9 +138,37 @@ def seeds(chosen: Scalar, e: Equations, result: Result) -> np.ndarray:
     return found
 
 
-def _beside(
-    series: Series, e: Equations, result: Result, place: int, sizes: np.ndarray
-) -> tuple[np.ndarray, float, np.ndarray]:
+def _slopes(
+    beside: Callable[[np.ndarray], _Beside],
+    sizes: np.ndarray,
+    used: np.ndarray,
+    below: np.ndarray,
+    middle: float,
+    above: np.ndarray,
+) -> tuple[np.ndarray, float]:
+    """Derivatives (n,) of a series from its values beside a state, by `sizes`; where it is curved within these, from
+    those nearer to the state. Also the part of `sizes` within which they no longer change, 1 if they always do.
+
+    A stress changes far more with a stiff shape than with a displacement of the same size elsewhere.
+    """
+    slopes, change = (above - below) / (2 * sizes), np.full(len(sizes), np.inf)
+    noise = NOISE * abs(middle)
+    curved = used & (np.abs(above + below - 2 * middle) > np.maximum(CURVED * np.abs(above - below), noise))
+    part, last = 1.0, slopes
+    for _ in range(ROUNDS):
+        if not curved.any():
+            break
+        part *= FINER
+        low, _, high = beside(part * sizes)
+        new = (high - low) / (2 * part * sizes)
+        moved = np.abs(new - last)
+        better, last = curved & (moved < change), new
+        slopes, change = np.where(better, new, slopes), np.where(better, moved, change)
+        curved &= change > SETTLED * np.abs(slopes)
+    return slopes, 1.0 if curved.any() else part
+
+
+def _beside(series: Series, e: Equations, result: Result, place: int, sizes: np.ndarray) -> _Beside:
     """The values (n,) of a series below and above the state at a stored time, by `sizes` (n,) of each of its numbers,
     and the value at it."""
     nv, nj, count = len(e.flat.weight), e.flat.joint_rows, 2 * len(sizes) + 1

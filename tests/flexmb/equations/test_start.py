@@ -241,3 +241,19 @@ def test_bodies_that_must_be_bent_are_bent_where_they_are_soft():
     begun = start(mechanism, compiled(mechanism)).state
     least = 0.5 * 3 * 2e11 * np.pi * 0.02**4 / 64 * gap**2
     assert least < energies(mechanism, begun).elastic < 10 * least
+
+
+def test_a_joint_starts_with_a_speed_while_a_controller_measures_the_angle_of_another_one():
+    """The second rod, struck at its end, turns back at 3/2 of the speed (momentum about the joint of a uniform rod)."""
+    system = flexmb.System()
+    first = system.add(flexmb.uniform_rod("first", mass=1.0, length=0.8))
+    second = system.add(flexmb.uniform_rod("second", mass=1.0, length=0.8), position=(0.8, 0, 0))
+    system.revolute("shoulder", system.ground, first["start"], axis=(0, 0, 1))
+    system.revolute("elbow", first["end"], second["start"], axis=(0, 0, 1))
+    inputs = {"measured": "coordinate:elbow", "reference": 0.3}
+    servo = flexmb.controllers.pid(30.0, 60.0, 4.0, filter=0.01)
+    system.controller("servo", servo, inputs=inputs, outputs={"command": "force:second.end:y"})
+    system.set_speed("shoulder", 1.0)
+    started = flexmb.simulate(system, 1e-3, step=1e-3)
+    rates = [started.coordinate_rate(name)[0] for name in ("shoulder", "elbow")]
+    np.testing.assert_allclose(rates, [1.0, -1.0 - 3 / 2], rtol=1e-3)

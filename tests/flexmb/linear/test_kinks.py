@@ -136,3 +136,23 @@ def test_a_ball_that_a_stiff_contact_carries_causes_no_warning(stiffness):
     with warnings.catch_warnings():
         warnings.simplefilter("error", flexmb.SensitivityWarning)
         linearise(equilibrium(system))
+
+
+def test_a_filter_at_zero_beside_pressures_causes_no_warning():
+    """A step of a millionth of a pressure takes the command of the servo to its limit, far from the state."""
+    system = flexmb.System()
+    load = system.add(flexmb.rigid_body("load", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 0.3))
+    system.prismatic("guide", system.ground, load, axis=(0, 0, 1), at=(0, 0, 0))
+    cylinder = flexmb.forces.hydraulic_cylinder(
+        area_a=2e-3, area_b=1e-3, stroke=0.6, bulk_modulus=1e9, supply=2e7, tank=1e5, flow=1e-7, target=0.4, gain=2.0,
+        dead_volume=2e-4, laminar=1e5, initial={"pressure a": 1e7, "pressure b": 1.8e7},
+    )  # fmt: skip
+    system.force("cylinder", system.ground.at((0, 0, 0)), load.at((0, 0, 0)), cylinder)
+    wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(1, 1, 1)))
+    system.revolute("axle", system.ground, wheel, axis=(0, 0, 1), at=(0, 0, 0))
+    servo = controllers.pid(4e5, 4e5, 6e4, filter=0.01, lower=-3e5, upper=3e5)
+    inputs = {"measured": "coordinate:axle", "reference": 0.01}
+    system.controller("servo", servo, inputs=inputs, outputs={"command": "effort:axle"})
+    found = np.linalg.eigvals(linearise(system).state_matrix())
+    for root in np.roots([0.01, 1, 6e4 + 4e5 * 0.01, 4e5 + 4e5 * 0.01, 4e5]):
+        assert np.abs(found - root).min() < 1e-6 * abs(root)

@@ -10,9 +10,12 @@ from mechanisms import double_pendulum, random_flexible_body, slider_crank
 from test_cli import is_picture
 from typer.testing import CliRunner
 
+import fem
 import flexmb
+import reduction
+from fem.mesh.structured_meshes import line
 from flexmb.cli.main import app
-from flexmb.errors import EquilibriumError
+from flexmb.errors import EquilibriumError, SmallDeformationWarning
 from flexmb.kernels.calls import displace
 from flexmb.linear import equilibrium, linearise
 from flexmb.mechanism.compile import compiled
@@ -249,3 +252,20 @@ def test_a_law_that_fails_on_the_way_to_an_equilibrium_is_named():
     with pytest.raises(EquilibriumError, match=r"law of 'spring' failed.*beyond the table") as caught:
         equilibrium(system)
     assert isinstance(caught.value.__cause__, flexmb.LawError)
+
+
+def test_a_cantilever_that_bends_beyond_the_range_of_one_body_is_told():
+    """The elastica under a transverse tip load of 3 EI / L^2: its tip is at 0.74558 and 0.60325 of its length (elliptic integrals)."""
+    beam = fem.Beam(fem.Material.isotropic(12e8, 0.3, 1000.0), fem.Section.rectangle(0.01, 0.01))
+    part = fem.Model(line((0, 0, 0), (1, 0, 0), 8), beam).with_interfaces(root="start", tip="end")
+
+    def bent(pieces):
+        system = flexmb.System()
+        cut = flexmb.split(system, part, pieces, lambda piece: reduction.craig_bampton(piece, modes=2))
+        system.fixed("clamp", system.ground, cut["root"])
+        system.load("pull", cut["tip"], force=(0, 0, 3.0))
+        return equilibrium(system).result.position(f"line {pieces}.tip")[0]
+
+    with pytest.warns(SmallDeformationWarning, match="'line 1' leaves the range"):
+        assert abs(bent(1)[2] - 0.60325) > 5e-3
+    np.testing.assert_allclose(bent(4), [0.74558, 0.0, 0.60325], atol=1e-4)

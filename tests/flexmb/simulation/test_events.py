@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import flexmb
 from flexmb.analyses.mobility import mobility
 from flexmb.cli.main import app
-from flexmb.errors import EventError, MechanismError
+from flexmb.errors import EquilibriumError, EventError, MechanismError
 from flexmb.files import load_model, load_result, save_result
 from flexmb.linear import linearise
 from flexmb.results.measure import measure
@@ -253,6 +253,34 @@ def test_model_files_have_stops_and_events(tmp_path, monkeypatch):
         path.write_text(MODEL.replace("lower = -1.0", wrong))
         with pytest.raises(flexmb.FlexmbError, match=told):
             load_model(path)
+
+
+@pytest.mark.parametrize(
+    "motion", [flexmb.time_functions.smooth_step(0.1, 0.4, 0.3), flexmb.time_functions.harmonic(0.3, 1.7)]
+)
+def test_a_driver_may_lead_a_joint_to_its_stop_and_not_beyond(motion):
+    """As a cylinder to its end, where rounding decides whether it passes the stop, and a swing to its turn."""
+    system = flexmb.System()
+    rod = system.add(flexmb.rigid_body("rod", mass=1.0, inertia=(1, 1, 1)))
+    system.prismatic("cylinder", system.ground, rod, axis=(1, 0, 0), at=(0, 0, 0))
+    system.drive("cylinder", motion)
+    led = flexmb.simulate(system, 0.6, step=5e-3, events=[stop("end", "cylinder", 0.3)])
+    assert [(event.event, event.lost) for event in led.happened] == [("end", 0.0)]
+    with pytest.raises(EventError, match=r"prescribe a speed of .* of 'end'"):
+        flexmb.simulate(system, 0.6, step=5e-3, events=[stop("end", "cylinder", 0.3 - 1e-6)])
+
+
+def test_an_equilibrium_of_a_model_file_beyond_a_stop_is_refused(tmp_path, monkeypatch):
+    """A ball on a spring that would carry it below the floor, and on a stiffer one that does not."""
+    monkeypatch.chdir(tmp_path)
+    for rests in (-0.9, -1.2):
+        spring = f'[[joint_springs]]\nname = "spring"\njoint = "guide"\nstiffness = {-2 * 9.81 / rests}\n'
+        (tmp_path / "ball.toml").write_text(MODEL + spring)
+        told = CliRunner().invoke(app, ["equilibrium", "ball.toml"])
+        assert told.exit_code == (rests < -1), told.output
+    for verb in ("equilibrium", "modes"):
+        with pytest.raises(EquilibriumError, match=r"beyond the stop 'floor' by 0\.2"):
+            CliRunner().invoke(app, [verb, "ball.toml"], catch_exceptions=False)
 
 
 def test_stops_of_model_files_are_plastic_and_events_without_an_action_go_on(tmp_path):

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from mechanisms import random_flexible_body
 
+import fem
 import flexmb
+import reduction
 from flexmb.errors import IntegratorError, RedundantConstraintWarning, StudyError
+from flexmb.results.stress import largest_stress
 from flexmb.spatial.lie import rotation_exp
 from flexmb.study import adjoint_gradient, direct_gradient, gradient
 from flexmb.study.gradients.seeds import OVER
@@ -247,3 +250,24 @@ def test_bad_requests_are_told():
         ask(lambda r: r.w[:, 0], relative_step=0.0)
     with pytest.raises(IntegratorError, match="step"):
         ask(lambda r: r.w[:, 0], step=-1.0)
+
+
+def test_the_largest_stress_of_stiff_shapes_is_differentiated_within_its_own_scale():
+    """A shape that stresses the body much moves it little: steps of the size of the mechanism reached other points."""
+    mesh = fem.mesh.structured_meshes.block("hexahedron", (1.0, 0.06, 0.04), (10, 1, 1))
+    part = fem.Model(mesh, fem.Material.isotropic(7e10, 0.3, 2700.0)).with_interfaces(root="x0", tip="x1")
+    body = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=8), name="arm")
+
+    def hung(stiffness):
+        system = flexmb.System(gravity=(0, 0, -9.81))
+        own = system.add(body)
+        system.revolute("hinge", system.ground, own["root"], axis=(0, 1, 0))
+        system.spring_damper("strut", own["tip"], system.ground.at((1, 0.2, 0.5)), stiffness=stiffness, damping=2.0)
+        return system
+
+    def series(result):
+        return largest_stress(result, "arm").values
+
+    found = adjoint_gradient(hung, {"stiffness": 400.0}, 0.05, series, over="final", step=1e-3)
+    above, below = (series(flexmb.simulate(hung(400.0 + by), 0.05, step=1e-3))[-1] for by in (1.0, -1.0))
+    assert found.derivatives["result"][0] == pytest.approx((above - below) / 2, rel=1e-6)

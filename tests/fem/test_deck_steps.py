@@ -91,6 +91,59 @@ def test_loads_of_a_bar(kind, tmp_path):
         np.testing.assert_allclose(results[3].displacements[:, 2], 50e-5 * mesh.points[:, 2], atol=1e-12)
 
 
+def test_a_pressure_replaces_that_of_an_earlier_step_on_its_faces_whatever_set_named_them(tmp_path):
+    """As in CalculiX: a set, then its cell; a cell, then its surface. Those of one step add up."""
+    top = "*SURFACE, NAME=TOP\n4, S4\n*ELSET, ELSET=LAST\n3, 4\n"
+    again = static("*DLOAD\n4, P4, -2.\n") + static("*DSLOAD\nTOP, P, -1.\n") + static("*DLOAD\n4, P4, -5.\n")
+    again += static("*DSLOAD\nTOP, P, -1.\n*DLOAD\n4, P4, -5.\n")
+    steps = static(f"*BOUNDARY\n{AXIAL}*DLOAD\nLAST, P4, -3.\n") + again
+    mesh, results = solved(bar(tmp_path, steps, section="\n" + top.rstrip()))
+    tip = [float(r.displacements[mesh.nodes("TIP"), 0].mean()) for r in results]
+    inner = 3.0 * 0.75 * L / E  # of the face between the cells 3 and 4, which is loaded throughout
+    np.testing.assert_allclose(np.array(tip) - inner, np.array([3, 2, 1, 5, 6]) * L / E, rtol=1e-9)
+
+
+def test_gravity_in_another_direction_is_another_load(tmp_path):
+    """As in CalculiX: along the same direction, of any length, it replaces that of an earlier step."""
+    g = 9810.0
+    steps = static(f"*BOUNDARY\n{AXIAL}*DLOAD\nEALL, GRAV, {g}, 1., 0., 0.\n")
+    steps += static(f"*DLOAD\nEALL, GRAV, {g / 4}, -2., 0., 0.\n") + static(
+        f"*DLOAD\nEALL, GRAV, {g / 2}, 3., 0., 0.\n"
+    )
+    mesh, results = solved(bar(tmp_path, steps))
+    tip = [float(r.displacements[mesh.nodes("TIP"), 0].mean()) for r in results]
+    np.testing.assert_allclose(tip, np.array([1, 0.75, 0.25]) * RHO * g * L**2 / (2 * E), rtol=1e-9)
+
+
+def test_a_second_rotation_of_the_same_cells_is_named(tmp_path):
+    """CalculiX takes one of them without a word."""
+    first, second = "EALL, CENTRIF, 4e4, 0., 0., 0., 0., 0., 1.\n", "2, CENTRIF, 4e4, 0., 0., 0., 0., 1., 0.\n"
+    steps = static(f"*BOUNDARY\n{AXIAL}*DLOAD\n{first}") + static(f"*DLOAD\n{second}")
+    steps += static(f"*DLOAD, OP=NEW\n{second}")
+    mesh, read = fem.read_steps(bar(tmp_path, steps))
+    assert [len(step.unread) for step in read] == [0, 1, 0]
+    with pytest.raises(MeshError, match="cells of '2' have another CENTRIF, that of 'EALL'; one rotation is read"):
+        fem.solve_step(fem.Model(mesh), read[1])
+
+
+def test_what_is_not_obeyed_acts_on_in_later_steps(tmp_path):
+    """A later step is not solved as if a load of an earlier one were not there."""
+    steps = static(f"*BOUNDARY\n{AXIAL}*DLOAD\nEALL, BX, 1.\n") + static("*CLOAD\nTIP, 1, 1.\n")
+    steps += "*STEP\n*FREQUENCY\n1\n*END STEP\n" + static("*DLOAD, OP=NEW\n")
+    steps += static("*BOUNDARY, AMPLITUDE=A\nTIP, 1, 1, 0.1\n") + "*STEP, PERTURBATION\n*FREQUENCY\n1\n*END STEP\n"
+    mesh, read = fem.read_steps(bar(tmp_path, steps))
+    assert [[u.keyword for u in step.unread] for step in read] == [
+        ["DLOAD"],
+        ["DLOAD"],
+        [],
+        [],
+        ["BOUNDARY"],
+        ["BOUNDARY"],
+    ]
+    with pytest.raises(MeshError, match=r"Step 2 .* is not solved: DLOAD, line \d+ of bar.inp .*type BX"):
+        fem.solve_step(fem.Model(mesh), read[1])
+
+
 def test_elements_are_those_that_the_deck_names(tmp_path):
     """C3D8 locks in bending, C3D8I does not; a mesh for bodies has the better ones, and says so."""
     load = static("*BOUNDARY\nFIX, 1, 3\n*CLOAD\nTIP, 3, 1.\n")

@@ -416,12 +416,12 @@ def test_initial_stresses_relax(tmp_path):
 def test_a_perturbation_sees_the_stretched_part(tmp_path):
     """The axial stiffness of a bar with the stretch 1 + h is E (1 + h)^2 + E h; spinning takes its mass times the square
     of the speed."""
-    pull = static("*BOUNDARY\n" + AXIAL + "*DLOAD\n4, P4, -{}\n")
+    pull = static("*BOUNDARY\n" + AXIAL + "*CLOAD\nTIP, 1, {}\n")
     vibration = "*STEP, PERTURBATION\n{}*FREQUENCY\n30\n*END STEP\n"
     h, speed2 = 0.05, 4e8
 
     def axial(load, spin=""):
-        path = bar(tmp_path, pull.format(load) + vibration.format(spin))
+        path = bar(tmp_path, pull.format(load * B * H / 4) + vibration.format(spin))
         held = "*BOUNDARY\nALL, 2, 3\nFIX, 1\n"
         path.write_text(path.read_text().replace("*STEP\n", held + "*STEP\n", 1))
         return solved(path)[1][1].frequencies[0] ** 2
@@ -430,6 +430,19 @@ def test_a_perturbation_sees_the_stretched_part(tmp_path):
     assert axial(h * E) / base == pytest.approx((1 + h) ** 2 + h, rel=1e-9)
     spun = axial(0.0, f"*DLOAD\nEALL, CENTRIF, {speed2}, 0., 0., 0., 0., 0., 1.\n")
     assert (base - spun) * (2 * np.pi) ** 2 == pytest.approx(speed2, rel=1e-9)
+
+
+def test_pressures_that_would_turn_with_their_faces_are_named(tmp_path):
+    """The stiffness of such pressures is not in the frequencies of a perturbation step."""
+    frequency = "*FREQUENCY\n1\n*END STEP\n"
+    for first, told in (("*DLOAD\n4, P4, -3.\n", 1), ("*CLOAD\nTIP, 1, 1.\n", 0)):
+        steps = static(f"*BOUNDARY\nFIX, 1, 3\n{first}") + "*STEP, PERTURBATION\n" + frequency
+        with warnings.catch_warnings(record=True) as messages:
+            warnings.simplefilter("always")
+            solved(bar(tmp_path, steps))
+        found = [str(m.message) for m in messages if "turn with their faces" in str(m.message)]
+        assert len(found) == told
+        assert all(text.startswith("Step 2 (STEP, line") for text in found)
 
 
 def test_rotation_softens_motions_across_its_axis_only(tmp_path):

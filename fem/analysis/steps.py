@@ -15,7 +15,7 @@ from fem.analysis.cyclic import two_sectors
 from fem.analysis.drilling import warn_of_drilling
 from fem.analysis.model_warnings import warn_of_turned_shells
 from fem.elements import ELEMENTS
-from fem.errors import FactorisationError, MeshError
+from fem.errors import FactorisationError, MeshError, MeshWarning
 from fem.linear_algebra.factor import SINGULAR
 from fem.loads import pressure
 from fem.matrices import assembly
@@ -73,8 +73,8 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
 
     Raises `MeshError` for other procedures, for keywords of the step that are not obeyed, and for thermal strains of
     beams and shells; `FactorisationError` where the supports do not hold the part. Issues a `MeshWarning` where a
-    moment acts on the drilling stiffness of shells, and where neighbouring shells whose sides differ have opposite
-    normals.
+    moment acts on the drilling stiffness of shells, where neighbouring shells whose sides differ have opposite
+    normals, and for frequencies under pressures, which do not turn with their faces here.
     """
     wrong = [u.label + f" ({u.text})" for u in step.unread]
     if step.procedure not in LINEAR or step.nonlinear or wrong:
@@ -100,6 +100,15 @@ def solve_step(model: Model, step: Step, before: StepResult | None = None) -> St
                 "frequencies. Write their number in the data line of *FREQUENCY."
             )
         what = f"Step {step.number} ({step.source.label}) of {model.name!r}"
+        if step.perturbation and before is not None and any(p.value for p in before.step.pressures):
+            warnings.warn(
+                MeshWarning(
+                    f"{what}: its frequencies are those under pressures that keep their direction. In CalculiX the "
+                    f"pressures of step {before.step.number} turn with their faces, which can change frequencies as "
+                    "much as the stresses do."
+                ),
+                stacklevel=2,
+            )
         found = _frequencies(K[free][:, free], held.M[free][:, free], step.modes, what)
         return StepResult(np.zeros((0, 3)), np.zeros((0, 3)), found, step)
     f = _forces(held, step)

@@ -17,7 +17,7 @@ def flying(flat: CompiledModel) -> list[list[int]]:
     """The bodies of each part of a mechanism that nothing connects to the ground: no joint, force element or sensor
     of a controller, no wind, and no gyroscopic force that depends on its velocity."""
     measured = np.isin(flat.signal_sort, (VALUE, RATE))
-    pairs = flat.marker_body[np.concatenate([flat.row_markers, flat.signal_markers[measured]])].tolist()
+    pairs = flat.marker_body[np.concatenate([flat.term_markers, flat.signal_markers[measured]])].tolist()
     pairs += [(b, GROUND) for b in flat.line_body[flat.line_kind == WIND]]
     pairs += [(b, GROUND) for b, C in zip(flat.velocity_body, flat.velocity_matrix, strict=True) if C[:, :3].any()]
     piece = list(range(len(flat.modes) + 1))  # the last entry is the ground

@@ -51,15 +51,18 @@ def with_locked_joints(
     mechanism: Mechanism,
     locked: Sequence[LockedJoint],
     without: Collection[str] = (),
-    undriven: Collection[str] = (),
     kind: str = LOCKED,
+    *,
+    undriven: bool = False,
 ) -> Mechanism:
     """The mechanism with the `locked` joints, as joints of a `kind` after its own.
 
-    The joints `without` are removed; the joints `undriven` lose the drivers of their free motion.
+    The joints `without` are removed; with `undriven`, the locked motions lose their drivers.
     """
-    for name in (*without, *undriven):
+    for name in without:
         mechanism.joint(name)
+    held = [(lock.joint, locked_row(mechanism, lock.joint, lock.dof)) for lock in locked if undriven]
+    freed = {(joint, row.kind, row.axes) for joint, row in held}
     functions, joints = list(mechanism.functions), []
     rows: list[Row] = []
 
@@ -74,7 +77,7 @@ def with_locked_joints(
                 joint.name,
                 joint.kind,
                 joint.markers,
-                [row for row in own if joint.name not in undriven or row.function < 0],
+                [row for row in own if row.function < 0 or (joint.name, row.kind, row.axes) not in freed],
             )
     markers = list(mechanism.markers)
     balls = dict[str, int]()

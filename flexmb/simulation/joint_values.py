@@ -52,10 +52,10 @@ def state_at(
 
 
 def held_at(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
-    """The mechanism with joints locked at the given values and without their own drivers."""
+    """The mechanism with joints locked at the given values, without the drivers of the locked motions."""
     chosen = {name: joint_and_dof(mechanism, name) for name in values}
     locked = [LockedJoint(f"{name} held", joint, float(values[name]), dof) for name, (joint, dof) in chosen.items()]
-    return with_locked_joints(mechanism, locked, undriven=[joint for joint, _ in chosen.values()])
+    return with_locked_joints(mechanism, locked, undriven=True)
 
 
 def moved(

@@ -91,6 +91,59 @@ def test_loads_of_a_bar(kind, tmp_path):
         np.testing.assert_allclose(results[3].displacements[:, 2], 50e-5 * mesh.points[:, 2], atol=1e-12)
 
 
+def test_a_pressure_replaces_that_of_an_earlier_step_on_its_faces_whatever_set_named_them(tmp_path):
+    """As in CalculiX: a set, then its cell; a cell, then its surface. Those of one step add up."""
+    top = "*SURFACE, NAME=TOP\n4, S4\n*ELSET, ELSET=LAST\n3, 4\n"
+    again = static("*DLOAD\n4, P4, -2.\n") + static("*DSLOAD\nTOP, P, -1.\n") + static("*DLOAD\n4, P4, -5.\n")
+    again += static("*DSLOAD\nTOP, P, -1.\n*DLOAD\n4, P4, -5.\n")
+    steps = static(f"*BOUNDARY\n{AXIAL}*DLOAD\nLAST, P4, -3.\n") + again
+    mesh, results = solved(bar(tmp_path, steps, section="\n" + top.rstrip()))
+    tip = [float(r.displacements[mesh.nodes("TIP"), 0].mean()) for r in results]
+    inner = 3.0 * 0.75 * L / E  # of the face between the cells 3 and 4, which is loaded throughout
+    np.testing.assert_allclose(np.array(tip) - inner, np.array([3, 2, 1, 5, 6]) * L / E, rtol=1e-9)
+
+
+def test_gravity_in_another_direction_is_another_load(tmp_path):
+    """As in CalculiX: along the same direction, of any length, it replaces that of an earlier step."""
+    g = 9810.0
+    steps = static(f"*BOUNDARY\n{AXIAL}*DLOAD\nEALL, GRAV, {g}, 1., 0., 0.\n")
+    steps += static(f"*DLOAD\nEALL, GRAV, {g / 4}, -2., 0., 0.\n") + static(
+        f"*DLOAD\nEALL, GRAV, {g / 2}, 3., 0., 0.\n"
+    )
+    mesh, results = solved(bar(tmp_path, steps))
+    tip = [float(r.displacements[mesh.nodes("TIP"), 0].mean()) for r in results]
+    np.testing.assert_allclose(tip, np.array([1, 0.75, 0.25]) * RHO * g * L**2 / (2 * E), rtol=1e-9)
+
+
+def test_a_second_rotation_of_the_same_cells_is_named(tmp_path):
+    """CalculiX takes one of them without a word."""
+    first, second = "EALL, CENTRIF, 4e4, 0., 0., 0., 0., 0., 1.\n", "2, CENTRIF, 4e4, 0., 0., 0., 0., 1., 0.\n"
+    steps = static(f"*BOUNDARY\n{AXIAL}*DLOAD\n{first}") + static(f"*DLOAD\n{second}")
+    steps += static(f"*DLOAD, OP=NEW\n{second}")
+    mesh, read = fem.read_steps(bar(tmp_path, steps))
+    assert [len(step.unread) for step in read] == [0, 1, 0]
+    with pytest.raises(MeshError, match="cells of '2' have another CENTRIF, that of 'EALL'; one rotation is read"):
+        fem.solve_step(fem.Model(mesh), read[1])
+
+
+def test_what_is_not_obeyed_acts_on_in_later_steps(tmp_path):
+    """A later step is not solved as if a load of an earlier one were not there."""
+    steps = static(f"*BOUNDARY\n{AXIAL}*DLOAD\nEALL, BX, 1.\n") + static("*CLOAD\nTIP, 1, 1.\n")
+    steps += "*STEP\n*FREQUENCY\n1\n*END STEP\n" + static("*DLOAD, OP=NEW\n")
+    steps += static("*BOUNDARY, AMPLITUDE=A\nTIP, 1, 1, 0.1\n") + "*STEP, PERTURBATION\n*FREQUENCY\n1\n*END STEP\n"
+    mesh, read = fem.read_steps(bar(tmp_path, steps))
+    assert [[u.keyword for u in step.unread] for step in read] == [
+        ["DLOAD"],
+        ["DLOAD"],
+        [],
+        [],
+        ["BOUNDARY"],
+        ["BOUNDARY"],
+    ]
+    with pytest.raises(MeshError, match=r"Step 2 .* is not solved: DLOAD, line \d+ of bar.inp .*type BX"):
+        fem.solve_step(fem.Model(mesh), read[1])
+
+
 def test_elements_are_those_that_the_deck_names(tmp_path):
     """C3D8 locks in bending, C3D8I does not; a mesh for bodies has the better ones, and says so."""
     load = static("*BOUNDARY\nFIX, 1, 3\n*CLOAD\nTIP, 3, 1.\n")
@@ -396,12 +449,12 @@ def test_shears_of_expansion_and_of_initial_states(name, tmp_path):
 def test_a_perturbation_sees_the_stretched_part(tmp_path):
     """The axial stiffness of a bar with the stretch 1 + h is E (1 + h)^2 + E h; spinning takes its mass times the square
     of the speed."""
-    pull = static("*BOUNDARY\n" + AXIAL + "*DLOAD\n4, P4, -{}\n")
+    pull = static("*BOUNDARY\n" + AXIAL + "*CLOAD\nTIP, 1, {}\n")
     vibration = "*STEP, PERTURBATION\n{}*FREQUENCY\n30\n*END STEP\n"
     h, speed2 = 0.05, 4e8
 
     def axial(load, spin=""):
-        path = bar(tmp_path, pull.format(load) + vibration.format(spin))
+        path = bar(tmp_path, pull.format(load * B * H / 4) + vibration.format(spin))
         held = "*BOUNDARY\nALL, 2, 3\nFIX, 1\n"
         path.write_text(path.read_text().replace("*STEP\n", held + "*STEP\n", 1))
         return solved(path)[1][1].frequencies[0] ** 2
@@ -410,6 +463,19 @@ def test_a_perturbation_sees_the_stretched_part(tmp_path):
     assert axial(h * E) / base == pytest.approx((1 + h) ** 2 + h, rel=1e-9)
     spun = axial(0.0, f"*DLOAD\nEALL, CENTRIF, {speed2}, 0., 0., 0., 0., 0., 1.\n")
     assert (base - spun) * (2 * np.pi) ** 2 == pytest.approx(speed2, rel=1e-9)
+
+
+def test_pressures_that_would_turn_with_their_faces_are_named(tmp_path):
+    """The stiffness of such pressures is not in the frequencies of a perturbation step."""
+    frequency = "*FREQUENCY\n1\n*END STEP\n"
+    for first, told in (("*DLOAD\n4, P4, -3.\n", 1), ("*CLOAD\nTIP, 1, 1.\n", 0)):
+        steps = static(f"*BOUNDARY\nFIX, 1, 3\n{first}") + "*STEP, PERTURBATION\n" + frequency
+        with warnings.catch_warnings(record=True) as messages:
+            warnings.simplefilter("always")
+            solved(bar(tmp_path, steps))
+        found = [str(m.message) for m in messages if "turn with their faces" in str(m.message)]
+        assert len(found) == told
+        assert all(text.startswith("Step 2 (STEP, line") for text in found)
 
 
 def test_rotation_softens_motions_across_its_axis_only(tmp_path):

@@ -2,7 +2,7 @@
 
 Nodes and cells of the records are rows of the raw mesh and pairs (block, row); `fem.files.mesh_files` renumbers them.
 Loads stay from step to step, as in the solvers, unless OP=NEW or given again; those of one step add up. In a
-perturbation step only its own act.
+perturbation step only its own act. What is not obeyed stays likewise.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,6 +36,9 @@ PROCEDURES = {
     "COMPLEXFREQUENCY", "ELECTROMAGNETICS", "CFD", "SUBSTRUCTUREGENERATE", "RANDOMRESPONSE", "RESPONSESPECTRUM",
 }  # fmt: skip
 _PASSED_OVER = OUTPUT | {"STEP", "ENDSTEP", "NSET", "ELSET", "SURFACE", "AMPLITUDE", "CONTROLS"}
+_SAME_DIRECTION = 6
+"""Decimals to which directions of gravity are the same."""
+_FORCES = {"CLOAD", "DLOAD"}
 Key = tuple[int, int]
 
 
@@ -46,13 +49,14 @@ class _State:
     held: dict[Key, tuple[Equation, float]] = field(default_factory=dict)
     brought: dict[Key, Sequence[Equation]] = field(default_factory=dict)  # by supports, also by those that act no more
     forces: dict[Key, tuple[int, list[NodalForce]]] = field(default_factory=dict)
-    spread: dict[tuple[str, str], tuple[int, list[FacePressure | BodyForce]]] = field(default_factory=dict)
+    spread: dict[tuple, tuple[int, list[FacePressure | BodyForce]]] = field(default_factory=dict)
     fluid: dict[tuple[str, str], tuple[np.ndarray, int]] = field(default_factory=dict)  # faces, node of a fluid
     temperature: dict[int, float] = field(default_factory=dict)  # the initial ones included
     first: dict[int, float] = field(default_factory=dict)  # initial temperatures
     initial: list[InitialState] = field(default_factory=list)
     changed: dict[str, str] = field(default_factory=dict)  # element set -> its material now
     renewed: set[tuple[str, int]] = field(default_factory=set)  # keywords and steps where OP=NEW has acted
+    disobeyed: list[tuple[str, Unread]] = field(default_factory=list)  # of earlier steps, with their keywords
 
 
 def read_steps(c: Constraints) -> tuple[Step, ...]:
@@ -61,6 +65,7 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
     current: Step | None = None
     lasting = False  # large displacements, which static steps keep until one says NLGEOM=NO
     before: list[Unread] = []
+    own: list[tuple[str, Unread]] = []
     unread = before
     try:
         cyclic = read_cyclic(c)
@@ -70,16 +75,20 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
     for s in c.numbers.deck.history:
         if s.keyword == "STEP":
             if current is not None:
-                steps.append(_unfinished(c, current, state, unread))
+                steps.append(_unfinished(c, current, state, [*_lasting(state, current), *unread]))
+                state.disobeyed += own
             perturbation = "PERTURBATION" in s.options
             asked = "NLGEOM" in s.options and s.options["NLGEOM"].upper() != "NO"
             lasting = asked or (lasting and "NLGEOM" not in s.options)
             diameters = (0, 0 if cyclic is None else cyclic.sectors // 2)
             current = Step(s.step, "", s.source, asked, perturbation, cyclic=cyclic, diameters=diameters)
             unread = list(before)
+            own = []
             if perturbation:
-                state = replace(state, forces={}, spread={})
+                others = [left for left in state.disobeyed if left[0] not in _FORCES]
+                state = replace(state, forces={}, spread={}, disobeyed=others)
             continue
+        known = len(unread)
         try:
             if current is not None and s.keyword in PROCEDURES:
                 nonlinear = lasting if s.keyword == "STATIC" else current.nonlinear
@@ -105,11 +114,14 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
                 unread.append(s.source)
         except (MeshError, ValueError, KeyError, IndexError) as error:
             unread.append(replace(s.source, text=f"{s.source.text} (not obeyed: {error})"))
+        if current is not None:
+            own += [(_family(s), u) for u in unread[known:]]
         if current is not None and s.keyword == "ENDSTEP":
-            steps.append(_done(c, current, state, unread))
+            steps.append(_done(c, current, state, [*_lasting(state, current), *unread]))
+            state.disobeyed += own
             current = None
     if current is not None:
-        steps.append(_unfinished(c, current, state, unread))
+        steps.append(_unfinished(c, current, state, [*_lasting(state, current), *unread]))
     return tuple(steps)
 
 
@@ -117,6 +129,17 @@ def _modes(s: Statement) -> int:
     """The number of modes that a `*FREQUENCY` asks for; 0 for other procedures and where it is missing."""
     words = fields(s.rows[0][1]) if s.keyword == "FREQUENCY" and s.rows else [""]
     return int(words[0] or 0)
+
+
+def _lasting(state: _State, step: Step) -> list[Unread]:
+    """What earlier steps say, is not obeyed and still acts: no forces in frequency steps."""
+    forced = step.procedure != "FREQUENCY"
+    return [unread for keyword, unread in state.disobeyed if forced or keyword not in _FORCES]
+
+
+def _family(s: Statement) -> str:
+    """The keyword whose OP=NEW ends what a statement says."""
+    return "DLOAD" if s.keyword == "DSLOAD" else s.keyword
 
 
 def _unfinished(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> Step:
@@ -158,9 +181,11 @@ def _is_new(s: Statement, state: _State, *known: str) -> bool:
     """Whether a keyword replaces all of its kind before it: the first of its step with OP=NEW. Raises `MeshError` for
     options that are not `known`."""
     _require_options(s, "OP", *known)
-    own = "DLOAD" if s.keyword == "DSLOAD" else s.keyword, s.step
+    own = _family(s), s.step
     first = s.options.get("OP", "MOD").upper() == "NEW" and own not in state.renewed
-    state.renewed |= {own} if first else set()
+    if first:
+        state.renewed.add(own)
+        state.disobeyed = [left for left in state.disobeyed if left[0] != own[0]]
     return first
 
 
@@ -213,7 +238,7 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
             surface = c.faces(who)
             if surface is None:
                 raise MeshError(f"there is no surface {who!r}")
-            _add(state.spread, (who.upper(), kind), s.step, [FacePressure(surface, values[0])])
+            _press(state, (who.upper(), kind), s.step, FacePressure(surface, values[0]))
             continue
         cells = c.numbers.cells(_elements(c, who))
         fluid = kind[:1] == "P" and kind.endswith("NP") and kind[1:-2].isdigit()
@@ -224,15 +249,43 @@ def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
             if fluid:
                 state.fluid[who.upper(), kind] = pressed, c.node(rest[0])
                 continue
-            load: FacePressure | BodyForce = FacePressure(pressed, values[0])
+            _press(state, (who.upper(), kind), s.step, FacePressure(pressed, values[0]))
         elif kind == "GRAV" and len(values) == 4:
-            load = BodyForce(_massive(c, who, cells), gravity=values[0] * _direction(values[1:]))
+            along = _direction(values[1:])
+            weight = BodyForce(_massive(c, who, cells), gravity=values[0] * along)
+            _add(state.spread, (who.upper(), kind, *np.round(along, _SAME_DIRECTION)), s.step, [weight])
         elif kind == "CENTRIF" and len(values) == 7:
             where, axis = _massive(c, who, cells), _direction(values[4:])
-            load = BodyForce(where, speed2=values[0], point=np.array(values[1:4]), axis=axis)
+            spin = BodyForce(where, speed2=values[0], point=np.array(values[1:4]), axis=axis)
+            key = (who.upper(), kind, *values[1:])
+            _require_one_rotation(state, key, where)
+            _add(state.spread, key, s.step, [spin])
         else:
             raise MeshError(f"a load of type {kind} with {len(values)} numbers; P1 to P6, GRAV and CENTRIF are read")
-        _add(state.spread, (who.upper(), kind), s.step, [load])
+
+
+def _press(state: _State, key: tuple[str, str], step: int, load: FacePressure) -> None:
+    """Add a pressure, which replaces those of earlier steps on the same faces, whatever sets named them."""
+    faces = {tuple(face) for face in load.faces.tolist()}
+    for other, (given, group) in state.spread.items():
+        if given < step:
+            state.spread[other] = given, [_without(faces, old) for old in group]
+    _add(state.spread, key, step, [load])
+
+
+def _without(faces: set[tuple], load: FacePressure | BodyForce) -> FacePressure | BodyForce:
+    if isinstance(load, BodyForce):
+        return load
+    return replace(load, faces=load.faces[[tuple(face) not in faces for face in load.faces.tolist()]])
+
+
+def _require_one_rotation(state: _State, key: tuple, cells: np.ndarray) -> None:
+    """Refuse a second rotation of the same cells, of which CalculiX would take one without a word."""
+    mine = {tuple(cell) for cell in cells.tolist()}
+    for other, (_, group) in state.spread.items():
+        theirs = [cell for load in group if isinstance(load, BodyForce) for cell in load.cells.tolist()]
+        if other[1] == "CENTRIF" and other != key and any(tuple(cell) in mine for cell in theirs):
+            raise MeshError(f"cells of {key[0]!r} have another CENTRIF, that of {other[0]!r}; one rotation is read")
 
 
 def _side(c: Constraints, elements: set[int], kind: str) -> int:

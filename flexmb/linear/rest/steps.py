@@ -14,7 +14,8 @@ LARGEST = 0.2
 """Largest displacement of one iteration, relative to the mechanism's length, or angle."""
 TOLERANCE = 1e-11
 CROSSED = 0.1
-"""Ratio of the stiffness across motions to that along them, beyond which all of it determines a step."""
+"""Ratio of the stiffness across two motions to the geometric mean of those along them (downhill: to the largest one),
+beyond which all of it determines a step."""
 SOFTEST = 1e-12
 """Least stiffness, relative to the largest, of motions that only contacts restrain, while points are chosen."""
 STIFFER = (1.0, 1e2, 1e4)
@@ -150,9 +151,13 @@ def newton_step(
     raised = np.maximum(np.abs(stiffness), np.maximum(error, np.finfo(float).tiny))
     raised *= 1.0 if downhill else np.where(stiffness < 0, -1.0, 1.0)
     part = np.where(flat & (np.abs(along) <= noise), 0.0, along / raised)
-    held = np.ix_(~flat, ~flat)
-    across = (x.T @ K @ x - np.diag(stiffness))[held]  # the rest of it is not symmetric, as that of films
-    if np.abs(across).max(initial=0.0) > CROSSED * np.abs(stiffness).max():
-        part[~flat] = np.linalg.lstsq(np.diag(stiffness)[held] + across, along[~flat])[0]
+    # downhill, the rest of K is also that of moments off the equilibrium, which must not undo the signs above
+    sizes = np.full(len(part), np.abs(stiffness).max()) if downhill else np.abs(raised)
+    scale = np.sqrt(sizes[~flat])
+    across = (x.T @ K @ x - np.diag(stiffness))[np.ix_(~flat, ~flat)]  # not symmetric, as that of films
+    across /= np.outer(scale, scale)
+    if np.abs(across).max(initial=0.0) > CROSSED:
+        whole = np.diag(stiffness[~flat] / sizes[~flat]) + across
+        part[~flat] = np.linalg.lstsq(whole, along[~flat] / scale)[0] / scale
     open_ = np.where(flat, 0.0, noise / np.abs(raised))
     return np.asarray(x @ part), float(((size @ open_) * weight).max(initial=0.0))

@@ -74,7 +74,8 @@ class WithRolling(WithJoints):
         at: ArrayLike | None = None,
     ) -> None:
         """Let a place on `edge` move along `heading` only, a direction fixed in that body, as a skate or a rear axle
-        does: its velocity across, perpendicular to `heading` and `normal`, is zero.
+        does: its velocity across the blade is zero, along the direction that is perpendicular to `heading` and `normal`
+        as drawn and fixed in that body.
 
         This is one equation for velocities; add `planar` or `in_plane` to keep the edge in the plane. See `rolling`.
 

@@ -171,3 +171,21 @@ def test_what_feels_the_ground_or_the_air_does_not_travel(kind, method):
     assert moved > 1e-3
     np.testing.assert_allclose(found.position("body"), sharp.position("body"), atol=1e-4 * moved)
     np.testing.assert_allclose(found.position("second"), sharp.position("second"), atol=1e-4 * moved)
+
+
+@pytest.mark.parametrize(("method", "options"), [("radau", {"step": 2e-3}), ("bdf", {"tolerance": 1e-9})])
+@pytest.mark.parametrize("over", ["the ground", "the other body"])
+def test_bodies_on_later_pieces_of_a_cable_do_not_fly_freely(method, options, over):
+    """A cable connects what all of its pieces connect, not only the first one."""
+    system = flexmb.System(gravity=(0, 0, -1.0))
+    one = system.add(flexmb.rigid_body("one", mass=1.0, inertia=(0.1, 0.2, 0.25)), position=(1, 0, 0))
+    other = flexmb.rigid_body("other", mass=2.0, inertia=(0.1, 0.2, 0.25))
+    other = system.add(other, position=(0, 1.5, 0), angular_velocity=(1, 2, 0.5))
+    pulley, first, last = system.ground.at((0, 0, 0.7)), one.at((0.2, 0.1, 0)), other.at((0.1, 0.2, 0.3))
+    places = [first, pulley, last] if over == "the ground" else [pulley, first, last]
+    system.cable("rope", places, stiffness=6.0, length=0.8)
+    exact = flexmb.simulate(system, 0.1, method="explicit", tolerance=1e-11, output_step=0.05)
+    found = flexmb.simulate(system, 0.1, method=method, output_step=0.05, **options)
+    for body in ("one", "other"):
+        np.testing.assert_allclose(found.angular_velocity(body), exact.angular_velocity(body), atol=1e-7)
+        np.testing.assert_allclose(found.velocity(body), exact.velocity(body), atol=1e-7)

@@ -5,7 +5,7 @@ import pytest
 
 import flexmb
 from flexmb.errors import EquilibriumError
-from flexmb.linear import equilibrium, linearise, steady_running
+from flexmb.linear import equilibrium, linearise, steady_motion, steady_running
 
 MASS, SWIRL, DAMPING = 2.0, 2e3, 60.0
 
@@ -39,6 +39,27 @@ def test_a_shaft_rests_in_a_film_that_pushes_across(k):
     assert not rest.stable
     assert "linearise" in str(rest)
     assert linearise(rest).modes().stable == (DAMPING * np.sqrt(k / MASS) > SWIRL)
+
+
+@pytest.mark.parametrize("speed", [100.0, 250.0])
+def test_an_unbalanced_disc_whirls_in_a_film_that_damps_more_than_it_holds(speed):
+    """The place of its centre, seen from the shaft: m e W^2 / (k - m W^2 + i c W), below and above the critical speed.
+
+    The damping of the steady whirl is a force across the displacement, small beside the stiffness of tilting.
+    """
+    k, c, e = 1e5, 3e3, 1e-5
+    system = flexmb.System()
+    hub = system.add(flexmb.rigid_body("hub", mass=1.0, inertia=(1, 1, 1)))
+    disc = flexmb.rigid_body("disc", mass=3.0, inertia=(0.01, 0.01, 0.02), centre=(e, 0, 0))
+    disc = system.add(disc, angular_velocity=(0, 0, speed))
+    system.revolute("bearing", system.ground, hub, axis=(0, 0, 1), at=(0, 0, 0))
+    system.drive("bearing", flexmb.time_functions.constant_speed(speed))
+    system.bushing("coupling", hub, disc, at=(0, 0, 0), stiffness=(0, 0, 1e6, 1e8, 1e8, 1e8))
+    system.force("oil", system.ground.at((0, 0, 0)), disc.at((0, 0, 0)), film(k=k, swirl=0.0, c=c))
+    found = steady_motion(system)
+    whirl = 3.0 * e * speed**2 / (k - 3.0 * speed**2 + 1j * c * speed)
+    np.testing.assert_allclose(found.result.position("disc")[0], [whirl.real, whirl.imag, 0.0], atol=1e-9 * abs(whirl))
+    assert found.iterations < 5
 
 
 def test_a_joint_that_a_spring_holds_is_judged():

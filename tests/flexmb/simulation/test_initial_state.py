@@ -73,6 +73,24 @@ def test_both_motions_of_a_cylindrical_joint_are_set():
         assert result.coordinate_rate("sleeve", dof)[0] == pytest.approx(rate, abs=1e-12)
 
 
+def test_the_driven_motion_of_a_cylindrical_joint_stays_with_its_driver_where_the_other_one_is_set():
+    """Also while other joints are moved, so that they keep their values."""
+    system = flexmb.System()
+    arm = system.add(flexmb.uniform_rod("arm", mass=1.0, length=1.0))
+    rod = system.add(flexmb.uniform_rod("rod", mass=2.0, length=1.0), position=(1, 0, 0), orientation=(0, 0, 1.0))
+    system.revolute("hinge", system.ground.at((0, 0, 0)), arm["start"], axis=(0, 0, 1))
+    system.cylindrical("sleeve", arm["end"], rod["start"], axis=(1, 0.5, 0.2))
+    system.drive("sleeve", flexmb.time_functions.polynomial(0.4, 1.5), dof="translation")
+    given = {"hinge": (0.7, 2.0), "sleeve:rotation": (0.3, -1.0)}
+    result = one_step(system, initial_state=given)
+    values = [result.coordinate("hinge")[0], result.coordinate("sleeve", "rotation")[0]]
+    np.testing.assert_allclose([*values, result.coordinate("sleeve", "translation")[0]], [0.7, 0.3, 0.4], atol=1e-12)
+    rates = [result.coordinate_rate("hinge")[0], result.coordinate_rate("sleeve", "rotation")[0]]
+    np.testing.assert_allclose(
+        [*rates, result.coordinate_rate("sleeve", "translation")[0]], [2.0, -1.0, 1.5], atol=1e-12
+    )
+
+
 @flexmb.law(states=("level",), parameters=())
 def filling(t, relative, states, parameters, wrench, rates):
     """A tank whose level rises evenly, and which pushes as it is full."""

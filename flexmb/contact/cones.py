@@ -1,11 +1,8 @@
 """The cone problem: impulses or forces of contacts with dry friction, from the response of the bodies to them.
 
 The conditions and the method are those of flexmb/kernels/contact/cone.py. Where `W` is singular, because there are more
-contacts than freedoms, the impulses are not unique; those of least norm are chosen, as for redundant joints: with
-`r = Q c`, in which the orthonormal columns of `Q` are the directions in which the impulses of the solution may change
-(all of a contact that sticks, one of a contact that slips, none of a contact that is open; moments of turning at their
-bounds change with the normal impulse), `c` is replaced by its part in the range of `Q^T W Q`, as far as the cones
-permit. With friction that slips, even the velocities need not be unique.
+contacts than freedoms, the impulses are not unique; those of least norm are chosen, as for redundant joints
+(flexmb/contact/least_norm.py). With friction that slips, even the velocities need not be unique.
 """
 
 from collections.abc import Sequence
@@ -14,15 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from flexmb.contact.least_norm import Laws, of_least_norm
 from flexmb.errors import UnilateralError
 from flexmb.kernels.calls import solve_cones
 
 TOLERANCE = 1e-10
 """Largest entry of the natural map of a solution, relative to the scale of the velocities."""
-RANK = 1e-10
-"""Eigenvalue of the scaled response, relative to the largest, below which contacts are dependent."""
-WITHIN = 1e-9
-"""Distance from a bound, relative to the bound or to the largest impulse, below which an impulse is at the bound."""
 SYMMETRIC = 1e-9
 """Permitted asymmetry of the response, relative to its largest entry."""
 SWEEPS = 20
@@ -125,8 +119,7 @@ def solve_contacts(
     - `response` W (n, n): symmetric, positive semidefinite; velocities per impulse.
     - `free` b (n,): the velocities without impulses, for instance `u^+ + e u^-` for an impact with restitution.
     - `blocks`: the law of each block of rows, in order.
-    - `start` (n,): a guess, such as the impulses of the step before. Dependent contacts that carry nothing at the
-      guess may then remain without load: the norm is the least for the contacts that carry.
+    - `start` (n,): a guess, such as the impulses of the step before.
     - `scale`: the velocity to which `tolerance` refers (default: the largest entry of `free`). Where no solution
       meets it, one is taken whose residual is below the round-off of `response r`.
 
@@ -147,19 +140,17 @@ def solve_contacts(
     r = np.zeros(n) if start is None else np.array(start, dtype=float)
     if r.shape != (n,) or not np.isfinite(r).all():
         raise UnilateralError(f"The guess of the impulses must be ({n},) finite numbers; found {start!r}.")
-    law = (W, f, first, owner, mu, low, high, target)
-    done = solve_cones(*law, SWEEPS, r) if start is not None else (np.inf, 0, 0)
-    if done[0] <= target:
-        r, least = _of_least_norm(W, f, r, blocks, first, velocity, target)
-    if not done[0] <= target or not least:
+    laws = Laws(first, owner, mu, low, high)
+    done = solve_cones(W, f, *laws, target, SWEEPS, r) if start is not None else (np.inf, 0, 0)
+    for sweeps in (0, SWEEPS):
+        if done[0] <= target:
+            break
         r = np.zeros(n)
-        done = solve_cones(*law, 0, r)
-        if not done[0] <= target:
-            r = np.zeros(n)
-            done = solve_cones(*law, SWEEPS, r)
-        if not done[0] <= max(target, _rounding(W, f, r)):
-            _refuse(W @ r + f, blocks, first, done[0], velocity)
-        r, _ = _of_least_norm(W, f, r, blocks, first, velocity, target)
+        done = solve_cones(W, f, *laws, target, sweeps, r)
+    error = max(target, _rounding(W, f, r))
+    if not done[0] <= error:
+        _refuse(W @ r + f, blocks, first, done[0], velocity)
+    r = of_least_norm(W, f, laws, r, velocity, error)
     return ConeSolution(r, W @ r + f, *done)
 
 
@@ -210,113 +201,3 @@ def _refuse(
         f"{residual:.3g} (scale {velocity:.3g}){': ' if said else ''}{', '.join(said[:6])}. Constraints contradict "
         "each other, or a contact that closes has no response; remove one of them."
     )
-
-
-def _of_least_norm(
-    W: np.ndarray,
-    b: np.ndarray,
-    r: np.ndarray,
-    blocks: Sequence[Block],
-    first: np.ndarray,
-    scale: float,
-    target: float,
-) -> tuple[Float[np.ndarray, "n"], bool]:
-    """The impulses of least norm with the velocities of `r`, as far as the cones permit, and whether no contact at rest
-    is at the boundary of its cone, where other directions might lead to a lesser norm.
-
-    Where the response is small in some directions, but not zero, impulses may be needed in them: if a change of the
-    impulses changes velocities by more than `target` and round-off, `r` remains.
-    """
-    n, size, u, inside = len(r), float(np.abs(r).max(initial=0.0)), W @ r + b, True
-    directions, within = [], []
-    for k, block in enumerate(blocks):
-        own = slice(int(first[k]), int(first[k]) + block.rows)
-        rests = bool(np.abs(u[own]).max() <= WITHIN * scale)
-        grip, push = float(np.linalg.norm(r[own][1:])), float(r[own][0])
-        if isinstance(block, Turning):
-            bound = block.length * float(r[first[block.contact]])
-            free = float(np.linalg.norm(r[own])) < (1 - WITHIN) * bound
-        elif isinstance(block, Bounded):
-            free = block.lower + WITHIN * size < push < block.upper - WITHIN * size
-        else:
-            free = push > WITHIN * size and grip < (1 - WITHIN) * block.friction * push
-        if free:
-            directions += list(np.eye(n)[own])
-            within.append(k)
-            continue
-        inside = inside and not rests
-        if isinstance(block, Coulomb) and push > WITHIN * size:
-            along = np.zeros(n)
-            along[own] = r[own]
-            directions.append(along / np.linalg.norm(along))
-            within.append(k)
-    if not directions:
-        return r, inside
-    Q = _with_bound_moments(np.array(directions).T, r, blocks, first, within, WITHIN * size)
-    S, c = Q.T @ W @ Q, Q.T @ r
-    values, vectors = np.linalg.eigh(0.5 * (S + S.T))
-    kept = vectors[:, values > RANK * values[-1]]
-    change = Q @ (kept @ (kept.T @ c) - c)
-    if np.abs(W @ change).max() > max(target, _rounding(W, b, r)):
-        return r, inside
-    part = _furthest(r, change, blocks, first, within)
-    found = r + part * change
-    normals = [first[k] for k, block in enumerate(blocks) if isinstance(block, Coulomb)]
-    found[normals] = np.maximum(found[normals], 0.0)  # round-off where the way ends at the tip of a cone
-    return found, inside and part == 1.0
-
-
-def _with_bound_moments(
-    Q: np.ndarray, r: np.ndarray, blocks: Sequence[Block], first: np.ndarray, within: Sequence[int], least: float
-) -> np.ndarray:
-    """Directions of impulses, orthonormal again, in which moments of turning at their bounds, those of blocks that are
-    not `within`, change with the normal impulses of their contacts, if these are above the `least`."""
-    moved = Q.copy()
-    for k, block in enumerate(blocks):
-        if isinstance(block, Turning) and k not in within and r[first[block.contact]] > least:
-            own, normal = slice(first[k], first[k] + block.rows), first[block.contact]
-            moved[own] = np.outer(r[own] / r[normal], Q[normal])
-    if np.array_equal(moved, Q):
-        return Q
-    changes = np.asarray(moved.any(axis=1))[:, None]
-    return np.where(changes, np.linalg.qr(moved)[0], 0.0)  # exact zeros for the others
-
-
-def _furthest(
-    r: np.ndarray, change: np.ndarray, blocks: Sequence[Block], first: np.ndarray, within: Sequence[int]
-) -> float:
-    """The largest part, up to one, of a change of the impulses that stays within the cones of the contacts `within`,
-    which are at rest, and within the bounds of friction of turning."""
-    part = 1.0
-    for k in [*within, *(k for k, block in enumerate(blocks) if isinstance(block, Turning) and k not in within)]:
-        block, i = blocks[k], first[k]
-        x, dx = r[i : i + block.rows], change[i : i + block.rows]
-        if isinstance(block, Turning):
-            o, mu2 = first[block.contact], block.length**2
-            part = min(part, _within_cone(x, dx, r[o], change[o], mu2))
-            continue
-        if isinstance(block, Bounded):
-            for bound, side in ((block.lower, -1.0), (block.upper, 1.0)):
-                if side * dx[0] > 0 and np.isfinite(bound):
-                    part = min(part, (bound - x[0]) / dx[0])
-            continue
-        if dx[0] < 0:
-            part = min(part, -x[0] / dx[0])
-        part = min(part, _within_cone(x[1:], dx[1:], x[0], dx[0], block.friction**2))
-    return max(float(part), 0.0)
-
-
-def _within_cone(x: np.ndarray, dx: np.ndarray, push: float, change: float, mu2: float) -> float:
-    """The part, up to one, of a change up to which `|x + s dx| <= mu (push + s change)`; one for a slipping force,
-    along which the change is.
-
-    It is the first root of `a s^2 + 2 half s - room`. A later one may lie on the opposite cone, of forces that pull.
-    """
-    a = dx @ dx - mu2 * change**2
-    half = x @ dx - mu2 * push * change
-    room = mu2 * push**2 - x @ x
-    inside = half**2 + a * room
-    if room <= WITHIN * mu2 * push**2 or inside < 0.0 or (a <= 0.0 and half <= 0.0):
-        return 1.0
-    root = np.sqrt(inside)
-    return min(float(room / (half + root) if half > 0 else (root - half) / a), 1.0)

@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.contact.cones import TOLERANCE, WITHIN, Block, Bounded, Coulomb, solve_contacts
+from flexmb.contact.cones import TOLERANCE, Block, Bounded, Coulomb, solve_contacts
+from flexmb.contact.least_norm import WITHIN
 from flexmb.differences import MEASURED, ROUNDING
 from flexmb.equations.contact.skins import SurfacePoints, forces_of_points, look_at_points, see_points
 from flexmb.equations.evaluation import Equations

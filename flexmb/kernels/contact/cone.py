@@ -16,9 +16,12 @@ With `v = u + (mu |u_t|, 0)` a contact is the projection `r = P(r - rho v)` on t
 velocity, measures how far a solution is from satisfying the conditions (`natural_map`).
 
 Block Gauss-Seidel, with the exact solution of each block, is followed by the semismooth Newton method of Alart and
-Curnier (1991), whose matrix contains `W + eps I`; the residual is that of `W`. Sources: Acary and Brogliato, Numerical
-Methods for Nonsmooth Dynamical Systems (2008), chapter 13; Acary, Bremond, Huber, "On solving contact problems with
-Coulomb friction" (2018).
+Curnier (1991), whose matrix contains `W + eps I`; the residual is that of `W`. Both may end at impulses that are no
+solution: Newton's iterations change between the same modes of contacts for ever, and sweeps hand impulses on from
+contact to contact with a residual that hardly changes. The proximal point method follows: each of its steps solves the
+problem of `W + e I` with the velocities `b - e r` of the impulses `r` before, which is the easier the larger `e` is; a
+solution that reproduces itself is one of `W`. Sources: Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical
+Systems (2008), chapter 13; Acary, Bremond, Huber, "On solving contact problems with Coulomb friction" (2018).
 """
 
 import math
@@ -34,15 +37,21 @@ ROUNDING = 1e-15
 """Relative accuracy of the slip of one contact."""
 NO_RESPONSE = 1e-14
 """Response of a contact in a tangential direction, relative to that along the normal, which is replaced by this one."""
+EPSILON = float(np.finfo(float).eps)
+"""Round-off of one."""
 WEAK = 1e-12
 """Response of a block relative to the mean, below which its natural map is scaled by this response."""
-ROUNDS, SWEEPS, NEWTONS, STAGNANT, IDLE = 20, 20, 30, 12, 6
-"""Rounds of sweeps and Newton iterations, their numbers in a round, the Newton iterations without improvement after
-which a round ends, and the rounds without one after which no further ones follow."""
+ROUNDS, NEWTONS, STAGNANT = 3, 30, 12
+"""Rounds of sweeps and Newton iterations, the latter in a round, and those without improvement after which it ends."""
 FIRST_CHECKS, CHECKS = 3, 4
 """Sweeps at the beginning after which the residual is evaluated every time, and the interval of evaluations later."""
 PROXIMAL = (1e-6, 1e-10, 1e-4)
 """`eps` of successive rounds, relative to the mean diagonal entry of `W`."""
+FIRST_SHIFT, LEAST_SHIFT, SHIFTS = 0.1, 1e-13, 60
+"""`e` of the first step of the proximal point method and the least one, relative to the mean diagonal entry of `W`, and
+the number of steps, at most."""
+EASIER, HARDER = 4.0, 0.3
+"""Factors of `e` after a step without and with a solution."""
 
 
 @njit(cache=True)
@@ -288,32 +297,39 @@ def _velocities(W, b, r, u):
 
 
 @njit(cache=True)
-def solve_cones(W, b, first, owner, mu, low, high, tolerance, sweeps, r):
-    """Overwrite the impulses `r` (n,), a guess, by a solution; returns the residual, and the numbers of sweeps and of
-    Newton iterations.
+def _rounding(W, b, r):
+    """The velocity that round-off leaves open: that of the largest sum of the terms of `W r + b`."""
+    largest = 0.0
+    for j in range(len(r)):
+        total = abs(b[j])
+        for c in range(len(r)):
+            total += abs(W[j, c] * r[c])
+        largest = max(largest, total)
+    return EPSILON * largest
 
-    `owner` (nb,): of friction of turning, the block of its contact; -1 for other blocks.
-    `tolerance`: largest permitted entry of the natural map, a velocity. A residual above it is a failure; `r` is then
-    the best that was found. `sweeps`: sweeps in a round, at most; 0 leaves all to Newton's method, which from `r = 0`
-    finds forces close to those of least norm where `W` is singular. Entries of `W` outside its first `n` rows and
-    columns are ignored.
-    """
-    n, blocks = len(b), len(mu)
-    u, best, f, J, rho = np.empty(n), np.empty(n), np.empty(n), np.empty((n, n)), np.zeros(blocks)
-    mean = 0.0
-    for j in range(n):
-        mean += W[j, j] / n
-    for k in range(blocks):
+
+@njit(cache=True)
+def _scales(W, first, mean, rho):
+    """Write the inverse response of each block, not of less than a weak one, to `rho` (nb,)."""
+    for k in range(len(rho)):
+        rho[k] = 0.0
         for j in range(first[k], first[k + 1]):
             rho[k] += W[j, j] / (first[k + 1] - first[k])
         rho[k] = 1.0 / max(rho[k], WEAK * mean, 1e-300)
+
+
+@njit(cache=True)
+def _by_rounds(W, b, first, owner, mu, low, high, mean, tolerance, sweeps, rounds, r):
+    """Sweeps and Newton's method, as `solve_cones`, in a number of rounds; `mean` of the diagonal of `W`."""
+    n = len(b)
+    u, best, f, J, rho = np.empty(n), np.empty(n), np.empty(n), np.empty((n, n)), np.empty(len(mu))
+    _scales(W, first, mean, rho)
     _velocities(W, b, r, u)
     residual = natural_map(first, owner, mu, low, high, rho, u, r, f)
-    least, swept, iterated, idle_rounds = residual, 0, 0, 0
+    least, swept, iterated = residual, 0, 0
     for j in range(n):
         best[j] = r[j]
-    for k in range(ROUNDS):
-        before = least
+    for k in range(rounds):
         for s in range(sweeps):
             if residual <= tolerance:
                 break
@@ -348,7 +364,63 @@ def solve_cones(W, b, first, owner, mu, low, high, tolerance, sweeps, r):
         for j in range(n):
             r[j] = best[j]
         residual = least
-        idle_rounds = idle_rounds + 1 if least > 0.5 * before else 0
-        if least <= tolerance or idle_rounds >= IDLE:
+        if least <= tolerance:
             break
     return least, swept, iterated
+
+
+@njit(cache=True)
+def _by_proximal_points(W, b, first, owner, mu, low, high, mean, tolerance, least, r):
+    """The proximal point method from `r = 0`, where `r`, of the residual `least`, is no solution; returns the residual
+    of the better one, which `r` becomes, and the number of Newton iterations."""
+    n, iterated, e = len(b), 0, FIRST_SHIFT * mean
+    before, new, shifted, diagonal = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
+    u, f, rho = np.empty(n), np.empty(n), np.empty(len(mu))
+    _scales(W, first, mean, rho)
+    for j in range(n):
+        diagonal[j] = W[j, j]
+    for _ in range(SHIFTS):
+        for j in range(n):
+            new[j], shifted[j] = before[j], b[j] - e * before[j]
+            W[j, j] = diagonal[j] + e
+        residual, _, count = _by_rounds(W, shifted, first, owner, mu, low, high, mean, tolerance, 0, 1, new)
+        iterated += count
+        for j in range(n):
+            W[j, j] = diagonal[j]
+        rounding = _rounding(W, b, new)
+        if not residual <= max(tolerance, rounding):
+            e *= EASIER
+            continue
+        for j in range(n):
+            before[j] = new[j]
+        _velocities(W, b, new, u)
+        residual = natural_map(first, owner, mu, low, high, rho, u, new, f)
+        if residual < least:
+            least = residual
+            for j in range(n):
+                r[j] = new[j]
+        e *= HARDER
+        if least <= max(tolerance, rounding) or e < LEAST_SHIFT * mean:
+            break
+    return least, iterated
+
+
+@njit(cache=True)
+def solve_cones(W, b, first, owner, mu, low, high, tolerance, sweeps, r):
+    """Overwrite the impulses `r` (n,), a guess, by a solution; returns the residual, and the numbers of sweeps and of
+    Newton iterations.
+
+    `owner` (nb,): of friction of turning, the block of its contact; -1 for other blocks.
+    `tolerance`: largest permitted entry of the natural map, a velocity. A residual above it and above the round-off of
+    `W r + b` is a failure; `r` is then the best that was found. `sweeps`: sweeps in a round, at most; 0 leaves all to
+    Newton's method, which from `r = 0` finds forces close to those of least norm where `W` is singular. Entries of `W`
+    outside its first `n` rows and columns are ignored.
+    """
+    n, mean = len(b), 0.0
+    for j in range(n):
+        mean += W[j, j] / n
+    least, swept, iterated = _by_rounds(W, b, first, owner, mu, low, high, mean, tolerance, sweeps, ROUNDS, r)
+    if least <= tolerance or least <= _rounding(W, b, r):
+        return least, swept, iterated
+    least, count = _by_proximal_points(W, b, first, owner, mu, low, high, mean, tolerance, least, r)
+    return least, swept, iterated + count

@@ -150,6 +150,17 @@ def _cylinder(p):
     )  # fmt: skip
 
 
+def _commanded(p):
+    system, a, b = sliding()
+    law = forces.commanded_cylinder(
+        area_a=2e-3, area_b=1.2e-3, stroke=0.5, bulk_modulus=1e7, supply=2e6, tank=1e5, flow=2e-7 * p, dead_volume=2e-4,
+        laminar=1e4, leakage=1e-11, initial={"pressure a": 4.5e5, "pressure b": 7e5},
+    )  # fmt: skip
+    opening = flexmb.time_functions.harmonic(0.1, 3.0, phase=0.3, offset=0.3)
+    system.force("law", a, b, law, axis=(0, 0, 1), inputs={"opening": opening})
+    return system
+
+
 def _servo(p):
     law = forces.servo_actuator(
         area=1e-3, capacity=1e-10, flow=1e-4 * p, leakage=1e-12, damping=20.0, gain=1.0, length=0.25, amplitude=0.05,
@@ -296,6 +307,7 @@ SMOOTH = {
     "bearing in an elastic ring": _ring_bearing,
     "journal bearing": _journal,
     "hydraulic cylinder": _cylinder,
+    "commanded cylinder": _commanded,
     "servo actuator": _servo,
     "linear tyre": lambda p: rolling(
         forces.linear_tyre(radius=0.3, vertical_stiffness=1e5, vertical_damping=100.0, slip_stiffness=2e4, cornering_stiffness=1.5e4 * p, relaxation=0.3)

@@ -2,6 +2,7 @@
 
 from flexmb.forces.frame import (
     LIBRARY,
+    commanded_cylinder,
     drag,
     flexible_ring_bearing,
     hydraulic_cylinder,
@@ -26,6 +27,7 @@ __all__ = [
     "LIBRARY",
     "RingCompliance",
     "cable",
+    "commanded_cylinder",
     "drag",
     "flexible_ring_bearing",
     "gap_spring",

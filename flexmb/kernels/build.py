@@ -187,21 +187,30 @@ def _gather(library: Any, found: dict[Any, None]) -> None:
 
 
 class Law(NamedTuple):
-    """The functions of a law between two frames and of its tangent, and its numbers of states and parameters."""
+    """The functions of a law between two frames and of its tangent, and its numbers of states, parameters and, if it
+    has any, inputs."""
 
     function: Any
     tangent: Any
-    states: int
-    parameters: int
+    sizes: tuple[int, ...]
 
 
 def frame_laws(package: Path) -> list[Law]:
     """The laws of the files of flexmb/forces/frame, which are imported without the rest of the package."""
     found: list[Law] = []
 
-    def law(function: Any = None, *, states: Any = (), parameters: Any = (), tangent: Any = None, **others: Any) -> Any:
+    def law(
+        function: Any = None,
+        *,
+        states: Any = (),
+        parameters: Any = (),
+        inputs: Any = (),
+        tangent: Any = None,
+        **others: Any,
+    ) -> Any:
         def keep(function: Any) -> Any:
-            found.append(Law(function, tangent, len(states), len(parameters)))
+            sizes = len(states), len(parameters), *([len(inputs)] if inputs else [])
+            found.append(Law(function, tangent, sizes))
             return function
 
         return keep if function is None else keep(function)
@@ -235,7 +244,7 @@ def calls_of_laws(package: Path, laws: dict[str, tuple[Any, int, int]]) -> dict[
         return lambda: kind(compiled_law(function), *sizes)
 
     found = {name: call_of(frame_call, function, *sizes) for name, (function, *sizes) in laws.items()}
-    for function, tangent, *sizes in frame_laws(package):
+    for function, tangent, sizes in frame_laws(package):
         found[law_key(function, *sizes)] = call_of(frame_call, function, *sizes)
         if tangent is not None:
             found[law_key(tangent, sizes[1])] = call_of(tangent_call, tangent, sizes[1])

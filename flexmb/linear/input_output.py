@@ -88,9 +88,25 @@ def require_some(mechanism: Mechanism, inputs: Sequence[str], outputs: Mapping[s
 
 def resonance(frequency: float) -> LinearError:
     """The error of a frequency at which small motions have no bounded answer."""
+    if frequency == 0.0:
+        return LinearError(
+            "At the frequency 0 there is no response: a motion that nothing restrains has no place to come to rest. "
+            "Begin at a small frequency, or restrain it."
+        )
     return LinearError(
         f"At the frequency {frequency:.6g} the response is infinite: an undamped motion is in resonance."
     )
+
+
+def require_restrained(A: np.ndarray, error: np.ndarray) -> None:
+    """Raise `LinearError` where the matrix `A` (n, n) of small motions at the frequency 0 is singular within bounds of
+    the errors of its entries, in whatever units: if `|A^-1| error` has an eigenvalue of one or more."""
+    try:
+        inverse = np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        raise resonance(0.0) from None
+    if len(A) and not np.abs(np.linalg.eigvals(np.abs(inverse) @ error)).max() < 1.0:
+        raise resonance(0.0)
 
 
 def dimensions_of(linear: Any, inputs: Iterable[str], outputs: Mapping[str, Output]) -> dict[str, dict[str, str]]:

@@ -16,6 +16,7 @@ from flexmb.linear.input_output import (
     Output,
     dimensions_of,
     input_output_model,
+    require_restrained,
     require_some,
     resonance,
     with_outputs,
@@ -114,7 +115,8 @@ def frequency_response(
 
     Cost: O(nf^3) for each frequency.
 
-    Raises `LinearError` when a frequency is negative or not finite, and where an undamped motion is in resonance.
+    Raises `LinearError` when a frequency is negative or not finite, where an undamped motion is in resonance, and at
+    the frequency 0 where a motion is not restrained.
 
     Source of the transfer from imposed motion to reaction: Waiboer (EUROMECH Colloquium 524, 2012).
     """
@@ -133,6 +135,8 @@ def frequency_response(
     nf = linear.degrees_of_freedom
     M, D, K = (p.T.T @ X for X in linear.along(p.moving))
     B = p.T[:, :nf].T @ p.force
+    if not f.all():
+        require_restrained(K[:nf, :nf], np.abs(p.T[:, :nf]).T @ linear.errors_along(p.moving)[2][:, :nf])
     values = np.zeros((len(f), len(p.outputs), len(p.inputs)), dtype=complex)
     for k, s in enumerate(2j * np.pi * f):
         A = K + s * D + s * s * M
@@ -152,6 +156,8 @@ def _of_first_order(
 ) -> Response:
     found = with_outputs(linear, p)
     model, values = found.model, np.zeros((len(f), len(p.outputs), len(p.inputs)), dtype=complex)
+    if not f.all():
+        require_restrained(model.F, model.F_error)
     for k, s in enumerate(2j * np.pi * f):
         powers = np.array([1.0, s, s * s])
         driven = np.tensordot(powers, model.imposed, 1)

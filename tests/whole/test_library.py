@@ -267,7 +267,7 @@ def test_laws_of_other_sources_are_not_used(monkeypatch):
 
 
 def sizes(law):
-    return len(law.states), len(law.parameters)
+    return len(law.states), len(law.parameters), *([len(law.inputs)] if getattr(law, "inputs", ()) else [])
 
 
 SWING = """

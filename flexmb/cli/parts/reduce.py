@@ -136,11 +136,6 @@ def command(
     from flexmb.cli.screen import at_work, say_text
     from flexmb.files.bodies.body_file import require_replaceable, save_body
 
-    places = {"interface": [*(interface or ()), *(contact or ())], "surface": surface or []}
-    _require_options(method, places, {"modes": modes, "band": band, "tolerance": tolerance})
-    if plot is not None and band is None:
-        raise MatrixError("--plot shows the error over a band: give --band as well.")
-    require_replaceable(output)
     interfaces = {}
     for text in interface or []:
         name, equals, spec = text.partition("=")
@@ -154,6 +149,11 @@ def command(
         if not equals or not place:
             raise MeshError(f"--surface expects NAME=SET; found {text!r}.")
         surfaces[name] = from_text(place)
+    places = {"interface": [*(interface or ()), *(contact or ())], "surface": surface or []}
+    _require_options(method, places, {"modes": modes, "band": band, "tolerance": tolerance})
+    if plot is not None and band is None:
+        raise MatrixError("--plot shows the error over a band: give --band as well.")
+    require_replaceable(output)
     with at_work("reducing"):
         loaded = fem.read_mesh(mesh, ignore=ignore or (), shells=shells_of(thickness))
         loaded = fem.extract_cells(loaded, cells) if cells else loaded

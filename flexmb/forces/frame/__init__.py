@@ -6,7 +6,7 @@ from types import MappingProxyType
 from flexmb.forces.frame.aerodynamics import drag, still_drag
 from flexmb.forces.frame.bushing import nonlinear_bushing
 from flexmb.forces.frame.flexible_ring import flexible_ring_bearing
-from flexmb.forces.frame.hydraulics import hydraulic_cylinder, servo_actuator
+from flexmb.forces.frame.hydraulics import commanded_cylinder, hydraulic_cylinder, servo_actuator
 from flexmb.forces.frame.journal import journal_bearing
 from flexmb.forces.frame.plasticity import plastic_hinge
 from flexmb.forces.frame.rolling import rolling_bearing
@@ -15,6 +15,7 @@ from flexmb.mechanism.frame_law import FrameLaw
 
 LIBRARY: Mapping[str, FrameLaw] = MappingProxyType(
     {
+        "commanded-cylinder": commanded_cylinder,
         "drag": drag,
         "flexible-ring-bearing": flexible_ring_bearing,
         "hydraulic-cylinder": hydraulic_cylinder,

@@ -78,7 +78,7 @@ def test_it_loses_at_most_what_housners_block_does():
 @pytest.mark.parametrize(("lean", "direction", "restitution"), [(0.1, 0.0, 0.0), (0.1, 0.4, 0.3), (0.3, 1.0, 0.3)])
 def test_it_lands_and_wobbles(lean, direction, restitution):
     system = can(lean=lean, direction=direction, above=0.01, friction=0.5, restitution=restitution)
-    result = flexmb.simulate(system, 0.6, step=1e-3)
+    result = flexmb.simulate(system, 0.6, step=5e-4)
     assert tilt(result)[-1] < 0.2
     assert result.contact("floor").gap.min() > -1e-9
     assert result.ledger.imbalance < 3e-4

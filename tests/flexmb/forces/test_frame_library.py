@@ -224,6 +224,29 @@ def test_the_magic_formula_has_its_stiffness_and_its_peak():
     assert out[2] == pytest.approx(4000.0)
 
 
+@pytest.mark.parametrize("target", [0.35, 0.05])  # up and down; the valve is full open at first
+def test_a_commanded_cylinder_moves_as_one_whose_valve_has_the_law_of_the_controller(target):
+    given = {
+        "area_a": 2e-3, "area_b": 1.2e-3, "stroke": 0.5, "bulk_modulus": 1e9, "supply": 2e7, "tank": 1e5, "flow": 1e-7,
+        "retracted": 0.02, "dead_volume": 2e-4, "leakage": 1e-12, "laminar": 1e4, "initial": (6e6, 1e7),
+    }  # fmt: skip
+    own = flexmb.forces.hydraulic_cylinder(target=target, gain=20.0, **given)
+    expected = flexmb.simulate(guided(own, 200.0, position=(0, 0, 0.2)), 0.2, step=1e-3)
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=200.0, inertia=(1, 1, 1)), position=(0, 0, 0.2))
+    system.prismatic("guide", system.ground.at((0, 0, 0)), body, axis=(0, 0, 1))
+    inputs = {"measured": "position:body:z", "reference": target}
+    system.controller("valve", flexmb.controllers.pid(20.0), inputs=inputs, outputs={})
+    law = flexmb.forces.commanded_cylinder(**given)
+    inputs = {"opening": "command:valve:command"}
+    system.force("law", system.ground.at((0, 0, 0)), body.at((0, 0, 0)), law, axis=(0, 0, 1), inputs=inputs)
+    found = flexmb.simulate(system, 0.2, step=1e-3)
+    assert np.abs(found.q[:, 2] - expected.q[:, 2]).max() < 1e-9 * np.ptp(expected.q[:, 2])
+    names = ("pressure a", "pressure b")
+    pressures = [found.columns([f"state:law:{name}"])[f"state:law:{name}"].values for name in names]
+    np.testing.assert_allclose(np.transpose(pressures), expected.element_states, rtol=1e-7)
+
+
 def test_the_laws_of_the_library_have_their_names():
     assert {name: law.name.replace("_", "-") for name, law in LIBRARY.items()} == {name: name for name in LIBRARY}
 

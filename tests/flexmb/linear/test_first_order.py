@@ -167,3 +167,5 @@ def test_a_skate_that_turns_in_coordinates_that_do_not():
     p = 1.0 / ((s - decay) * (light + heavy + heavy * t**2))
     np.testing.assert_allclose(found.of("x", "pull"), s * p, atol=1e-8)
     np.testing.assert_allclose(found.of("y", "pull"), s * p * t + p * w * (1 + t**2), atol=1e-8)  # the edge turns
+    with pytest.raises(LinearError, match=r"At the frequency 0 .*nothing restrains"):
+        frequency_response(linearise(system), [0.0, 0.3], ["pull"], {"y": of_y})

@@ -162,7 +162,7 @@ def test_motions_are_those_of_the_matrix_of_the_rows(monkeypatch, method, option
     by_rows(monkeypatch)
     whole = flexmb.simulate(tree(5, law=law), 0.2, step=2e-3, method=method, **options)
     assert np.abs(along.q - along.q[0]).max() > 0.1
-    assert along.statistics.iterations <= whole.statistics.iterations + 5  # those at round-off are chance
+    assert along.statistics.iterations <= 1.03 * whole.statistics.iterations  # those at round-off are chance
     np.testing.assert_allclose(along.q, whole.q, rtol=0, atol=1e-10)
     np.testing.assert_allclose(along.w, whole.w, rtol=0, atol=1e-8)
 

@@ -98,27 +98,48 @@ def stationary_states(
     by_state = t.by_state * over[:, None] * scale
     by_place = (t.by_place + t.by_speed @ carrying(e.flat, w)) * over[:, None] * unit
     by_speed = t.by_speed / scale[:, None] * unit
-    U, s, _ = np.linalg.svd(by_state)
+    follows, given = _invariants(by_state, by_place, by_speed)
+    others = null_space(follows) if len(follows) else np.eye(nz)
+    by_place = others.T @ (by_place + by_state @ follows.T @ given)
+    own, rates = others.T @ by_state @ others, others.T @ (rates * over)
+    U, s, _ = np.linalg.svd(own)
     regular = s > DEPENDENT * max(1.0, s.max(initial=0.0))
-    solved, left = U[:, regular].T, U[:, ~regular].T
-    bound = left @ by_place
-    V, s, _ = np.linalg.svd(bound)
-    acts = np.concatenate([s, np.zeros(len(V))])[: len(V)] > DEPENDENT
-    restricting, follows = V[:, acts].T @ left, V[:, ~acts].T @ left
-    matrix = np.vstack([solved @ by_state, follows])
-    back = np.linalg.pinv(matrix, rcond=DEPENDENT)
-    at_once = -back @ np.concatenate([solved @ (rates * over), np.zeros(len(follows))])
-    by_motion = -back @ np.vstack([solved @ by_place, -follows @ by_speed])
+    solved, restricting = U[:, regular].T, U[:, ~regular].T
+    back = np.linalg.pinv(solved @ own, rcond=DEPENDENT)
+    at_once = -others @ back @ (solved @ rates)
+    by_motion = follows.T @ given - others @ back @ (solved @ by_place)
     return StationaryStates(
         at_once * scale,
         by_motion * scale[:, None] / unit,
-        null_space(matrix) * scale[:, None] if len(matrix) else np.diag(scale),
+        others @ (null_space(solved @ own) if len(solved) else np.eye(len(own))) * scale[:, None],
         scale,
         restricting @ by_place / unit,
-        -restricting @ (rates * over),
+        -restricting @ rates,
         t.force,
         errors.force,
     )
+
+
+def _invariants(by_state: np.ndarray, by_place: np.ndarray, by_speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orthonormal combinations (n, nz) of the states whose rates vanish at rest, whatever the configuration and the
+    other states, and their changes (n, nv) by displacements.
+
+    They are found in turn: while some are constant, so are others, as the oil in a cylinder whose valve they close.
+    """
+    nz, nv = by_place.shape
+    follows, given = np.zeros((0, nz)), np.zeros((0, nv))
+    while len(follows) < nz:
+        others = null_space(follows) if len(follows) else np.eye(nz)
+        place = others.T @ (by_place + by_state @ follows.T @ given)
+        U, s, _ = np.linalg.svd(others.T @ by_state @ others)
+        left = U[:, s <= DEPENDENT * max(1.0, s.max(initial=0.0))].T
+        V, s, _ = np.linalg.svd(left @ place)
+        acts = np.concatenate([s, np.zeros(len(V))])[: len(V)] > DEPENDENT
+        more = V[:, ~acts].T @ left @ others.T
+        if not len(more):
+            break
+        follows, given = np.vstack([follows, more]), np.vstack([given, more @ by_speed])
+    return follows, given
 
 
 def require_stationary(

@@ -170,3 +170,33 @@ def test_a_wheel_at_rest_is_held_by_static_friction():
     np.testing.assert_allclose(rest.softest, 50.0 / (MASS * radius**2), rtol=2.0)
     kept = flexmb.simulate(rest.mechanism, 0.2, step=1e-2, initial_state=rest.state)
     np.testing.assert_allclose(kept.q[:, 0], place, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.errors.SensitivityWarning")  # the valve has other slopes ahead and behind
+@pytest.mark.parametrize("commanded", [False, True])
+@pytest.mark.parametrize("leakage", [0.0, 2e-12])
+def test_a_cylinder_whose_valve_is_closed_carries_its_load(commanded, leakage):
+    """By a law of its own, or by a controller, whose integral has no gain and stays at zero. A leak opens the valve by
+    as much as it needs; without one, the pressures depend on where the search began."""
+    area_a, area_b, mass, target = 5e-3, 3e-3, 3000.0, 0.6
+    given = {
+        "area_a": area_a, "area_b": area_b, "stroke": 0.8, "bulk_modulus": 1e9, "supply": 2e7, "flow": 1e-6,
+        "retracted": 0.5, "dead_volume": 2e-4, "leakage": leakage, "laminar": 1e4, "initial": (7.1e6, 2e6),
+    }  # fmt: skip
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    load = system.add(flexmb.rigid_body("load", mass=mass, inertia=(1, 1, 1)), position=(0, 0, 0.62))
+    system.prismatic("guide", system.ground, load, axis=(0, 0, 1), at=(0, 0, 0))
+    law, inputs = flexmb.forces.hydraulic_cylinder(target=target, gain=20.0, **given), None
+    if commanded:
+        measured = {"measured": "position:load:z", "reference": target}
+        system.controller("valve", flexmb.controllers.pid(20.0), inputs=measured, outputs={})
+        law, inputs = flexmb.forces.commanded_cylinder(**given), {"opening": "command:valve:command"}
+    system.force("cylinder", system.ground.at((0, 0, 0)), load.at((0, 0, 0)), law, inputs=inputs)
+    rest = equilibrium(system)
+    pa, pb, *others = rest.state.element_states
+    assert pa * area_a - pb * area_b == pytest.approx(mass * 9.81, rel=1e-9)
+    opening = 20.0 * (target - rest.state.q[2])
+    assert opening == pytest.approx(0.0, abs=1e-9) or leakage
+    for drop in (2e7 - pa, pb):
+        assert opening * 1e-6 * drop / np.sqrt(drop + 1e4) == pytest.approx(leakage * (pa - pb), rel=1e-6, abs=1e-12)
+    assert not np.any(others)

@@ -30,6 +30,8 @@ by more than `SLOW` of the one before; they are then multiplied by `FINER`, down
 ROUNDS, BACK = 10, 0.01
 """Iterations that lead back to a place of an earlier one, but for the part `BACK` of their displacement, after which
 the search goes round in circles and ends."""
+NEAR = 1e-4
+"""Size of iterations below which points of surfaces that do two things in turn swing between them."""
 SETTLED = 1e-9
 """Largest change of the states of force elements in the last iteration, relative to their scale."""
 
@@ -53,7 +55,7 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
     require_answers(e, e.residual(functions, q, in_bodies(flat, q, world), none, multipliers)[0])
     size = changed = np.inf
     difference, settled = DIFFERENCE, True
-    places, rounds = [q.copy()], 0
+    places, rounds, done, swings = [q.copy()], 0, [], 0
     for iteration in range(1, ITERATIONS + 1):
         w = in_bodies(flat, q, world)
         stationary = stationary_states(e, functions, q, w, multipliers)
@@ -76,7 +78,7 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
         else:
             given = closing + reached
             pressed = pressed_step(
-                touching, e, q, K, N @ held, given, out, rounded, wrong, difference, downhill, rounds
+                touching, e, q, K, N @ held, given, out, rounded, wrong, difference, downhill, swings
             )
             step, changes, out, K, reachable, settled = pressed
         before, size = size, float((np.abs(step) * flat.weight).max(initial=0.0))
@@ -87,6 +89,8 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
         if touching is not None:
             touching.forces[:] += part * changes
             settled = settled and part == 1.0
+            done.append(touching.does.copy())
+            swings += size < NEAR and _swing(done)
         balancing, found = np.hstack([G.T, stationary.pushing]), none[:0]
         if balancing.shape[1]:
             found = np.linalg.lstsq(balancing, -(out + K @ step), rcond=1e-10)[0]
@@ -125,3 +129,8 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
         f"{mechanism.name!r} found no equilibrium in {iteration} iterations; the last moved it by "
         f"{min(size, LARGEST):.2g} of its length{moved_most(e, step[:, None])}. {hint}"
     )
+
+
+def _swing(done: list[np.ndarray]) -> bool:
+    """Whether points do (np,) what they did two iterations before, and something else in between."""
+    return len(done) > 2 and bool((done[-1] == done[-3]).all() and (done[-1] != done[-2]).any())

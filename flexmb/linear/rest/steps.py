@@ -51,13 +51,13 @@ def pressed_step(
     wrong: np.ndarray,
     difference: float,
     downhill: bool,
-    rounds: int,
+    swings: int,
 ) -> Pressed:
     """Newton's step with flexible surfaces that touch (flexmb/linear/touching.py).
 
     `start` (nv,): a displacement to add to the allowed motions `N`; `out` (nv,) and `K` (nv, nv): residual forces and
-    stiffness of the mechanism `e` without these surfaces; `rounds`: how often the search has gone round, since points
-    may stick or slip by less than the cone problem of bodies that may travel far resolves.
+    stiffness of the mechanism `e` without these surfaces; `swings`: how often points have returned to what they did
+    before, since they may slip by less than the cone problem of bodies that may travel far resolves.
     """
     length = e.mechanism.length
     K = K + touching.stiffness(q)
@@ -73,7 +73,7 @@ def pressed_step(
     felt = rounded / ROUNDING + (overlaps + np.linalg.norm(old, axis=1)) @ np.abs(seen.rows).sum(axis=1)
     floor = (size.T @ felt) * (size.T @ e.flat.weight) / LARGEST
     floor = np.maximum(floor, SOFTEST * np.abs(stiffness).max(initial=0.0))
-    for stiffer in STIFFER[min(rounds, len(STIFFER) - 1) :]:
+    for stiffer in STIFFER[min(swings, len(STIFFER) - 1) :]:
         motions = Motions(x, np.maximum(np.abs(stiffness), stiffer * floor))
         free = start - motions.respond(out + K @ start)
         try:

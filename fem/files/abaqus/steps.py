@@ -226,51 +226,59 @@ def _add(loads: dict, key: tuple, step: int, made: list) -> None:
 
 
 def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
+    """Loads on faces and cells. Pressures replace those of earlier steps on the same faces, in whatever sets."""
     if _is_new(s, state):
         state.spread.clear()
         state.fluid.clear()
-    for k in range(len(s.rows)):
-        who, kind, *rest = s.entries(k, 3, "a set, a kind of load and values")
-        kind, values = kind.upper(), [number(f or "0") for f in rest]
-        if s.keyword == "DSLOAD":
-            if kind != "P":
-                raise MeshError(f"a load of type {kind}; P is read on surfaces")
-            surface = c.faces(who)
-            if surface is None:
-                raise MeshError(f"there is no surface {who!r}")
-            _press(state, (who.upper(), kind), s.step, FacePressure(surface, values[0]))
-            continue
-        cells = c.numbers.cells(_elements(c, who))
-        fluid = kind[:1] == "P" and kind.endswith("NP") and kind[1:-2].isdigit()
-        side = _side(c, _elements(c, who), kind.removesuffix("NP") if fluid else kind)
-        if side:
-            faces = [(b, r, c.numbers.face(b, f"S{side}", who)) for b, r in cells]
-            pressed = np.array(faces).reshape(-1, 3)
-            if fluid:
-                state.fluid[who.upper(), kind] = pressed, c.node(rest[0])
-                continue
-            _press(state, (who.upper(), kind), s.step, FacePressure(pressed, values[0]))
-        elif kind == "GRAV" and len(values) == 4:
-            along = _direction(values[1:])
-            weight = BodyForce(_massive(c, who, cells), gravity=values[0] * along)
-            _add(state.spread, (who.upper(), kind, *np.round(along, _SAME_DIRECTION)), s.step, [weight])
-        elif kind == "CENTRIF" and len(values) == 7:
-            where, axis = _massive(c, who, cells), _direction(values[4:])
-            spin = BodyForce(where, speed2=values[0], point=np.array(values[1:4]), axis=axis)
-            key = (who.upper(), kind, *values[1:])
-            _require_one_rotation(state, key, where)
-            _add(state.spread, key, s.step, [spin])
-        else:
-            raise MeshError(f"a load of type {kind} with {len(values)} numbers; P1 to P6, GRAV and CENTRIF are read")
+    pressed: set[tuple] = set()
+    try:
+        for k in range(len(s.rows)):
+            pressed |= _spread_load(c, s, k, state)
+    finally:  # also where a later line is not read
+        for key, (given, group) in state.spread.items():
+            if given < s.step and pressed:
+                state.spread[key] = given, [_without(pressed, old) for old in group]
 
 
-def _press(state: _State, key: tuple[str, str], step: int, load: FacePressure) -> None:
-    """Add a pressure, which replaces those of earlier steps on the same faces, whatever sets named them."""
-    faces = {tuple(face) for face in load.faces.tolist()}
-    for other, (given, group) in state.spread.items():
-        if given < step:
-            state.spread[other] = given, [_without(faces, old) for old in group]
+def _spread_load(c: Constraints, s: Statement, k: int, state: _State) -> set[tuple]:
+    """Add the load of data line `k`; returns the faces (block, row, face) on which it is a pressure."""
+    who, kind, *rest = s.entries(k, 3, "a set, a kind of load and values")
+    kind, values = kind.upper(), [number(f or "0") for f in rest]
+    if s.keyword == "DSLOAD":
+        if kind != "P":
+            raise MeshError(f"a load of type {kind}; P is read on surfaces")
+        surface = c.faces(who)
+        if surface is None:
+            raise MeshError(f"there is no surface {who!r}")
+        return _press(state, (who.upper(), kind), s.step, FacePressure(surface, values[0]))
+    cells = c.numbers.cells(_elements(c, who))
+    fluid = kind[:1] == "P" and kind.endswith("NP") and kind[1:-2].isdigit()
+    side = _side(c, _elements(c, who), kind.removesuffix("NP") if fluid else kind)
+    if side:
+        faces = [(b, r, c.numbers.face(b, f"S{side}", who)) for b, r in cells]
+        pressed = np.array(faces).reshape(-1, 3)
+        if not fluid:
+            return _press(state, (who.upper(), kind), s.step, FacePressure(pressed, values[0]))
+        state.fluid[who.upper(), kind] = pressed, c.node(rest[0])
+    elif kind == "GRAV" and len(values) == 4:
+        along = _direction(values[1:])
+        weight = BodyForce(_massive(c, who, cells), gravity=values[0] * along)
+        _add(state.spread, (who.upper(), kind, *np.round(along, _SAME_DIRECTION)), s.step, [weight])
+    elif kind == "CENTRIF" and len(values) == 7:
+        where, axis = _massive(c, who, cells), _direction(values[4:])
+        spin = BodyForce(where, speed2=values[0], point=np.array(values[1:4]), axis=axis)
+        key = (who.upper(), kind, *values[1:])
+        _require_one_rotation(state, key, where)
+        _add(state.spread, key, s.step, [spin])
+    else:
+        raise MeshError(f"a load of type {kind} with {len(values)} numbers; P1 to P6, GRAV and CENTRIF are read")
+    return set()
+
+
+def _press(state: _State, key: tuple[str, str], step: int, load: FacePressure) -> set[tuple]:
+    """Add a pressure; returns its faces."""
     _add(state.spread, key, step, [load])
+    return {tuple(face) for face in load.faces.tolist()}
 
 
 def _without(faces: set[tuple], load: FacePressure | BodyForce) -> FacePressure | BodyForce:
@@ -283,8 +291,10 @@ def _require_one_rotation(state: _State, key: tuple, cells: np.ndarray) -> None:
     """Refuse a second rotation of the same cells, of which CalculiX would take one without a word."""
     mine = {tuple(cell) for cell in cells.tolist()}
     for other, (_, group) in state.spread.items():
-        theirs = [cell for load in group if isinstance(load, BodyForce) for cell in load.cells.tolist()]
-        if other[1] == "CENTRIF" and other != key and any(tuple(cell) in mine for cell in theirs):
+        if other[1] != "CENTRIF" or other == key:
+            continue
+        theirs = [tuple(cell) for load in group if isinstance(load, BodyForce) for cell in load.cells.tolist()]
+        if not mine.isdisjoint(theirs):
             raise MeshError(f"cells of {key[0]!r} have another CENTRIF, that of {other[0]!r}; one rotation is read")
 
 

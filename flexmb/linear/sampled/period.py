@@ -163,7 +163,7 @@ class SampledMotions:
         """The mean rates (k,) at which the displacements of motions `X` (n, k) just before the first sample turn in
         the complex plane over a period. `sizes` (nf,): displacements of units of the coordinates."""
         nf, turned, sizes_of = len(sizes), np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        rates = np.linalg.solve(self.model.E, self.model.F)[:nf]
+        rates = self.A[:nf]
         for instant, sample in zip(self.instants, self.samples, strict=True):
             X = self.maps(sample)[0] @ X
             part = self.flows[instant.until_next][0]

@@ -158,6 +158,7 @@ def test_the_mass_of_a_reduced_wedge_is_on_its_axis():
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if ELEMENTS[kind].own_cell])
 def test_the_order_of_nodes_of_gmsh_is_that_of_gmsh(kind):
+    pytest.importorskip("gmsh")
     shape = ELEMENTS[kind]
     with gmsh_model("order", "This test", "", {}) as gmsh:
         properties = gmsh.model.mesh.getElementProperties(shape.gmsh)

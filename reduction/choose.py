@@ -40,8 +40,12 @@ FAMILIES: dict[str, Callable[[ReductionContext, SizeSpec], ShapeGenerator]] = {
 
 
 @register_reduction(
-    "choose", coordinates="the fewest", exact_for="nothing", cost="the reference response, 5 solves a mode"
-)  # fmt: skip
+    "choose",
+    coordinates="the fewest",
+    exact_for="nothing",
+    cost="the reference response, 5 solves a mode",
+    needs_inputs=True,
+)
 @renamed(tol="tolerance", attached_to="reference_frame")
 def choose(
     model: Model,

@@ -35,6 +35,7 @@ class ReductionMethod:
     - `exact_for`: static loads whose response is exact, up to rigid motion.
     - `cost`, beside one factorisation of the stiffness.
     - `family`: the shapes of the method in order, for `choose` to try them; None: `choose` does not.
+    - `needs_inputs`: it refuses a model without interfaces and inputs.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ReductionMethod:
     exact_for: Exact
     cost: str
     family: Family | None = None
+    needs_inputs: bool = False
 
     @cached_property
     def options(self) -> tuple[str, ...]:
@@ -100,7 +102,13 @@ F = TypeVar("F", bound=Callable[..., Basis])
 
 
 def register_reduction(
-    name: str, *, coordinates: str, exact_for: Exact, cost: str, family: Family | None = None
+    name: str,
+    *,
+    coordinates: str,
+    exact_for: Exact,
+    cost: str,
+    family: Family | None = None,
+    needs_inputs: bool = False,
 ) -> Callable[[F], F]:
     """Decorator of a function `(model, ...) -> Basis` with options `reference_frame` and `inputs`, at least: it is
     found by this name from now on. Arguments: see `ReductionMethod`. Its threads: `fem.linear_algebra.threads`.
@@ -113,7 +121,7 @@ def register_reduction(
         known = _REGISTERED.get(name)
         if known is not None and _home(known.make) != _home(make):
             raise MatrixError(f"There is a reduction {name!r} already: {'.'.join(_home(known.make))}.")
-        record = ReductionMethod(name, make, coordinates, exact_for, cost, family)
+        record = ReductionMethod(name, make, coordinates, exact_for, cost, family, needs_inputs)
         for option in ("reference_frame", "inputs"):
             if option not in record.options:
                 raise MatrixError(f"The reduction {name!r} lacks the option {option!r}, which all reductions have.")

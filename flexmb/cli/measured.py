@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from flexmb.mechanism.mechanism import Mechanism
     from flexmb.results.result import Result
     from flexmb.study.gradients.seeds import Over
 
@@ -36,6 +37,21 @@ def over_time(text: str) -> "Over":
         if text == known:
             return known
     raise StudyError(unknown_name("value over time", text, OVER))
+
+
+def dimensions_of(measures: Sequence[str], mechanism: "Mechanism") -> dict[str, str]:
+    """What each of `measures` measures, such as "length", read where the mechanism begins. Raises the errors of the
+    measures: an unknown name is found before anything is simulated."""
+    import numpy as np
+
+    from flexmb.results.measure import column
+    from flexmb.results.result import result_of_states
+
+    first, rows = mechanism.initial, mechanism.joint_rows
+    q, w, states = first.q[None], first.w[None], mechanism.initial_states[None]
+    still, none = np.zeros_like(w), np.zeros((1, rows))
+    result = result_of_states(mechanism, np.array([first.t]), q, w, still, none, element_states=states)
+    return {text: column(text, result).dimension for text in measures}
 
 
 def numbers_of(result: "Result", measures: Sequence[str], over: "Over") -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Plots of studies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,7 @@ def plot_study(
     *,
     unit: str | Sequence[str] | None = None,
     units: str | None = None,
+    dimensions: Mapping[str, str] | None = None,
 ) -> Plot:
     """Plot measures over a parameter, one line for each combination of the other parameters.
 
@@ -36,6 +37,7 @@ def plot_study(
     - `against`: the parameter; by default the one with most values. Failed variants leave gaps.
     - `unit`: one or several units to convert the forces, moments, deflections and energies of `peaks` to, such as "kN";
       `units`: the system of units of the model, such as "mm-t-s".
+    - `dimensions`: what measures are, such as "length", where their names do not tell.
 
     Returns the figure and its axes, one for each measure. Raises `StudyError` when no parameter is a number;
     `UnitError` for other units.
@@ -52,7 +54,8 @@ def plot_study(
     for number, row in enumerate(study.rows):
         lines.setdefault(tuple(str(row.parameters[name]) for name in others), []).append(number)
     figure, axes = subplots(path, len(shown), 1, figsize=(9, 1.2 + 2.2 * len(shown)), sharex=True, squeeze=False)
-    sorts = {measure: _dimension(measure) for measure in shown}
+    known = dimensions or {}
+    sorts = {measure: known.get(measure) or dimension_of(measure) for measure in shown}
     show = shown_units(units, unit, *sorts.values())
     for axis, measure in zip(axes[:, 0], shown, strict=True):
         quantity = show[sorts[measure]]
@@ -69,7 +72,8 @@ def plot_study(
     return finished(figure, list(axes[:, 0]), path)
 
 
-def _dimension(measure: str) -> str:
+def dimension_of(measure: str) -> str:
+    """What a measure of a study is, such as "force", as far as its name tells; "1" otherwise."""
     kind, colon, _ = measure.partition(":")
     if colon:  # of a result
         if kind in SURFACES:

@@ -45,6 +45,7 @@ COMPRESS = 1e-9
     coordinates="p + shapes",
     exact_for="all inputs",
     cost="the reference response, 20 to 50 complex factorisations",
+    needs_inputs=True,
 )
 @renamed(tol="tolerance", attached_to="reference_frame")
 def balanced_truncation(

@@ -28,6 +28,7 @@ then come within 3 % at the edge of the band and 0.5 % in its lower half (with 1
     coordinates="6 (ni - 1) + modes",
     exact_for="balanced loads at interfaces",
     cost="6 solves an interface, 5 a mode",
+    needs_inputs=True,
 )
 @renamed(tol="tolerance", attached_to="reference_frame")
 def craig_bampton(
@@ -76,7 +77,11 @@ def craig_bampton(
 
 
 @register_reduction(
-    "guyan", coordinates="6 (ni - 1)", exact_for="balanced loads at interfaces", cost="6 solves an interface"
+    "guyan",
+    coordinates="6 (ni - 1)",
+    exact_for="balanced loads at interfaces",
+    cost="6 solves an interface",
+    needs_inputs=True,
 )
 @renamed(attached_to="reference_frame")
 def guyan(

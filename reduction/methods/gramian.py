@@ -38,7 +38,9 @@ QUADRATURE = 1e-6
 """Relative accuracy of the Gramian's quadrature."""
 
 
-@register_reduction("gramian", coordinates="p + shapes", exact_for="all inputs", cost="the reference response")
+@register_reduction(
+    "gramian", coordinates="p + shapes", exact_for="all inputs", cost="the reference response", needs_inputs=True
+)
 @renamed(tol="tolerance", attached_to="reference_frame")
 def gramian(
     model: Model,

@@ -32,7 +32,9 @@ ITERATIONS, SETTLED = 100, 1e-6
 """Iterations at most, and the relative change of the reduced eigenvalues that ends them."""
 
 
-@register_reduction("irka", coordinates="p + shapes", exact_for="all inputs", cost="the reference response")
+@register_reduction(
+    "irka", coordinates="p + shapes", exact_for="all inputs", cost="the reference response", needs_inputs=True
+)
 @renamed(attached_to="reference_frame")
 def irka(
     model: Model,

@@ -55,7 +55,11 @@ shapes, a third fewer factorisations."""
 
 
 @register_reduction(
-    "krylov", coordinates="p + shapes", exact_for="all inputs", cost="a factorisation for each shift but 0"
+    "krylov",
+    coordinates="p + shapes",
+    exact_for="all inputs",
+    cost="a factorisation for each shift but 0",
+    needs_inputs=True,
 )
 @renamed(tol="tolerance", attached_to="reference_frame")
 def krylov(

@@ -135,3 +135,17 @@ def test_the_table_of_the_manual_lists_every_method():
     page = (Path(__file__).parents[2] / "docs" / "reduction.md").read_text(encoding="utf-8")
     table = [line for line in page.splitlines() if line.startswith("| `")]
     assert [row(record).replace("|  |", "| |").replace("|  |", "| |") for record in METHODS.values()] == table
+
+
+def test_methods_that_need_inputs_are_those_that_refuse_a_part_without_any():
+    part = fem.Model(structured_meshes.block("hexahedron", (1.0, 0.1, 0.1), (4, 1, 1)), fem.Material.steel())
+    known = {name: method for name, method in METHODS.items() if method.make.__module__.startswith("reduction.")}
+    refusing = set()
+    for name, method in known.items():
+        given = {key: value for key, value in {"modes": 2, "band": (0.0, 3000.0)}.items() if key in method.needs}
+        try:
+            reduction.reduce(part, name, **given)
+        except (fem.InterfaceError, MatrixError) as error:
+            if "interface" in str(error):
+                refusing.add(name)
+    assert refusing == {name for name, method in known.items() if method.needs_inputs}

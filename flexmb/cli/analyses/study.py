@@ -1,11 +1,12 @@
 """`flexmb study`: simulations of a model file with many combinations of changed values."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from flexmb.cli.measured import Measures, OverTime, added, numbers_of, over_time
+from flexmb.cli.measured import Measures, OverTime, added, dimensions_of, numbers_of, over_time
 from flexmb.cli.starts import StartOf, change_of
 from flexmb.cli.units import Unit
 
@@ -38,13 +39,19 @@ def command(
     from flexmb.cli.screen import bars, say_text
     from flexmb.cli.vary import all_varied
     from flexmb.files.models.model_file import load_model
-    from flexmb.plots.study_plots import plot_study
+    from flexmb.plots.study_plots import dimension_of, plot_study
     from flexmb.simulation.simulate import simulate
     from flexmb.study import full_factorial, parameter_study
+    from flexmb.units import shown_units
 
     varied = all_varied(vary)
     path, texts, selected = real_path(model), added(measure or ()), over_time(over)
-    given = change_of(start)
+    given, variants, units = change_of(start), full_factorial(**varied), _units(path)
+    dimensions = _dimensions(path, texts, [given | changes for changes in variants]) if texts else {}
+    if selected == "mean square":
+        dimensions = dict.fromkeys(dimensions, "1")
+    if unit and measure:
+        shown_units(units, unit, *(dimensions.get(name) or dimension_of(name) for name in measure))
 
     def outcome(**changes: Any) -> dict[str, float]:
         loaded = load_model(path, given | changes)
@@ -54,7 +61,7 @@ def command(
         with bars() as say:
             study = parameter_study(
                 outcome,
-                full_factorial(**varied),
+                variants,
                 workers=workers,
                 threads=threads,
                 checkpoint=checkpoint,
@@ -71,8 +78,22 @@ def command(
     say_text(study)
     table = study.write_csv(output or Path(f"{model.stem}.study.csv"))
     say_text(f"table: {table}")
-    plot_study(study, table.with_suffix(".png"), measure or (), unit=unit, units=_units(path))
+    plot_study(study, table.with_suffix(".png"), measure or (), unit=unit, units=units, dimensions=dimensions)
     say_text(f"plot: {table.with_suffix('.png')}")
+
+
+def _dimensions(path: Path, measures: Sequence[str], variants: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """`dimensions_of` the measures in the first variant that can be built; the study tells why others cannot."""
+    from fem.errors import FlexmbError
+    from flexmb.files.models.model_file import load_model
+
+    for changes in variants:
+        try:
+            mechanism = load_model(path, changes).mechanism()
+        except FlexmbError:
+            continue
+        return dimensions_of(measures, mechanism)
+    return {}
 
 
 def _units(path: Path) -> str | None:

@@ -8,9 +8,6 @@ import typer
 from flexmb.cli.parts.options import BeamSection, Cells, Ignore, MaterialName, Thickness
 from flexmb.cli.units import Unit
 
-OF_INTERFACES = ("balanced-truncation", "choose", "craig-bampton", "gramian", "guyan", "irka", "krylov")
-"""Methods that need an interface, or surfaces whose loads are named."""
-
 
 def _list_methods(asked: bool) -> None:
     if not asked:
@@ -33,10 +30,11 @@ def _require_options(method: str, places: dict[str, list[str]], given: dict[str,
     from fem.errors import InterfaceError, MatrixError
     from reduction.registry import reduction_method
 
-    lacking = [f"--{option}" for option in reduction_method(method).needs if given.get(option) is None]
+    record = reduction_method(method)
+    lacking = [f"--{option}" for option in record.needs if given.get(option) is None]
     if lacking:
         raise MatrixError(f"--method {method} needs {' and '.join(lacking)} as well; --methods lists what each needs.")
-    if method in OF_INTERFACES and not places["interface"]:
+    if record.needs_inputs and not places["interface"]:
         raise InterfaceError(
             f"--method {method} needs an interface, a set of nodes where joints and forces act: give --interface "
             "NAME=SET; flexmb inspect lists the sets of a mesh. --method modal needs none."
@@ -168,6 +166,8 @@ def command(
             basis = reduction.reduce(part, method, modes, reference_frame, band=reach, tolerance=tolerance, **loads)
             body = flexmb.flexible_body(part, basis, modal_damping=damping, geometric_stiffness=geometric_stiffness)
         say_text(basis)
+        if band is not None and method != "choose":
+            say_text("  --method choose takes the fewest coordinates, of several methods, within --tolerance")
         with at_work("comparing with the full model"):
             say_text(reduction.compare_modes(part, basis))
         if plot is not None and reach is not None:

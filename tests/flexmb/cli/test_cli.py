@@ -26,12 +26,10 @@ from fem.material import Material
 from fem.mesh.structured_meshes import block
 from flexmb import demo
 from flexmb.cli.main import _DEBUG, app, main
-from flexmb.cli.parts.reduce import OF_INTERFACES
 from flexmb.cli.screen import say_text
 from flexmb.errors import FileError, MechanismError, PictureError
 from flexmb.files import load_body, load_result, save_result
 from flexmb.plots.animation import require_writable
-from reduction.registry import METHODS
 from validation import Row
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "slider-crank.toml"
@@ -548,20 +546,6 @@ def test_validate_fails_with_code_1_when_a_row_fails(cases, code, rows, flexmb_c
 
 def test_validate_lists_the_cases(flexmb_command):
     assert flexmb_command("validate", "--list").split() == list(validation.CASES)
-
-
-def test_methods_of_interfaces_are_those_that_refuse_a_part_without_one():
-    part = fem.Model(block("hexahedron", (1.0, 0.1, 0.1), (4, 1, 1)), Material.steel())
-    known = {name: method for name, method in METHODS.items() if method.make.__module__.startswith("reduction.")}
-    refusing = []
-    for name, method in known.items():
-        given = {key: value for key, value in {"modes": 2, "band": (0.0, 3000.0)}.items() if key in method.needs}
-        try:
-            reduction.reduce(part, name, **given)
-        except (fem.InterfaceError, fem.MatrixError) as error:
-            if "interface" in str(error):
-                refusing.append(name)
-    assert tuple(sorted(refusing)) == OF_INTERFACES
 
 
 # errors -------------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from test_cli import is_picture
 from typer.testing import CliRunner
 
 import flexmb
+from fem.errors import FlexmbError
 from flexmb.cli.main import app
 from flexmb.cli.vary import values_of
 from flexmb.errors import ChangeError, ModelFileError, StudyError
@@ -364,6 +365,38 @@ a = { place = "ground", shape = "plane" }
 b = { place = "box", shape = "box", x = 0.1, y = 0.1, z = 0.1 }
 friction = 0.1
 """
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--measure", "stretch:spring"], "There is no force element named 'spring'"),
+        (["--measure", "position:box:x", "--unit", "kN"], "no quantity with the unit 'kN'"),
+    ],
+)
+def test_measures_and_units_that_do_not_exist_are_told_before_anything_runs(words, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "box.toml").write_text(SLIDING)
+    monkeypatch.setattr("flexmb.study.parameter_study", None)
+    with pytest.raises(FlexmbError, match=told):
+        CliRunner().invoke(
+            app, ["study", "box.toml", "--vary", "contacts.floor.friction=0,0.1", *words], catch_exceptions=False
+        )
+
+
+def test_the_plot_of_the_verb_converts_measures_that_are_named(tmp_path, monkeypatch):
+    """Their units are those of the model, but for the mean of squares, which has none that a plot names."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "box.toml").write_text('units = "SI"\n' + SLIDING)
+    titles = []
+    monkeypatch.setattr(
+        "flexmb.plots.study_plots.finished", lambda figure, axes, path: titles.append(axes[0].get_title(loc="left"))
+    )
+    words = ["study", "box.toml", "--vary", "contacts.floor.friction=0,0.1", "--workers", "1", "--measure"]
+    for further in (["position:box:x", "--unit", "mm"], ["position:box:x", "--over", "mean square"]):
+        done = CliRunner().invoke(app, [*words, *further], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+    assert titles == ["position:box:x (mm)", "position:box:x"]
 
 
 def test_the_verbs_add_measures_that_are_named(tmp_path, monkeypatch):

@@ -50,6 +50,7 @@ class _State:
     brought: dict[Key, Sequence[Equation]] = field(default_factory=dict)  # by supports, also by those that act no more
     forces: dict[Key, tuple[int, list[NodalForce]]] = field(default_factory=dict)
     spread: dict[tuple, tuple[int, list[FacePressure | BodyForce]]] = field(default_factory=dict)
+    pressed: set[tuple] = field(default_factory=set)  # faces (block, row, face) with a pressure of the current step
     fluid: dict[tuple[str, str], tuple[np.ndarray, int]] = field(default_factory=dict)  # faces, node of a fluid
     temperature: dict[int, float] = field(default_factory=dict)  # the initial ones included
     first: dict[int, float] = field(default_factory=dict)  # initial temperatures
@@ -84,6 +85,7 @@ def read_steps(c: Constraints) -> tuple[Step, ...]:
             current = Step(s.step, "", s.source, asked, perturbation, cyclic=cyclic, diameters=diameters)
             unread = list(before)
             own = []
+            state.pressed.clear()
             if perturbation:
                 others = [left for left in state.disobeyed if left[0] not in _FORCES]
                 state = replace(state, forces={}, spread={}, disobeyed=others)
@@ -150,6 +152,7 @@ def _unfinished(c: Constraints, step: Step, state: _State, unread: list[Unread])
 
 def _done(c: Constraints, step: Step, state: _State, unread: list[Unread]) -> Step:
     """The step with what acts at its end."""
+    _replace_pressures(state, step.number)
     try:
         heating = tuple(_heating(c, state))
     except MeshError as error:
@@ -226,22 +229,15 @@ def _add(loads: dict, key: tuple, step: int, made: list) -> None:
 
 
 def _spread_loads(c: Constraints, s: Statement, state: _State) -> None:
-    """Loads on faces and cells. Pressures replace those of earlier steps on the same faces, in whatever sets."""
     if _is_new(s, state):
         state.spread.clear()
         state.fluid.clear()
-    pressed: set[tuple] = set()
-    try:
-        for k in range(len(s.rows)):
-            pressed |= _spread_load(c, s, k, state)
-    finally:  # also where a later line is not read
-        for key, (given, group) in state.spread.items():
-            if given < s.step and pressed:
-                state.spread[key] = given, [_without(pressed, old) for old in group]
+    for k in range(len(s.rows)):
+        _spread_load(c, s, k, state)
 
 
-def _spread_load(c: Constraints, s: Statement, k: int, state: _State) -> set[tuple]:
-    """Add the load of data line `k`; returns the faces (block, row, face) on which it is a pressure."""
+def _spread_load(c: Constraints, s: Statement, k: int, state: _State) -> None:
+    """Add the load of data line `k` on faces or cells."""
     who, kind, *rest = s.entries(k, 3, "a set, a kind of load and values")
     kind, values = kind.upper(), [number(f or "0") for f in rest]
     if s.keyword == "DSLOAD":
@@ -250,16 +246,18 @@ def _spread_load(c: Constraints, s: Statement, k: int, state: _State) -> set[tup
         surface = c.faces(who)
         if surface is None:
             raise MeshError(f"there is no surface {who!r}")
-        return _press(state, (who.upper(), kind), s.step, FacePressure(surface, values[0]))
+        _press(state, (who.upper(), kind), s.step, FacePressure(surface, values[0]))
+        return
     cells = c.numbers.cells(_elements(c, who))
     fluid = kind[:1] == "P" and kind.endswith("NP") and kind[1:-2].isdigit()
     side = _side(c, _elements(c, who), kind.removesuffix("NP") if fluid else kind)
     if side:
         faces = [(b, r, c.numbers.face(b, f"S{side}", who)) for b, r in cells]
         pressed = np.array(faces).reshape(-1, 3)
-        if not fluid:
-            return _press(state, (who.upper(), kind), s.step, FacePressure(pressed, values[0]))
-        state.fluid[who.upper(), kind] = pressed, c.node(rest[0])
+        if fluid:
+            state.fluid[who.upper(), kind] = pressed, c.node(rest[0])
+        else:
+            _press(state, (who.upper(), kind), s.step, FacePressure(pressed, values[0]))
     elif kind == "GRAV" and len(values) == 4:
         along = _direction(values[1:])
         weight = BodyForce(_massive(c, who, cells), gravity=values[0] * along)
@@ -272,13 +270,18 @@ def _spread_load(c: Constraints, s: Statement, k: int, state: _State) -> set[tup
         _add(state.spread, key, s.step, [spin])
     else:
         raise MeshError(f"a load of type {kind} with {len(values)} numbers; P1 to P6, GRAV and CENTRIF are read")
-    return set()
 
 
-def _press(state: _State, key: tuple[str, str], step: int, load: FacePressure) -> set[tuple]:
-    """Add a pressure; returns its faces."""
+def _press(state: _State, key: tuple[str, str], step: int, load: FacePressure) -> None:
     _add(state.spread, key, step, [load])
-    return {tuple(face) for face in load.faces.tolist()}
+    state.pressed |= {tuple(face) for face in load.faces.tolist()}
+
+
+def _replace_pressures(state: _State, step: int) -> None:
+    """Pressures replace those of earlier steps on the same faces, in whatever sets."""
+    for key, (given, group) in state.spread.items():
+        if given < step and state.pressed:
+            state.spread[key] = given, [_without(state.pressed, old) for old in group]
 
 
 def _without(faces: set[tuple], load: FacePressure | BodyForce) -> FacePressure | BodyForce:
@@ -317,7 +320,7 @@ def _side(c: Constraints, elements: set[int], kind: str) -> int:
 def _elements(c: Constraints, who: str) -> set[int]:
     name = member(who)
     found = {name} if isinstance(name, int) else set(c.numbers.of_elements(name))
-    if not found & set(c.numbers.element_of):
+    if not any(element in c.numbers.element_of for element in found):
         raise MeshError(f"no element of {who!r} was read")
     return found
 

@@ -22,7 +22,8 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
       "PART SURFACE".
 
     Nodes and dofs are those of the parts, one part after the other (rotations of beams last). If one part was imported
-    as matrices, the assembly is made from matrices; otherwise its matrices are assembled on first use.
+    as matrices, the assembly is made from matrices; otherwise its matrices are assembled on first use. Solver options
+    that all parts share are those of the assembly, which has the default ones otherwise.
 
     Raises InterfaceError (unknown or average interface, one welded twice, two of one name) and MatrixError; MeshError
     where a part of a file that says more than flexmb obeys would be joined to one made from matrices.
@@ -66,6 +67,9 @@ def join(parts: Mapping[str, Model], welds: Mapping[str, Sequence[str]], name: s
         nodes = np.concatenate([i.nodes + first[part] for part, i in members])
         interfaces[weld] = Interface(nodes, "rigid", members[0][1].point)
     whole = whole.with_interfaces(**interfaces)
+    options = next(iter(parts.values())).solver
+    if all(model.solver == options for model in parts.values()):
+        whole = whole.with_solver(**vars(options))
     if not any(model.surfaces for model in parts.values()):
         return whole
     cells = [0 if model.mesh is None else model.mesh.cell_count for model in parts.values()]

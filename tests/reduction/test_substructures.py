@@ -57,6 +57,14 @@ def test_a_joined_model_is_its_parts():
     )
 
 
+def test_an_assembly_has_the_solver_options_that_all_its_parts_share():
+    given = parts()
+    asked = {name: part.with_solver("2GiB", "superlu") for name, part in given.items()}
+    assert fem.join(asked, WELDS).solver == fem.SolverOptions("2GiB", "superlu")
+    name = next(iter(given))
+    assert fem.join(asked | {name: given[name]}, WELDS).solver == fem.SolverOptions()
+
+
 def test_welds_need_rigid_interfaces_that_exist():
     with pytest.raises(InterfaceError, match=r"no interface named 'arm top'.*Existing: 'arm root'"):
         fem.join(parts(), {"w": ("arm top", "post root")})

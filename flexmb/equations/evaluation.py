@@ -50,8 +50,8 @@ OPEN = 1e-12
 are far apart (`flexmb.equations.projection.on_saddle`)."""
 
 SLIDING, SETTLED = 50, 1e-14
-"""Iterations for the reactions of sliding joints, and the change of their friction, relative to the largest, at the
-end."""
+"""Iterations for the reactions of sliding joints, and the change of their friction at the end, relative to the largest
+and to that under reactions as large as the loads: reactions of bodies that fall together are round-off."""
 
 MOTION, WORTHWHILE = 30, 300_000
 """Products of numbers for each velocity of a body, beside those of its quadratic inertia, and number of products in an
@@ -230,13 +230,17 @@ class Equations:
             return wdot, multipliers
         wanted, still = self.wanted_accelerations(functions, q, w), np.zeros(len(w))
         multipliers = np.zeros(self.flat.joint_rows)
-        bounds, before = self.friction_bounds(multipliers), np.zeros(0)
+        bounds, before, loads = self.friction_bounds(multipliers), np.zeros(0), 0.0
         for _ in range(SLIDING):
             unbalanced, _ = self.residual(functions, q, w, still, multipliers)
+            loads = loads or float(np.abs(unbalanced).max())
             wdot, change = self._sliding_on(multipliers, *self.on_joints(-unbalanced, wanted))
             multipliers = multipliers + change
             bounds, before = self.friction_bounds(multipliers), bounds
-            if np.abs(bounds - before).max(initial=0.0) <= SETTLED * bounds.max(initial=0.0):
+            scale = max(
+                bounds.max(initial=0.0), self.friction_bounds(np.full_like(multipliers, loads)).max(initial=0.0)
+            )
+            if np.abs(bounds - before).max(initial=0.0) <= SETTLED * scale:
                 return wdot, multipliers
         raise ConvergenceError(self._jammed())
 

@@ -25,6 +25,8 @@ from flexmb.mechanism.mechanism import Mechanism
 
 DAMPING, DAMPING_OF_FRICTION = 0.9, 0.8
 """Spectral radii at infinite frequency where none is given; the second with friction on flexible surfaces."""
+ITERATIONS, TOGETHER = 20, 60
+"""Newton iterations in a step at most; the second with exact contacts and friction in joints."""
 
 
 def spectral_radius(mechanism: Mechanism | None, rho_inf: float | None) -> float:
@@ -40,7 +42,16 @@ def spectral_radius(mechanism: Mechanism | None, rho_inf: float | None) -> float
     return DAMPING_OF_FRICTION if rubs else DAMPING
 
 
-def coefficients(rho_inf: float, *, newton_tolerance: float = 1e-8, iterations: int = 20, hht: bool = False) -> Scheme:
+def corrections(mechanism: Mechanism | None) -> int:
+    """The largest number of Newton iterations in a step. Joints rub by the forces of exact contacts of the iteration
+    before, so that their errors decrease by a constant factor."""
+    together = mechanism is not None and mechanism.contacts and mechanism.frictions
+    return TOGETHER if together else ITERATIONS
+
+
+def coefficients(
+    rho_inf: float, *, newton_tolerance: float = 1e-8, iterations: int = ITERATIONS, hht: bool = False
+) -> Scheme:
     """The coefficients for a spectral radius `rho_inf` at infinite frequency.
 
     - `rho_inf`: between 0 and 1. Smaller values damp the frequencies that the step does not resolve. `rho_inf = 1` has
@@ -105,7 +116,8 @@ class GeneralisedAlpha(AdaptiveMethod):
     def scheme(self, mechanism: Mechanism | None = None) -> Scheme:
         """The coefficients of the method, for a mechanism."""
         rho_inf = spectral_radius(mechanism, self.rho_inf)
-        return coefficients(rho_inf, newton_tolerance=self.newton_tolerance, hht=self.hht)
+        iterations = corrections(mechanism)
+        return coefficients(rho_inf, newton_tolerance=self.newton_tolerance, iterations=iterations, hht=self.hht)
 
     def begin(
         self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace

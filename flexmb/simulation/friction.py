@@ -107,8 +107,8 @@ def warn_of_impacts(mechanism: Mechanism, impacts: Mapping[str, bool], happened:
         warnings.warn(
             f"The impact {first.event!r} at t = {first.t:.6g} loads the joints of {mechanism.name!r} with impulses, in "
             f"which the friction of {', '.join(repr(f.name) for f in mechanism.frictions)} is not included: they slide "
-            "through it freely. Where that matters, let a stiff spring act instead of the stop (a one-sided one), or "
-            "a stiff damper instead of the lock.",
+            "through it freely. Where that matters, let a stiff spring act instead of the stop (a one-sided one), a "
+            "stiff damper instead of the lock, a law= of the contact instead of an exact one.",
             FrictionWarning,
             stacklevel=3,
         )

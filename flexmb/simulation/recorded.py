@@ -9,7 +9,7 @@ import psutil
 
 from flexmb.equations.initial_conditions import Start, consistent_state, start
 from flexmb.errors import IntegratorError
-from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients, spectral_radius
+from flexmb.integrators.generalised_alpha import GeneralisedAlphaRun, coefficients, corrections, spectral_radius
 from flexmb.kernels.base.announce import announced
 from flexmb.kernels.calls import advance_recorded, keep
 from flexmb.kernels.derivatives.adjoint import Track, make_track
@@ -96,7 +96,8 @@ def record(
     Raises `IntegratorError` when the steps are unequal or do not fit into the free memory.
     """
     check_times(duration, step)
-    scheme = coefficients(spectral_radius(mechanism, rho_inf), newton_tolerance=newton_tolerance)
+    radius, iterations = spectral_radius(mechanism, rho_inf), corrections(mechanism)
+    scheme = coefficients(radius, newton_tolerance=newton_tolerance, iterations=iterations)
     with announced():
         begin = start(mechanism, compiled(mechanism))
         times = begin.state.t + output_times(duration, step, output_step)

@@ -94,11 +94,12 @@ def simulate(
         mechanism = with_initial_state(mechanism, initial_state)
     method = method_of(method, options)
     refuse(mechanism, f"The method {method.name!r}", includes=method.includes)
-    if mechanism.contacts and (events or mechanism.frictions):
-        what = "Events" if events else f"Friction in joints ({mechanism.frictions[0].name!r})"
+    if mechanism.contacts and (events or mechanism.exact_frictions):
+        sticks = "" if events else f"Friction that sticks in joints ({mechanism.exact_frictions[0].name!r})"
         raise EventError(
-            f"{what} and exact contacts cannot act in one simulation, and {mechanism.name!r} has the contact "
-            f"{mechanism.contacts[0].name!r}. Give the contacts a law=, or omit the others."
+            f"{sticks or 'Events'} and exact contacts cannot act in one simulation, and {mechanism.name!r} has the "
+            f"contact {mechanism.contacts[0].name!r}. Give the contacts a law=, or "
+            f"{'the friction regularised=' if sticks else 'omit the events'}."
         )
     trapezoidal = isinstance(method, GeneralisedAlpha)
     watches = bool(events or mechanism.exact_frictions)
@@ -154,6 +155,7 @@ def simulate(
         )
     warn([f for f in result.verdict.findings if f[0] is not UnresolvedWarning], stacklevel=2)
     impacts = {e.name: getattr(e.do, "restitution", 0.0) == 1.0 for e in events if isinstance(e.do, Lock | StopImpact)}
+    impacts |= {contact.name: contact.restitution == 1.0 for contact in mechanism.contacts}
     warn_of_impacts(mechanism, impacts, result.happened)
     if trapezoidal and result.element_states.size:
         usual_step = (result.t[-1] - result.t[0]) / max(result.statistics.steps, 1)

@@ -131,8 +131,8 @@ class ContactRun(ImpactRun):
             raise ConvergenceError(
                 f"The Newton iteration of {self.equations.mechanism.name!r} fails at t = {self.t:.6g} with a step of "
                 f"{h:.3g} and {count} touching points of {', '.join(map(repr, names[:MOST_NAMES]))}"
-                f"{' and more' if len(names) > MOST_NAMES else ''}. Take smaller steps, less friction (a body may "
-                "jam), fewer contacts of the same bodies, or give the contacts a law= of the normal force."
+                f"{' and more' if len(names) > MOST_NAMES else ''}. Take smaller steps, less friction, also in joints "
+                "(a body may jam), fewer contacts of the same bodies, or give the contacts a law= of the normal force."
             )
         super()._fail(outcome, h)
 

@@ -8,10 +8,12 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexmb
+from flexmb.contact import Box, Plane, Sphere
 from flexmb.equations.evaluation import Equations
-from flexmb.errors import MechanismError
+from flexmb.errors import FrictionWarning, MechanismError
 from flexmb.files import load_model, load_result, save_result
 from flexmb.kernels.calls import friction_change
+from flexmb.study import adjoint_gradient
 
 G = 9.81
 MASS, INERTIA, RADIUS, MU = 2.0, 0.05, 0.03, 0.2
@@ -229,3 +231,92 @@ def test_what_cannot_be_is_refused(joint, options, match):
 def test_methods_without_reactions_refuse_it(method, options, match):
     with pytest.raises(MechanismError, match=match + " does not include regularised friction.*'rub'"):
         flexmb.simulate(ball(0.1), 1.0, method=method, **options)
+
+
+@pytest.mark.parametrize(("method", "options", "accuracy"), METHODS)
+def test_a_joint_of_bodies_that_fall_together_does_not_rub(method, options, accuracy):
+    """Its reaction is round-off, which is no friction that jams."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("body", mass=4.0, inertia=(0.05,) * 3), position=(0, 0, 0.7))
+    shank = system.add(
+        flexmb.rigid_body("shank", mass=1.0, inertia=(0.01,) * 3), position=(0.1, 0, 0.4), orientation=(0, -0.3, 0)
+    )
+    system.revolute("knee", body, shank, axis=(0, 1, 0), at=(0.05, 0, 0.6))
+    system.friction("rub", "knee", 0.2, radius=0.04, regularised=0.5)
+    fall = flexmb.simulate(system, 0.1, method=method, **options)
+    assert abs(fall.coordinate("knee")[-1]) < 1e-12
+    assert fall.position("body")[-1, 2] == pytest.approx(0.7 - 0.5 * G * 0.1**2, rel=accuracy)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3, 0.8])
+def test_friction_of_a_guide_by_the_force_of_an_exact_contact(mu):
+    """A body in a vertical guide presses a wedge aside. With the acceleration A of the wedge of mass M, the contact has
+    the normal force N = M A / sin a, the guide the reaction N sin a and the friction mu N sin a, so that
+    A (m tan a + M (cot a + mu)) = m g."""
+    a, m, wedge_mass, duration = 0.6, 2.0, 3.0, 0.1
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("body", mass=m, inertia=(0.02,) * 3))
+    wedge = system.add(flexmb.rigid_body("wedge", mass=wedge_mass, inertia=(0.05,) * 3), position=(0, 0, -0.1))
+    system.prismatic("guide", system.ground, body, axis=(0, 0, 1), at=(0, 0, 0))
+    system.prismatic("rail", system.ground, wedge, axis=(1, 0, 0), at=(0, 0, -0.1))
+    system.friction("rub", "guide", mu, regularised=1e-5)
+    normal = np.array([-np.sin(a), 0.0, np.cos(a)])
+    flank = Plane().on(wedge.at((0, 0, 0.1) - 0.05 * normal), axis=normal)
+    system.contact("flank", flank, Sphere(0.05).on(body.at((0, 0, 0))))
+    pressed = flexmb.simulate(system, duration, step=1e-3)
+    acceleration = m * G / (m * np.tan(a) + wedge_mass * (1 / np.tan(a) + mu))
+    assert pressed.coordinate("rail")[-1] == pytest.approx(0.5 * acceleration * duration**2, rel=1e-9)
+    assert pressed.contact("flank").normal_force[-1] == pytest.approx(wedge_mass * acceleration / np.sin(a), rel=1e-6)
+
+
+def arm(contact=True, mu=0.3, mass=1.0):
+    """An arm that falls on the hinge of a foot, which stands on the ground or is welded to it."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    foot = system.add(flexmb.rigid_body("foot", mass=5.0, inertia=(0.05,) * 3), position=(0, 0, 0.05))
+    held = system.add(flexmb.rigid_body("arm", mass=mass, inertia=(0.02,) * 3), position=(0.2, 0, 0.2))
+    system.revolute("hinge", foot, held, axis=(0, 1, 0), at=(0, 0, 0.2))
+    system.friction("rub", "hinge", mu, radius=0.03, regularised=0.3)
+    if contact:
+        own = Box(0.6, 0.3, 0.1).on(foot.at((0, 0, 0)))
+        system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), own, friction=0.9)
+    else:
+        system.fixed("weld", system.ground, foot, at=(0, 0, 0.05))
+    return system
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")
+def test_joints_of_a_body_that_stands_rub_as_those_of_one_that_is_welded():
+    """The motions and their derivatives differ by errors of second order in the step."""
+    motions, slopes = [], []
+    for step in (1e-3, 5e-4):
+        on_floor, welded = (flexmb.simulate(arm(contact), 0.2, step=step) for contact in (True, False))
+        motions.append(on_floor.coordinate("hinge")[-1] - welded.coordinate("hinge")[-1])
+        own, other = (
+            adjoint_gradient(
+                lambda mu, mass, contact=contact: arm(contact, mu, mass),
+                {"mu": 0.3, "mass": 1.0},
+                0.2,
+                lambda r: r.coordinate("hinge"),
+                over="final",
+                step=step,
+                newton_tolerance=1e-11,
+            ).of("result")
+            for contact in (True, False)
+        )
+        slopes.append(np.abs(own - other).max() / np.abs(other).max())
+    assert abs(motions[0]) < 1e-4
+    assert motions[0] / motions[1] == pytest.approx(4.0, rel=0.05)
+    assert max(slopes) < 1e-5
+
+
+@pytest.mark.parametrize("restitution", [0.0, 1.0])
+def test_an_impact_of_a_contact_without_impulses_of_friction_is_announced(restitution):
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("body", mass=4.0, inertia=(0.05,) * 3), position=(0, 0, 0.06))
+    held = system.add(flexmb.rigid_body("arm", mass=1.0, inertia=(0.02,) * 3), position=(0.2, 0, 0.06))
+    system.revolute("hinge", body, held, axis=(0, 1, 0), at=(0, 0, 0.06))
+    system.friction("rub", "hinge", 0.2, radius=0.04, regularised=0.5)
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("floor", floor, Sphere(0.05).on(body.at((0, 0, 0))), restitution=restitution)
+    with pytest.warns(FrictionWarning, match=r"impact 'floor' .* the friction of 'rub' is not included.* a law= of"):
+        flexmb.simulate(system, 0.06, step=1e-3)

@@ -836,4 +836,10 @@ EDITS = (
     Edit("work of bdf between steps is that of their end", "flexmb/integrators/bdf.py", "work = run.before.copy()", "work = run.work.copy()", "tests/flexmb/integrators/test_bdf.py -k heat_between"),
     Edit("couplings by damping of the step before", "flexmb/study/gradients/direct.py", "track.w[1 : n + 1, own] @ damping", "track.w[:n, own] @ damping", "tests/flexmb/study/test_sensitivity_choices.py -k mixtures_of_modes"),
     Edit("ratios of relations have no influence on the work", "flexmb/study/gradients/dependence.py", "        moved[nr:] |= _changing(d, (\"term_factor\",), len(moved) - nr)\n", "", "tests/flexmb/mechanism/test_relations.py -k adjoint_and_direct"),
+    Edit("impacts of contacts before an event are forgotten", "flexmb/simulation/event_detection.py", "self._struck += [record for record in run.happened if record.t <= t]", "self._struck += []", "tests/flexmb/simulation/test_events_and_contacts.py"),
+    Edit("impacts of contacts after an instant count again", "flexmb/simulation/event_detection.py", "for record in run.happened if record.t <= t]", "for record in run.happened]", "tests/flexmb/simulation/test_events_and_contacts.py"),
+    Edit("losses of contacts before an event are forgotten", "flexmb/simulation/event_detection.py", "look.snapshot.lost + lost)()", "lost)()", "tests/flexmb/simulation/test_events_and_contacts.py"),
+    Edit("trials of events lose what impacts took", "flexmb/simulation/event_detection.py", "self._watched._start_from(s.state, s.work, s.lost)", "self._watched._start_from(s.state, s.work)", "tests/flexmb/simulation/test_events_and_contacts.py"),
+    Edit("reactions of bodies that fall together jam", "flexmb/equations/evaluation.py", "<= SETTLED * scale:", "<= SETTLED * bounds.max(initial=0.0):", "tests/flexmb/simulation/test_regularised_friction.py -k fall_together"),
+    Edit("steps with contacts and friction in joints end early", "flexmb/integrators/generalised_alpha.py", "return TOGETHER if together else ITERATIONS", "return ITERATIONS", "tests/flexmb/simulation/test_regularised_friction.py -k guide_by"),
 )  # fmt: skip

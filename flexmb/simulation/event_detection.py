@@ -34,7 +34,7 @@ from flexmb.equations.initial_conditions import Start, consistent_state
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.time_features import Pace
 from flexmb.errors import ConvergenceError, EventError
-from flexmb.integrators.integrator import Run, together
+from flexmb.integrators.integrator import Finding, Run, together
 from flexmb.integrators.method import Method
 from flexmb.kernels.equations.residual import DRIVER
 from flexmb.mechanism.mechanism import Mechanism
@@ -97,6 +97,8 @@ class EventDetection(Run):
         self._impacts = Impacts(in_force, self._arming, span)
         self.mechanism = in_force.mechanism
         self._happened: list[EventRecord] = []
+        self._struck: list[EventRecord] = []  # impacts of exact contacts before the present integration
+        self._found: dict[Finding, None] = {}  # warnings of the integrations before
         self.topologies: list[tuple[float, Topology]] = []
         self.ended, self._prepared, self._statistics = False, False, list[Statistics]()
         in_force.take_over(mechanism.initial)
@@ -123,8 +125,13 @@ class EventDetection(Run):
 
     @property
     def happened(self) -> list[EventRecord]:
-        """The events so far."""
-        return self._happened
+        """The events, and the impacts of exact contacts, so far."""
+        return sorted([*self._happened, *self._struck, *self._leg.run.happened], key=lambda record: record.t)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Warnings of all integrations so far."""
+        return list(self._found | dict.fromkeys(self._leg.run.findings))
 
     def now(self) -> Snapshot:
         """The motion at the current time."""
@@ -237,9 +244,16 @@ class EventDetection(Run):
 
     def _go_on(self, again: "_Again", time: float) -> Look:
         """Continue the integration from the end of a trial."""
-        self._statistics.append(self._leg.run.statistics(0.0))
+        self._end_leg(self._at.snapshot.t)
         self._leg, look = again.tried[time]
         return look
+
+    def _end_leg(self, t: float) -> None:
+        """Keep what is to be known of the integration that another one replaces from `t` on."""
+        run = self._leg.run
+        self._statistics.append(run.statistics(0.0))
+        self._struck += [record for record in run.happened if record.t <= t]
+        self._found |= dict.fromkeys(run.findings)
 
     # execution -------------------------------------------------------------------------------------------------------
 
@@ -271,16 +285,17 @@ class EventDetection(Run):
         """Execute the events of an instant, and those that they cause."""
         for _ in range(MOST_AT_ONCE):
             self._arming.disarm(passed)
-            state = self._carry_out([e for e, yes in zip(self._in_force.events, passed, strict=True) if yes], look)
+            events = [e for e, yes in zip(self._in_force.events, passed, strict=True) if yes]
+            state, lost = self._carry_out(events, look)
             if len(self._happened) > MOST:
                 raise EventError(
                     f"More than {MOST} events occurred up to t = {state.t:.6g}, the last of them "
                     f"{self._happened[-1].event!r}. Give the stop less restitution or a larger rest speed."
                 )
-            self._statistics.append(self._leg.run.statistics(0.0))
+            self._end_leg(look.snapshot.t)
             work = look.snapshot.work.copy()
             work[DRIVER], self._impacts.driven = work[DRIVER] + self._impacts.driven, 0.0
-            self._leg = self._start_from(state, work)()
+            self._leg = self._start_from(state, work, look.snapshot.lost + lost)()
             look = self._looks.at(self._leg, self._leg.run.now())
             self._arming.leave(look)
             self._looked(look)
@@ -293,8 +308,8 @@ class EventDetection(Run):
             "resolve the vibrations that they excite, or let one of them occur at another value."
         )
 
-    def _carry_out(self, events: Sequence[Event], look: Look) -> State:
-        """Execute releases, then locks and impacts; returns the state after them."""
+    def _carry_out(self, events: Sequence[Event], look: Look) -> tuple[State, float]:
+        """Execute releases, then locks and impacts; returns the state after them, and the energy that they took."""
         s, in_force = look.snapshot, self._in_force
         state = replace(s.state, q=s.q.copy(), w=s.w.copy())
         for event in events:
@@ -312,19 +327,18 @@ class EventDetection(Run):
         yielding = [e.do.friction for e in events if isinstance(e.do, Slide)]
         state = rubbed(in_force, self._arming, state, lost, resting, yielding)
         self.ended = any(isinstance(e.do, Terminate) for e in events)
-        self._looks.lost += sum(lost.values())
         self._note_topology(float(s.t))
         self._happened += [EventRecord(float(s.t), e.name, lost[e.name]) for e in in_force.events if e.name in lost]
-        return state
+        return state, sum(lost.values())
 
     def _note_topology(self, t: float) -> None:
         self.topologies.append((t, self._in_force.topology))
 
     # integrations ----------------------------------------------------------------------------------------------------
 
-    def _start_from(self, state: State, work: np.ndarray) -> Callable[..., Leg]:
-        """A function that starts an integration from a state with the current joints; its argument, if any, is the part
-        of a fixed step that it takes.
+    def _start_from(self, state: State, work: np.ndarray, lost: float = 0.0) -> Callable[..., Leg]:
+        """A function that starts an integration from a state with the current joints, after the `work` (4,) and losses
+        of those before; its argument, if any, is the part of a fixed step that it takes.
 
         Raises `EventError` when the method cannot integrate locked coordinates.
         """
@@ -345,7 +359,7 @@ class EventDetection(Run):
             if state.t < self._end - self._round:
                 run.prepare()
             self._prepared = True
-            return Leg(run, variant, work)
+            return Leg(run, variant, work, lost)
 
         return leg
 
@@ -375,7 +389,7 @@ class _Again:
     @cached_property
     def _leg(self) -> Callable[..., Leg]:
         s = self._from.snapshot
-        return self._watched._start_from(s.state, s.work)
+        return self._watched._start_from(s.state, s.work, s.lost)
 
     def __call__(self, t: float) -> Sight:
         """The measures at `t`."""

@@ -94,12 +94,17 @@ def simulate(
         mechanism = with_initial_state(mechanism, initial_state)
     method = method_of(method, options)
     refuse(mechanism, f"The method {method.name!r}", includes=method.includes)
-    if mechanism.contacts and (events or mechanism.exact_frictions):
-        sticks = "" if events else f"Friction that sticks in joints ({mechanism.exact_frictions[0].name!r})"
+    stops = [e.name for e in events if isinstance(e.do, StopImpact)]
+    if mechanism.contacts and (stops or mechanism.exact_frictions):
+        what = (
+            f"Stops ({stops[0]!r})"
+            if stops
+            else f"Friction that sticks in joints ({mechanism.exact_frictions[0].name!r})"
+        )
         raise EventError(
-            f"{sticks or 'Events'} and exact contacts cannot act in one simulation, and {mechanism.name!r} has the "
-            f"contact {mechanism.contacts[0].name!r}. Give the contacts a law=, or "
-            f"{'the friction regularised=' if sticks else 'omit the events'}."
+            f"{what} and exact contacts cannot act in one simulation, and {mechanism.name!r} has the contact "
+            f"{mechanism.contacts[0].name!r}. Give the contacts a law=, or "
+            f"{'let shapes that touch take the place of the stop' if stops else 'the friction regularised='}."
         )
     trapezoidal = isinstance(method, GeneralisedAlpha)
     watches = bool(events or mechanism.exact_frictions)

@@ -35,11 +35,12 @@ CLEAR = 1e-3
 
 
 class Leg(NamedTuple):
-    """The integration between two events: its mechanism, and the work (4,) before it."""
+    """The integration between two events: its mechanism, the work (4,) before it and the energy lost in impacts."""
 
     run: Integrator
     mechanism: Mechanism
     work: np.ndarray
+    lost: float = 0.0
 
 
 class Look(NamedTuple):
@@ -53,13 +54,13 @@ class Look(NamedTuple):
 class Looks:
     """Samples of a simulation of the length `span` in time, with what is `in_force`.
 
-    `last`: the last sample, if there is one; `turned`: all angles at it; `lost`: the energy lost in impacts so far.
+    `last`: the last sample, if there is one; `turned`: all angles at it.
     """
 
     def __init__(self, in_force: InForce, span: float, turned: np.ndarray) -> None:
         self._in_force, self._span = in_force, span
         self.last: Look | None = None
-        self.turned, self.lost = turned, 0.0
+        self.turned = turned
         self._attitudes: Attitudes = {}  # that measures read last
 
     def spacing(self, leg: Leg, s: Snapshot) -> float:
@@ -77,15 +78,15 @@ class Looks:
         return Look(wide, *self._measures(leg, wide))
 
     def _wide(self, leg: Leg, s: Snapshot) -> Snapshot:
-        """The snapshot with the reactions of all possible locks and contacts, all angles and the work of all
-        integrations."""
+        """The snapshot with the reactions of all possible locks and contacts, all angles, and the work and losses of
+        all integrations."""
         full = self._in_force.mechanism
         multipliers = np.zeros(full.joint_rows)
         multipliers[[r for j in leg.mechanism.joints for r in full.joint(j.name).rows]] = s.multipliers
         known = dict(zip(leg.mechanism.turning, s.angles, strict=True))
         near = [known.get(pair, before) for pair, before in zip(full.turning, self.turned, strict=True)]
         angles = followed_angles(full, s.q[None], np.array([near]))[0]  # also those of released joints
-        return s._replace(multipliers=multipliers, work=leg.work + s.work, angles=angles, lost=self.lost)
+        return s._replace(multipliers=multipliers, work=leg.work + s.work, angles=angles, lost=leg.lost + s.lost)
 
     def _measures(self, leg: Leg, s: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         """Values and rates (n,) of the measures of all possible events; NaN for others.

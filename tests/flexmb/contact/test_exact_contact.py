@@ -14,7 +14,6 @@ from flexmb.contact import Box, Cylinder, Plane, Sphere, power_law
 from flexmb.contact.impacts import algebraic_impact, impact_at_point, impact_impulses
 from flexmb.errors import (
     EnergyBalanceWarning,
-    EventError,
     IntegratorError,
     MechanismError,
     ModelFileError,
@@ -22,7 +21,6 @@ from flexmb.errors import (
 )
 from flexmb.files import load_result, save_result
 from flexmb.results.measure import measure
-from flexmb.simulation.events import Event
 
 G = 9.81
 
@@ -365,8 +363,6 @@ def test_what_cannot_be_is_refused():
         flexmb.simulate(system, 0.1, method="radau", step=1e-3)
     with pytest.raises(MechanismError, match="does not include exact contacts"):
         flexmb.linear.steady_motion(system)
-    with pytest.raises(EventError, match="exact contacts"):
-        flexmb.simulate(system, 0.1, step=1e-3, events=[Event("low", lambda r: -r.position("ball")[:, 2])])
     with pytest.raises(MechanismError, match="begin inside each other"):
         flexmb.simulate(ball(height=-0.01), 0.1, step=1e-3)
 

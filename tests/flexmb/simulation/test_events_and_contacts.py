@@ -1,0 +1,151 @@
+"""Events beside exact contacts: closed forms of bodies that fall, slide and press, with releases, locks and ends."""
+
+import numpy as np
+import pytest
+
+import flexmb
+from flexmb.contact import Box, Plane, Sphere
+from flexmb.errors import EventError
+from flexmb.files import load_model
+from flexmb.simulation.events import Event, Lock, Release, Terminate, stop
+
+G, SLOPE, MU = 9.81, 0.5, 0.3
+
+
+def ball(latch=False):
+    """A ball with its lowest point 1 above the floor, from which it rises with half its speed."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(4e-4,) * 3), position=(0, 0, 1.05))
+    if latch:
+        system.fixed("latch", system.ground, body, at=(0, 0, 1.05))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("floor", floor, Sphere(0.05).on(body.at((0, 0, 0))), restitution=0.5)
+    return system
+
+
+def box():
+    """A box on a slope steeper than friction holds, and a latch that does."""
+    system = flexmb.System(gravity=(G * np.sin(SLOPE), 0, -G * np.cos(SLOPE)))
+    body = system.add(flexmb.rigid_body("box", mass=2.0, inertia=(4e-3,) * 3), position=(0, 0, 0.05))
+    system.fixed("latch", system.ground, body, at=(0, 0, 0.05))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("floor", floor, Box(0.4, 0.2, 0.1).on(body.at((0, 0, 0))), friction=MU)
+    return system
+
+
+def wedge(speed, angle=0.6, mass=2.0, own=3.0):
+    """A body in a vertical guide that presses a wedge aside along a rail, both moving at the `speed` of the wedge."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("body", mass=mass, inertia=(0.02,) * 3))
+    side = system.add(flexmb.rigid_body("wedge", mass=own, inertia=(0.05,) * 3), position=(0, 0, -0.1))
+    system.prismatic("guide", system.ground, body, axis=(0, 0, 1), at=(0, 0, 0))
+    system.prismatic("rail", system.ground, side, axis=(1, 0, 0), at=(0, 0, -0.1))
+    normal = np.array([-np.sin(angle), 0.0, np.cos(angle)])
+    flank = Plane().on(side.at((0, 0, 0.1) - 0.05 * normal), axis=normal)
+    system.contact("flank", flank, Sphere(0.05).on(body.at((0, 0, 0))))
+    system.set_speed("rail", speed)
+    system.set_speed("guide", -speed * np.tan(angle))
+    return system
+
+
+def told(result):
+    return [(record.event, pytest.approx(record.t, abs=1e-9)) for record in result.happened]
+
+
+def test_an_event_after_an_impact_is_located():
+    """The ball passes the height 0.2 on its way up, after its fall and an impact that is kept among the events."""
+    rising = Event("up", lambda r: r.position("ball")[:, 2] - 0.2, Terminate())
+    end = flexmb.simulate(ball(), 2.0, step=1e-3, events=[rising])
+    touch, rebound = np.sqrt(2 / G), 0.5 * np.sqrt(2 * G)
+    up = touch + (rebound - np.sqrt(rebound**2 - 2 * G * 0.15)) / G
+    assert told(end) == [("floor", touch), ("up", up)]
+    assert end.t[-1] == pytest.approx(up, abs=1e-9)
+    assert end.happened[0].lost == pytest.approx(0.75 * G, rel=1e-8)
+    assert end.ledger.impacts[-1] == pytest.approx(0.75 * G, rel=1e-8)
+
+
+def test_an_event_without_action_changes_nothing():
+    rising = Event("up", lambda r: r.position("ball")[:, 2] - 0.2)
+    plain, seen = (flexmb.simulate(ball(), 2.0, step=1e-3, events=events) for events in ((), (rising,)))
+    np.testing.assert_allclose(seen.position("ball"), plain.position("ball"), atol=1e-9)
+    np.testing.assert_allclose(seen.ledger.impacts, plain.ledger.impacts, atol=1e-9)
+    assert [r.event for r in seen.happened] == ["floor", "up", *["floor"] * (len(plain.happened) - 1)]
+
+
+def test_a_released_body_falls_and_strikes():
+    opened = Event("open", lambda r: r.t - 0.1, Release("latch"))
+    fall = flexmb.simulate(ball(latch=True), 0.7, step=1e-3, events=[opened])
+    assert told(fall) == [("open", 0.1), ("floor", 0.1 + np.sqrt(2 / G))]
+    assert np.abs(fall.ledger.residual).max() < 1e-9 * G
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")
+def test_a_released_body_slides_until_its_end(tmp_path):
+    """Also from a state on the way, with the same events."""
+    events = [
+        Event("open", lambda r: r.t - 0.1, Release("latch")),
+        Event("end", lambda r: r.position("box")[:, 0] - 0.2, Terminate()),
+    ]
+    slide = flexmb.simulate(box(), 2.0, step=1e-3, events=events)
+    acceleration = G * (np.sin(SLOPE) - MU * np.cos(SLOPE))
+    end = 0.1 + np.sqrt(2 * 0.2 / acceleration)
+    assert told(slide) == [("open", 0.1), ("end", end)]
+    assert slide.contact("floor").normal_force[-2] == pytest.approx(2 * G * np.cos(SLOPE), rel=1e-9)
+    half = flexmb.simulate(box(), 0.25, step=1e-3, events=events)
+    other = flexmb.simulate(box(), 2.0, step=1e-3, events=events, initial_state=half.state(-1))
+    assert other.t[-1] == pytest.approx(end, abs=1e-9)
+    with pytest.raises(EventError, match="'latch'"):
+        flexmb.simulate(box(), 2.0, step=1e-3, initial_state=half.state(-1))
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_a_lock_strikes_the_bodies_that_touch(coordinates):
+    """The wedge has come to A t and loses its energy in the lock, the body its own on the wedge, at once."""
+    brake = Event("brake", lambda r: r.t - 0.1, Lock("rail"))
+    braked = flexmb.simulate(wedge(0.0), 0.2, step=1e-3, events=[brake], coordinates=coordinates)
+    speed = 0.1 * 2.0 * G / (2.0 * np.tan(0.6) + 3.0 / np.tan(0.6))
+    assert told(braked) == [("brake", 0.1), ("flank", 0.1)]
+    assert [r.lost for r in braked.happened] == pytest.approx(
+        [0.5 * 3.0 * speed**2, 0.5 * 2.0 * (speed * np.tan(0.6)) ** 2], rel=1e-6
+    )
+    assert np.abs(braked.coordinate_rate("guide")[braked.t > 0.101]).max() < 1e-9
+    assert braked.contact("flank").normal_force[-1] == pytest.approx(2.0 * G / np.cos(0.6), rel=1e-6)
+
+
+def test_a_body_that_rises_leaves_what_a_lock_stops():
+    """And strikes it with the speed at which it left."""
+    brake = Event("brake", lambda r: r.t - 0.1, Lock("rail"))
+    thrown = flexmb.simulate(wedge(-1.5), 0.4, step=1e-3, events=[brake])
+    slowing = 2.0 * G / (2.0 * np.tan(0.6) + 3.0 / np.tan(0.6))
+    up = (1.5 - 0.1 * slowing) * np.tan(0.6)
+    assert told(thrown) == [("brake", 0.1), ("flank", 0.1 + 2 * up / G)]
+    assert thrown.happened[1].lost == pytest.approx(0.5 * 2.0 * up**2, rel=1e-6)
+
+
+def test_a_stop_is_refused_by_name():
+    with pytest.raises(EventError, match=r"Stops \('end'\) and exact contacts .*'flank'.*shapes that touch"):
+        flexmb.simulate(wedge(0.0), 0.1, step=1e-3, events=[stop("end", "rail", 0.1)])
+
+
+def test_a_model_file_has_both(tmp_path):
+    """The rate rises through zero in a jump, the impact."""
+    (tmp_path / "drop.toml").write_text(DROP)
+    model = load_model(tmp_path / "drop.toml")
+    drop = flexmb.simulate(model.system, model.duration, **model.options)
+    touch = np.sqrt(2 / G)
+    assert told(drop) == [("floor", touch), ("up", touch)]
+    assert drop.t[-1] == pytest.approx(touch, abs=1e-9)
+    assert drop.velocity("ball")[-1, 2] == pytest.approx(0.5 * np.sqrt(2 * G), rel=1e-6)
+
+
+DROP = """
+gravity = [0, 0, -9.81]
+simulation = { duration = 2.0, step = 1e-3 }
+bodies.ball = { kind = "rigid", mass = 1.0, inertia = [4e-4, 4e-4, 4e-4], position = [0, 0, 1.05] }
+events = [{ name = "up", measure = "velocity:ball:z", above = 0.0, end = true }]
+[[contacts]]
+name = "floor"
+a = { place = "ground", shape = "plane" }
+b = { place = "ball", shape = "sphere", radius = 0.05 }
+restitution = 0.5
+"""

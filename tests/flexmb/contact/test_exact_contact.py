@@ -429,6 +429,28 @@ def test_a_model_file_makes_the_same_exact_contact(tmp_path):
         assert "valid" not in str(error.value)
 
 
+@pytest.mark.parametrize("first", ["ground", "anvil"])
+def test_an_anvil_on_the_ground_does_not_give_way_to_a_hammer(first):
+    """The ground acts in the same impact, whichever of its places is the first, and whichever bodies lie beside."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    bodies = {
+        name: system.add(flexmb.rigid_body(name, mass=2.0, inertia=(0.1,) * 3), position=place)
+        for name, place in (("beside", (5, 0, 0.1)), ("anvil", (0, 0, 0.1)), ("hammer", (0, 0, 0.4)))
+    }
+    own = {name: Sphere(0.1).on(body.at((0, 0, 0))) for name, body in bodies.items()}
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1))
+    for name in ("beside", "anvil"):
+        pair = (floor, own[name]) if first == "ground" else (own[name], floor)
+        system.contact(f"floor of {name}", *pair)
+    system.contact("blow", own["anvil"], own["hammer"], restitution=0.5)
+    result = flexmb.simulate(system, 0.17, step=1e-3)
+    fall = np.sqrt(2 * 0.1 / G)
+    assert len({e.t for e in result.happened}) == 1
+    assert sum(e.lost for e in result.happened) == pytest.approx(0.75 * 2.0 * G * 0.1, rel=1e-9)
+    assert result.velocity("hammer")[-1, 2] == pytest.approx(0.5 * G * fall - G * (0.17 - fall), rel=1e-9)
+    assert np.abs(result.velocity("anvil")).max() < 1e-12
+
+
 def test_points_that_an_impact_opens_carry_nothing():
     """A block falls from one edge to the other."""
     system = flexmb.System(gravity=(0, 0, -9.81))

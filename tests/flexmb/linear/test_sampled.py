@@ -77,6 +77,19 @@ def test_a_sampled_pid_rests_where_its_error_is_zero_and_moves_as_its_map_by_han
     assert "samples repeat every 0.01" in str(vibration)
 
 
+def test_a_sampled_controller_reads_the_command_that_another_gives_in_the_same_sample():
+    """A speed loop within a loop of positions, `u = -P2 (v + P1 x)` at each sample, one after the other."""
+    T, P1, P2, m = 0.02, 3.0, 8.0, 2.0
+    system, _ = slider(mass=m)
+    gains = [controllers.state_feedback([[gain]], ["measured"], sample_time=T) for gain in (P1, P2)]
+    system.controller("outer", gains[0], inputs={"measured": "coordinate:rail"}, outputs={})
+    inputs = {"measured": "rate:rail", "measured reference": "command:outer:command"}
+    system.controller("inner", gains[1], inputs=inputs, outputs={"command": "effort:rail"})
+    A, B = held(np.array([[0.0, 1], [0, 0]]), np.array([[0], [1 / m]]), T)
+    expected = np.linalg.eigvals(A - P2 * B @ np.array([[P1, 1.0]]))
+    same_multipliers(linearise(equilibrium(system)).modes(), expected, 1e-8)
+
+
 def test_a_simulation_that_starts_at_the_equilibrium_stays_there():
     system = with_law(controllers.pid(300.0, 200.0, 30.0, filter=0.02, sample_time=0.01), reference=0.1, gravity=9.81)
     rest = equilibrium(system)

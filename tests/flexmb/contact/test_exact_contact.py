@@ -62,6 +62,14 @@ def test_a_ball_bounces_by_its_restitution_and_rests():
     assert measure("force:floor:z")(result)[-1] == result.force("floor")[-1, 2]
 
 
+@pytest.mark.parametrize("duration", [0.3, 0.6, 1.1])
+def test_steps_are_not_one_more_by_rounding(duration):
+    """1.1 over 0.1 is a little more than eleven, and 0.3 over 0.1 a little less than three."""
+    result = flexmb.simulate(box(gravity=(0, 0, 0)), duration, step=0.1, output_step=duration)
+    assert result.statistics.steps == round(duration / 0.1)
+    assert result.statistics.smallest_step == pytest.approx(0.1, rel=1e-9)
+
+
 def test_a_sliding_ball_begins_to_roll():
     result = flexmb.simulate(ball(height=0.0, velocity=(1.0, 0.5, 0)), 0.4, step=1e-3)
     inertia = 0.002 / (0.5 * 0.1**2)

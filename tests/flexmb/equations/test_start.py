@@ -243,6 +243,35 @@ def test_bodies_that_must_be_bent_are_bent_where_they_are_soft():
     assert least < energies(mechanism, begun).elastic < 10 * least
 
 
+@pytest.mark.filterwarnings("ignore::flexmb.AssemblyWarning")
+def test_a_speed_is_along_its_joint_where_the_assembly_has_moved_it():
+    """A bead on a line of a body that a driver turns by 0.6 before the start."""
+    system = flexmb.System()
+    turned = system.add(flexmb.rigid_body("turned", mass=1.0, inertia=(1, 1, 1)))
+    bead = system.add(flexmb.rigid_body("bead", mass=0.5, inertia=(1, 1, 1)))
+    system.revolute("hinge", system.ground, turned, axis=(0, 0, 1), at=(0, 0, 0))
+    system.drive("hinge", flexmb.time_functions.constant(0.6))
+    system.in_line("line", turned, bead, axis=(1, 0, 0), at=(0, 0, 0))
+    system.set_speed("line", 2.0)
+    started = flexmb.simulate(system, 1e-3, step=1e-3)
+    np.testing.assert_allclose(started.velocity("bead")[0], 2.0 * np.array([np.cos(0.6), np.sin(0.6), 0]), atol=1e-9)
+
+
+def test_a_bent_beam_that_is_stopped_at_its_root_keeps_its_angular_momentum_about_it():
+    """It moves along its axis, and its mass centre is beside it: a straight one would not turn."""
+    beam = fem.Beam(fem.Material.isotropic(2e9, 0.3, 1500.0), fem.Section.circle(0.02))
+    model = fem.Model(line((0, 0, 0), (1, 0, 0), 8), beam, name="bar").with_interfaces(root="start")
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 2, reference_frame="root"))
+    system, speed = flexmb.System(), 3.0
+    bar = system.add(body, eta=0.05 / body.deflection, velocity=(speed, 0, 0))
+    system.spherical("ball", system.ground.at((0, 0, 0)), bar["root"])
+    started = flexmb.simulate(system, 1e-6, step=1e-6)
+    momentum = body.invariants.mass * speed * np.cross(started.mass_centre()[0], (1, 0, 0))
+    assert np.linalg.norm(momentum) > 1e-3 * body.invariants.mass * speed
+    found = started.angular_momentum(about=(0, 0, 0))[0]
+    np.testing.assert_allclose(found, momentum, atol=1e-9 * np.linalg.norm(momentum))
+
+
 def test_a_joint_starts_with_a_speed_while_a_controller_measures_the_angle_of_another_one():
     """The second rod, struck at its end, turns back at 3/2 of the speed (momentum about the joint of a uniform rod)."""
     system = flexmb.System()

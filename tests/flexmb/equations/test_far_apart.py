@@ -9,7 +9,7 @@ import pytest
 
 import flexmb
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.projection import as_sparse, independent_rows, spread
+from flexmb.equations.projection import as_sparse, independent_rows, on_saddle, spread
 from flexmb.errors import MassRatioWarning, RedundantConstraintWarning
 from flexmb.mechanism.compile import compiled
 
@@ -102,6 +102,20 @@ def test_accelerations_at_any_mass_ratio(name, ratio):
         np.testing.assert_allclose(x, exact, rtol=0, atol=1e-9 * np.abs(exact).max())
         left = e.mass() @ x + G.T @ multipliers - f
         assert np.abs(left).max() <= 1e-12 * max(np.abs(multipliers).max(), np.abs(f).max())
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "loop" in name])
+def test_redundant_reactions_are_shared_alike_at_any_mass_ratio(name):
+    """Both ways to solve the joint equations choose the same of all possible reactions, where both can."""
+    m = built(CASES[name](1e-2)[0])
+    e, nv = Equations(m, m.initial.q), len(m.initial.w)
+    force = -e.residual(m.function_values(0.0), m.initial.q, m.initial.w, np.zeros(nv), np.zeros(e.flat.joint_rows))[0]
+    G = as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows]
+    none = np.zeros(e.flat.joint_rows)
+    x, multipliers = e.on_joints(force.copy(), none)
+    again = on_saddle(G, independent_rows(G, e.flat), e.masses(), force, none, e.flat)
+    np.testing.assert_allclose(again[0], x, atol=1e-9 * np.abs(x).max())
+    np.testing.assert_allclose(again[1], multipliers, atol=1e-9 * np.abs(multipliers).max())
 
 
 @pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")

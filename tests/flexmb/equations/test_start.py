@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 import fem
 import flexmb
 import reduction
-from fem.mesh.structured_meshes import line
+from fem.mesh.structured_meshes import block, line
 from flexmb.bodies.subspace import in_subspace
 from flexmb.equations.evaluate import energies
 from flexmb.equations.evaluation import Equations
@@ -139,6 +139,25 @@ def test_nor_on_the_number_of_elastic_coordinates(gap):
         rates = np.delete(begun.state.w, np.arange(6, 6 + modes))
         found.append(np.concatenate([begun.state.q[:7], begun.state.q[7 + modes :], rates]))
     np.testing.assert_allclose(found[1:], found[:1] * 2, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")
+def test_hinges_that_are_slightly_out_of_line_are_closed_as_those_of_a_rigid_door():
+    """By noise of coordinates, which bends nothing: the flexible door is placed as the rigid one."""
+    part = fem.Model(block("hexahedron20", (1.0, 0.5, 0.03), (4, 2, 1)), fem.Material.isotropic(2e9, 0.3, 1500.0))
+    part = part.with_interfaces(low="x0", high="x1")
+    flexible = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=2), name="door")
+    found = []
+    for body in (flexible, flexible.rigid()):
+        system = flexmb.System()
+        door = system.add(body)
+        for name, off in (("low", (0, 0, 0)), ("high", (0, 1e-6, 1e-6))):
+            place = np.array(body.interfaces[name].point) + off
+            system.revolute(f"hinge {name}", system.ground.at(place), door[name], axis=(1, 0, 0))
+        mechanism = system.build()
+        found.append(start(mechanism, compiled(mechanism)).state.q[:7])
+    assert np.abs(found[1][:3]).max() > 1e-7
+    np.testing.assert_allclose(found[0], found[1], atol=1e-11)
 
 
 def test_it_is_the_projection_of_events():

@@ -10,6 +10,7 @@ import flexmb
 from flexmb import controllers
 from flexmb.errors import ControllerError, EquilibriumError, LinearError, SensitivityWarning
 from flexmb.linear import SampledVibration, equilibrium, frequency_response, linearise, root_locus, state_space
+from flexmb.linear.sampled.period import instants
 from flexmb.results.measure import measure
 
 Z = (0.0, 0.0, 1.0)
@@ -217,6 +218,14 @@ def cascade(damping=1.0):
     inputs = {"place": "position:a:z", "force": "acceleration:b:z"}
     system.controller("other", of_acceleration(sample_time=0.06), inputs=inputs, outputs={"push": "effort:rail a"})
     return system, bodies
+
+
+def test_the_period_is_that_after_which_all_samples_come_together_again():
+    """Samples each 0.06 and each 0.09 come together after 0.18, at four instants."""
+    assert linearise(equilibrium(cascade()[0])).modes().period == pytest.approx(0.18, rel=1e-12)
+    assert [len(instant.due) for instant in instants(cascade()[0].build())] == [3, 2, 1, 2]
+    lengths = [instant.until_next for instant in instants(cascade()[0].build())]
+    assert lengths == pytest.approx([0.06, 0.03, 0.03, 0.06], rel=1e-12)
 
 
 @pytest.mark.long

@@ -78,6 +78,14 @@ def test_the_table_and_the_plot_have_every_fidelity(comparison, tmp_path):
     assert [axis.get_ylabel() for axis in axes[:2]] == ["force", "amplitude"]
 
 
+def test_the_differences_of_the_table_are_those_of_the_first_fidelity_to_the_reference(comparison):
+    joint = comparison.reference.mechanism.joints[0].name
+    row = next(line for line in str(comparison).splitlines() if line.startswith(f"force in {joint}"))
+    forces = comparison.forces(joint)
+    off = np.abs(forces["rigid"] - forces["flexible"]).max()
+    assert row.split()[-1] == f"{off:.6g}" != f"{np.abs(forces['rigid'] - forces['1 modes']).max():.6g}"
+
+
 def test_a_spectrum_finds_a_frequency():
     body = random_flexible_body(np.random.default_rng(5))
     system = flexmb.System()

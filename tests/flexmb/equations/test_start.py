@@ -141,6 +141,21 @@ def test_nor_on_the_number_of_elastic_coordinates(gap):
     np.testing.assert_allclose(found[1:], found[:1] * 2, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::fem.errors.UnitWarning")
+@pytest.mark.parametrize("unit", [1.0, 1e18, 1e-18])
+def test_two_hinges_of_a_flexible_door_are_independent_in_every_unit_of_mass(unit):
+    part = fem.Model(
+        block("hexahedron20", (1, 0.5, 0.03), (4, 2, 1)), fem.Material.isotropic(2e9 / unit, 0.3, 1500.0 / unit)
+    )
+    part = part.with_interfaces(low="x0", high="x1")
+    body, system = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=2), name="door"), flexmb.System()
+    for door in (system.add(body), system.add(body.rigid(), name="rigid", position=(0, 3, 0))):
+        for name in ("low", "high"):
+            system.revolute(f"{name} of {door.body.name}", system.ground, door[name], axis=(1, 0, 0))
+    with pytest.warns(flexmb.RedundantConstraintWarning, match="shared by 'low of rigid', 'high of rigid': the motion"):
+        flexmb.simulate(system, 1e-6, step=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")
 def test_hinges_that_are_slightly_out_of_line_are_closed_as_those_of_a_rigid_door():
     """By noise of coordinates, which bends nothing: the flexible door is placed as the rigid one."""

@@ -359,25 +359,30 @@ class Equations:
         (`flexmb.equations.projection.spread`)."""
         return spread(self.flat)
 
+    @property
+    def far_apart(self) -> str:
+        """A sentence on masses that are far apart, with the methods for them; empty if none are, or without joints."""
+        if not self.flat.joint_rows or self.spread[0] >= FAR_APART:
+            return ""
+        ratio, *bodies = self.spread
+        light, heavy = (self.mechanism.bodies[b].name for b in bodies)
+        return (
+            f"The ratio of the inertias of {light!r} and {heavy!r} of {self.mechanism.name!r} is {ratio:.0e} (of "
+            "rotations, relative to the mechanism's length squared). Steps that use the inverse of the masses treat "
+            "joint equations between such bodies as dependent, and may fail or leave joints open. Use "
+            f"method='explicit', or 'radau' while the ratio is above 1e-14, or give {light!r} more mass."
+        )
+
     def warn_far_apart(self) -> None:
         """Warn if masses are so far apart that steps that use the inverse of the mass matrix drop joint equations.
 
         A residual must have been evaluated before.
         """
-        if not self.flat.joint_rows or self.spread[0] >= FAR_APART:
+        if not (told := self.far_apart):
             return
         self.on_joints(np.zeros(len(self.flat.weight)), np.zeros(self.flat.joint_rows))
         if self.mistaken:
-            ratio, light, heavy = self.spread
-            names = [self.mechanism.bodies[b].name for b in (light, heavy)]
-            warnings.warn(
-                f"The ratio of the inertias of {names[0]!r} and {names[1]!r} of {self.mechanism.name!r} is {ratio:.0e} "
-                "(of rotations, relative to the mechanism's length squared). The steps of this "
-                "integrator treat joint equations between such bodies as dependent, and may fail or leave joints "
-                f"open. Use method='explicit' or 'radau', or give {names[0]!r} more mass.",
-                MassRatioWarning,
-                stacklevel=2,
-            )
+            warnings.warn(told, MassRatioWarning, stacklevel=2)
 
     def displaced(self, q: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """The configuration (nq,) reached from `q` (nq,) by twists and elastic increments `theta` (nv,)."""

@@ -100,8 +100,13 @@ def diverged(
         "Likely causes: the step is too large for the motion (give a smaller step=, or none for variable steps), a "
         "driver jumps, "
         "or the mechanism passes a singular position in which its joints lock."
-        f"{_with_slip_speed(mechanism)}{_on_surfaces(mechanism)}"
+        f"{_with_slip_speed(mechanism)}{_on_surfaces(mechanism)}{_of_masses(equations)}"
     )
+
+
+def _of_masses(equations: Equations) -> str:
+    """A sentence on masses that are far apart; empty if none are."""
+    return f" {told}" if (told := equations.far_apart) else ""
 
 
 def _on_surfaces(mechanism: Mechanism) -> str:

@@ -9,7 +9,7 @@ displacement over that length, or the angle, per unit of each entry of `w`. Time
 import numpy as np
 from jaxtyping import Float
 
-from flexmb.kernels.base.data import ANGLE, DISTANCE, FORCES, TRANSLATION, CompiledModel
+from flexmb.kernels.base.data import DISTANCE, FORCES, TRANSLATION, CompiledModel
 from flexmb.mechanism.mechanism import Mechanism
 
 
@@ -44,7 +44,7 @@ def rate_of(mechanism: Mechanism, weight: Float[np.ndarray, "nv"]) -> float:
         return float(moving)
     slow = [np.sqrt(k) for b in mechanism.bodies for k in b.stiffness]
     for row in mechanism.rows[mechanism.joint_rows :]:
-        inertia = mass if row.kind != ANGLE else mass * length**2
+        inertia = mass if row.kind in FORCES else mass * length**2
         slow += [np.sqrt(row.stiffness / inertia), row.damping / inertia]
     return float(min((x for x in slow if x > 0), default=1.0))
 

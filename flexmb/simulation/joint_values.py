@@ -47,6 +47,7 @@ def state_at(
         if not np.isfinite(value):
             raise KinematicsError(f"The value of joint {name!r} must be a finite number; found {value!r}.")
     state = consistent_state(mechanism).state
+    state = replace(state, w=np.zeros_like(state.w))
     reached = {name: joint_value(mechanism, state, name) for name in values}
     return moved(mechanism, state, reached, values, advice) if values else state
 

@@ -242,6 +242,34 @@ def test_the_characteristic_rate_of_a_load_is_the_same_in_every_unit_of_length(l
     assert rates[1] == pytest.approx(rates[0], rel=1e-12)
 
 
+def test_the_length_of_a_mechanism_is_the_largest_distance_from_a_mass_centre_or_radius_of_gyration():
+    """That of all points of a ball from its centre, sqrt(3 / 5) of its radius, unless something is attached farther out."""
+    radius, mass, centre = 0.5, 3.0, np.array([0.1, -0.2, 0.3])
+    ball = flexmb.rigid_body("ball", mass=mass, inertia=(0.4 * mass * radius**2,) * 3, centre=centre)
+    for out in (0.0, 2.0):
+        system = flexmb.System()
+        body = system.add(ball, position=(7, 8, 9))
+        system.load("push", body.at(centre + np.array([0, out, 0])), force=(1, 0, 0))
+        assert system.build().length == pytest.approx(out or np.sqrt(0.6) * radius, rel=1e-12)
+
+
+@pytest.mark.parametrize("rotation", ["tilt", "twist"])
+@pytest.mark.parametrize("part", ["stiffness", "damping"])
+def test_the_characteristic_rate_of_a_spring_that_turns_is_the_same_in_every_unit_of_length(rotation, part):
+    """Of a mechanism without weight, loads and speeds, it is that of its springs and dampers: sqrt(k / (m L^2))."""
+    rates = []
+    for unit in (1.0, 1e3):
+        system = flexmb.System()
+        rod = system.add(flexmb.uniform_rod("rod", mass=2.0, length=3.0 * unit, radius=0.1 * unit))
+        moment = 5.0 * unit**2
+        numbers = (0, 0, 0, moment, moment, 0) if rotation == "tilt" else (0, 0, 0, 0, 0, moment)
+        system.bushing("mount", system.ground, rod["start"], **{"stiffness": (0,) * 6} | {part: numbers})
+        mechanism = system.build()
+        rates.append(compiled(mechanism).scales[1])
+    inertia = 2.0 * (mechanism.length / unit) ** 2
+    assert rates == pytest.approx([np.sqrt(5.0 / inertia) if part == "stiffness" else 5.0 / inertia] * 2, rel=1e-12)
+
+
 def test_elastic_coordinates_have_the_weight_of_their_displacements_in_every_unit_system():
     """Coordinates of unit modal mass have the unit of length times the root of mass, also those of torsion, which
     displace no node of a beam. Their weights are relative to the length."""

@@ -248,13 +248,13 @@ def _of_element(motion: Motion, name: str) -> ElementEnergy:
     work = sum(effort.applied * effort.motion.rate for _, effort in efforts)
     kind = _kind(mechanism, rows)
     made = _made(motion, name, kind, np.asarray(stored), np.asarray(heat), np.asarray(work))
-    row, effort = efforts[0]
-    if is_held(mechanism, row.command):
-        held, times = command_over(motion, row.command), np.asarray(motion.t)
-        other = _integral(times, (effort.applied - held) * effort.motion.rate)
-        made = replace(made, work=other + _held_work(held, effort.motion.stretch))
     for row, effort in efforts:
         made = _with_store(motion, made, row, effort)
+    row, effort = efforts[0]
+    if is_held(mechanism, row.command):
+        held = command_over(motion, row.command)
+        other = _integral(np.asarray(motion.t), made.work_power - held * effort.motion.rate)
+        made = replace(made, work=other + _held_work(held, effort.motion.stretch))
     return made
 
 

@@ -16,6 +16,7 @@ import reduction
 from fem.mesh.structured_meshes import block
 from flexmb.analyses.compare import Comparison, amplitudes
 from flexmb.analyses.fidelity import with_fidelity, with_modes, without_second_order
+from flexmb.bodies.dynamics import inertia_force, mass_matrix
 from flexmb.bodies.subspace import transformed
 from flexmb.cli.main import app
 from flexmb.errors import MechanismError
@@ -75,6 +76,14 @@ def test_the_table_and_the_plot_have_every_fidelity(comparison, tmp_path):
     _, axes = plot_comparison(comparison, tmp_path / "compare.png")
     assert is_picture(tmp_path / "compare.png")
     assert [axis.get_ylabel() for axis in axes[:2]] == ["force", "amplitude"]
+
+
+def test_the_differences_of_the_table_are_those_of_the_first_fidelity_to_the_reference(comparison):
+    joint = comparison.reference.mechanism.joints[0].name
+    row = next(line for line in str(comparison).splitlines() if line.startswith(f"force in {joint}"))
+    forces = comparison.forces(joint)
+    off = np.abs(forces["rigid"] - forces["flexible"]).max()
+    assert row.split()[-1] == f"{off:.6g}" != f"{np.abs(forces['rigid'] - forces['1 modes']).max():.6g}"
 
 
 def test_a_spectrum_finds_a_frequency():
@@ -193,6 +202,20 @@ def test_the_most_different_joint_has_the_largest_difference_at_any_time():
         )
 
     assert Comparison({"rigid": result(7.0, 0.0), "flexible": result(8.0, 5.0)}).most_different_joint() == "peak"
+
+
+def test_the_linear_fidelity_is_the_body_that_was_made_without_geometric_stiffness():
+    part = fem.Model(block("hexahedron20", (1.0, 0.03, 0.02), (6, 1, 1)), fem.Material.isotropic(2e9, 0.3, 1500.0))
+    part = part.with_interfaces(root="x0", tip="x1")
+    basis = reduction.craig_bampton(part, modes=2, reference_frame="root")
+    made = flexmb.flexible_body(part, basis, name="rod", geometric_stiffness="none")
+    left = without_second_order(flexmb.flexible_body(part, basis, name="rod", geometric_stiffness="second-order"))
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        eta, w = 0.05 / made.deflection * rng.normal(size=made.modes), rng.normal(size=6 + made.modes)
+        force = inertia_force(made, eta, w)
+        np.testing.assert_allclose(inertia_force(left, eta, w), force, atol=1e-9 * np.abs(force).max())
+        np.testing.assert_allclose(mass_matrix(left, eta), mass_matrix(made, eta), atol=1e-9)
 
 
 def test_the_linear_fidelity_has_no_second_order_at_surfaces():

@@ -102,6 +102,45 @@ def test_collocated_inverse_and_forward_dynamics_agree():
         moved.drive_effort("hinge")
 
 
+def test_a_jack_needs_the_moments_of_its_spring_over_all_turns_and_of_its_inertia():
+    """Two turns of a screw against a torsion spring, as `(J + m (lead / 2 pi)^2) alpha + k theta`, and rest before and
+    after; the speed with which the joint would start otherwise does not count."""
+    spin, mass, lead, k = 0.02, 3.0, 0.05, 1.5
+    system = flexmb.System()
+    shaft = system.add(flexmb.rigid_body("shaft", mass=1.0, inertia=(1, 1, spin)))
+    load = system.add(flexmb.rigid_body("load", mass=mass, inertia=(1, 1, 1), points={"top": (0, 0, 0)}))
+    system.revolute("bearing", system.ground, shaft, axis=Z, at=(0, 0, 0))
+    system.prismatic("guide", system.ground, load, axis=Z, at=(0, 0, 0))
+    system.screw("thread", "bearing", "guide", lead=lead)
+    system.joint_spring("spring", "bearing", stiffness=k)
+    system.motor("motor", "bearing", 0.0)
+    system.set_speed("bearing", 5.0)
+    rise = flexmb.time_functions.smooth_step(0.0, 0.29, 2 * lead, derivatives=6)
+    found = inverse_dynamics(system, [Servo("load.top", "z", rise)], ["motor"], 0.29, 0.01, before=0.11, after=0.17)
+    np.testing.assert_allclose(found.t, np.linspace(-0.11, 0.46, 58), atol=1e-12)
+    x, _, acceleration = rise.over(found.t).T
+    turn = 2 * np.pi / lead
+    expected = k * turn * x + (spin + mass / turn**2) * turn * acceleration
+    np.testing.assert_allclose(found.efforts[1:-1, 0], expected[1:-1], atol=1e-3 * np.abs(expected).max())
+    np.testing.assert_allclose(found.result.coordinate("bearing"), turn * x, atol=1e-9)
+    forward = flexmb.simulate(found.forward(), 0.57, step=5e-4, output_step=0.01)
+    np.testing.assert_allclose(forward.coordinate("guide"), x, atol=1e-3 * lead)
+
+
+def test_an_arm_that_does_not_move_keeps_its_sag():
+    """The deformation at rest is not what is made least: the motor holds the weight at all times."""
+    system = flexmb.System(gravity=(0, -9.81, 0))
+    arm = system.add(link("arm", 0.6, 0.01))
+    system.revolute("shoulder", system.ground.at((0, 0, 0)), arm["root"], axis=Z)
+    system.motor("motor", "shoulder", 0.0)
+    still = Servo("arm.tip", "y", flexmb.time_functions.constant(0.0))
+    found = inverse_dynamics(system, [still], ["motor"], 0.05, 0.005)
+    holding = 2700 * 0.01**2 * 0.6 * 9.81 * 0.3
+    np.testing.assert_allclose(found.efforts, holding, rtol=1e-4)
+    sag = found.result.elastic("arm")
+    assert np.ptp(sag, axis=0).max() < 1e-9 * np.abs(sag).max()
+
+
 def test_bad_requests_are_told():
     with pytest.raises(InverseError, match="must be equal"):
         inverse_dynamics(arm(), servos(), MOTORS[:1], 0.6, 4e-3)

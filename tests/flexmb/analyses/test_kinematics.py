@@ -97,6 +97,13 @@ def test_where_a_mechanism_locks_is_told():
         joint_sweep(slider_crank(), "bearing", [np.nan])
 
 
+def test_values_that_contradict_each_other_are_not_called_singular():
+    """Crank and output of a loop of one degree of freedom, away from its dead centres."""
+    with pytest.raises(KinematicsError, match="cannot be brought to") as told:
+        assemble_at(four_bar(), {"A": 0.2, "D": -0.2})
+    assert "singular" not in str(told.value)
+
+
 def test_redundant_equations_are_told_for_each_joint_with_a_remedy():
     """A four-bar of revolutes: what acts in its plane is unique, what acts across is not; one flexible bar resolves it."""
     found = mobility(four_bar())

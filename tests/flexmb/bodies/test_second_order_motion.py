@@ -11,6 +11,7 @@ import flexmb
 import reduction
 from fem.mesh.structured_meshes import block, line
 from flexmb.bodies.dynamics import inertia_force, mass_matrix, momenta
+from flexmb.equations.evaluation import Equations
 from flexmb.spatial.lie import rotation_from_quaternion
 
 MATERIAL = fem.Material.isotropic(2e9, 0.3, 1500.0)
@@ -113,3 +114,16 @@ def test_geometric_terms_leave_rigid_motion_alone(kind):
     still = np.zeros(body.modes)
     np.testing.assert_allclose(mass_matrix(body, still), mass_matrix(none, still), atol=1e-12)
     np.testing.assert_allclose(inertia_force(body, still, w), inertia_force(none, still, w), atol=1e-9)
+
+
+@pytest.mark.parametrize("choice", ["second-order", "none"])
+def test_the_mass_matrix_of_a_mechanism_is_that_of_its_kinetic_energy(choice):
+    """`T = w M w / 2` at any deformation and velocity, as the equations of motion have it."""
+    system = flexmb.System()
+    body = bodies("beam", "root")[choice]
+    system.add(body, eta=np.array([0.1, -0.05, *np.zeros(body.modes - 2)]) / body.deflection)
+    mechanism = system.build()
+    q, w = mechanism.initial.q, np.random.default_rng(7).normal(size=len(mechanism.initial.w))
+    e = Equations(mechanism, q)
+    kinetic = e.residual(mechanism.function_values(0.0), q, w, np.zeros(len(w)), np.zeros(0))[1][0]
+    assert 0.5 * w @ e.mass() @ w == pytest.approx(kinetic, rel=1e-12)

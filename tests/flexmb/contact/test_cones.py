@@ -111,6 +111,13 @@ def table(mu, wrench):
     return H @ H.T, H @ wrench, [Coulomb(mu)] * 4
 
 
+def test_velocities_are_solved_to_the_scale_that_is_given():
+    """A guess is a solution if what is left is round-off beside the motion that it belongs to, and else is not."""
+    free, guess = np.array([-1e-12]), np.zeros(1)
+    assert solve_contacts(np.eye(1), free, [Bounded()], start=guess, scale=1.0).impulses == 0.0
+    assert solve_contacts(np.eye(1), free, [Bounded()], start=guess).impulses == pytest.approx(1e-12, rel=1e-9)
+
+
 def test_redundant_contacts_share_their_load_with_least_norm():
     W, b, blocks = table(0.5, np.array([0.1, 0, -1, 0.2, 0, 0]))
     found = solve_contacts(W, b, blocks)

@@ -60,6 +60,13 @@ def test_a_ball_bounces_by_its_restitution_and_rests():
     assert measure("force:floor:z")(result)[-1] == result.force("floor")[-1, 2]
 
 
+def test_steps_between_stored_times_are_not_one_more_by_rounding():
+    """0.3 - 0.2 is a little less than 0.1, and 0.4 - 0.3 a little more."""
+    result = flexmb.simulate(box(gravity=(0, 0, 0)), 1.1, step=0.1, output_step=0.1)
+    assert result.statistics.steps == 11
+    assert result.statistics.smallest_step == pytest.approx(0.1, rel=1e-9)
+
+
 def test_a_sliding_ball_begins_to_roll():
     result = flexmb.simulate(ball(height=0.0, velocity=(1.0, 0.5, 0)), 0.4, step=1e-3)
     inertia = 0.002 / (0.5 * 0.1**2)
@@ -423,6 +430,28 @@ def test_a_model_file_makes_the_same_exact_contact(tmp_path):
             model_of(tmp_path, MODEL, "[0.4, 0.3]", friction)
         assert "constrained" not in str(error.value)
         assert "valid" not in str(error.value)
+
+
+@pytest.mark.parametrize("first", ["ground", "anvil"])
+def test_an_anvil_on_the_ground_does_not_give_way_to_a_hammer(first):
+    """The ground acts in the same impact, whichever of its places is the first, and whichever bodies lie beside."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    bodies = {
+        name: system.add(flexmb.rigid_body(name, mass=2.0, inertia=(0.1,) * 3), position=place)
+        for name, place in (("beside", (5, 0, 0.1)), ("anvil", (0, 0, 0.1)), ("hammer", (0, 0, 0.4)))
+    }
+    own = {name: Sphere(0.1).on(body.at((0, 0, 0))) for name, body in bodies.items()}
+    floor = Plane().on(system.ground.at((0, 0, 0)), axis=(0, 0, 1))
+    for name in ("beside", "anvil"):
+        pair = (floor, own[name]) if first == "ground" else (own[name], floor)
+        system.contact(f"floor of {name}", *pair)
+    system.contact("blow", own["anvil"], own["hammer"], restitution=0.5)
+    result = flexmb.simulate(system, 0.17, step=1e-3)
+    fall = np.sqrt(2 * 0.1 / G)
+    assert len({e.t for e in result.happened}) == 1
+    assert sum(e.lost for e in result.happened) == pytest.approx(0.75 * 2.0 * G * 0.1, rel=1e-9)
+    assert result.velocity("hammer")[-1, 2] == pytest.approx(0.5 * G * fall - G * (0.17 - fall), rel=1e-9)
+    assert np.abs(result.velocity("anvil")).max() < 1e-12
 
 
 def test_points_that_an_impact_opens_carry_nothing():

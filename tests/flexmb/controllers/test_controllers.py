@@ -337,6 +337,9 @@ def test_systems_of_python_control_are_controllers():
         a, b, c, d = expected.parameters[2:]
         assert np.allclose([A, B * C, D], [a, b * c, d])
     assert controllers.linear(control.TransferFunction(*lead, 0.1)).sample_time == 0.1
+    two = control.TransferFunction([[[1.0], [2.0]]], [[[0.1, 1.0], [0.2, 1.0]]])
+    with pytest.raises(LawError, match=r"several inputs or outputs by control.ss\(\)"):
+        controllers.linear(two)
 
 
 def test_back_calculation_and_clamping_end_a_windup_earlier():
@@ -589,6 +592,7 @@ def test_values_that_cannot_be_are_refused():
         (lambda: controllers.pid(1.0, -1.0, lower=-1.0, upper=1.0), "tracking time .* positive"),
         (lambda: controllers.pid(1.0, anti_windup="conditional"), "anti_windup"),
         (lambda: controllers.linear(([1.0, 0.0, 0.0], [1.0, 1.0])), "not a proper linear"),
+        (lambda: controllers.linear(scipy.signal.dlti([1.0], [1.0, -0.5])), "does not say its time step"),
         (lambda: controllers.linear(([[0.0]], [[1.0, 1.0]], [[1.0]], [[0.0]])), r"Matrix B .* \(1, 1\)"),
         (lambda: controllers.linear("1/s"), "found str"),
         (lambda: controllers.state_feedback([[1.0, 2.0]], ["angle"]), r"needs gains \(1, 1\)"),

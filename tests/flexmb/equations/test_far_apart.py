@@ -9,7 +9,7 @@ import pytest
 
 import flexmb
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.projection import as_sparse, independent_rows, spread
+from flexmb.equations.projection import as_sparse, independent_rows, on_saddle, spread
 from flexmb.errors import MassRatioWarning, RedundantConstraintWarning
 from flexmb.mechanism.compile import compiled
 
@@ -104,12 +104,34 @@ def test_accelerations_at_any_mass_ratio(name, ratio):
         assert np.abs(left).max() <= 1e-12 * max(np.abs(multipliers).max(), np.abs(f).max())
 
 
-def test_explicit_steps_do_not_see_the_mass_of_a_light_body():
+@pytest.mark.parametrize("name", [name for name in CASES if "loop" in name])
+def test_redundant_reactions_are_shared_alike_at_any_mass_ratio(name):
+    """Both ways to solve the joint equations choose the same of all possible reactions, where both can."""
+    m = built(CASES[name](1e-2)[0])
+    e, nv = Equations(m, m.initial.q), len(m.initial.w)
+    force = -e.residual(m.function_values(0.0), m.initial.q, m.initial.w, np.zeros(nv), np.zeros(e.flat.joint_rows))[0]
+    G = as_sparse(e.flat, e.workspace.G)[: e.flat.joint_rows]
+    none = np.zeros(e.flat.joint_rows)
+    x, multipliers = e.on_joints(force.copy(), none)
+    again = on_saddle(G, independent_rows(G, e.flat), e.masses(), force, none, e.flat)
+    np.testing.assert_allclose(again[0], x, atol=1e-9 * np.abs(x).max())
+    np.testing.assert_allclose(again[1], multipliers, atol=1e-9 * np.abs(multipliers).max())
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")
+@pytest.mark.parametrize(
+    ("method", "name", "least"),
+    [
+        ("explicit", "light between heavy", 1e-14),
+        ("radau", "light between heavy", 1e-12),
+        ("radau", "redundant loop with a light coupler", 1e-11),
+        ("bdf", "redundant loop with a light coupler", 1e-11),
+    ],
+)
+def test_steps_without_the_inverse_of_the_masses_do_not_see_that_of_a_light_body(method, name, least):
     ends = []
-    for ratio in (1e-7, 1e-13):
-        result = flexmb.simulate(
-            built(chain([1, ratio, 1])[0]), 0.1, method="explicit", tolerance=1e-8, output_step=0.05
-        )
+    for ratio in (1e-7, least):
+        result = flexmb.simulate(built(CASES[name](ratio)[0]), 0.1, method=method, tolerance=1e-8, output_step=0.05)
         assert result.verdict.sound
         ends.append(result.frame("b2")[0][-1])
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
@@ -123,6 +145,20 @@ def test_generalised_alpha_names_the_bodies(coordinates):
         with contextlib.suppress(flexmb.ConvergenceError):
             flexmb.simulate(built(chain([1, 1e-13, 1])[0]), 0.01, step=1e-3, coordinates=coordinates)
     assert any(w.category is MassRatioWarning and "'b1'" in str(w.message) for w in told)
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")
+@pytest.mark.parametrize(
+    ("name", "ratio", "method", "options"),
+    [
+        ("redundant loop with a light coupler", 1e-11, "generalised-alpha", {"step": 1e-3}),
+        ("light between heavy", 1e-14, "radau", {"tolerance": 1e-8}),
+    ],
+)
+def test_a_step_that_fails_names_the_bodies(name, ratio, method, options):
+    """Also where no equation is dropped at the start."""
+    with pytest.raises(flexmb.ConvergenceError, match=r"inertias of 'b1' and 'b0' of .*method='explicit'"):
+        flexmb.simulate(built(CASES[name](ratio)[0]), 0.1, method=method, **options)
 
 
 def test_the_spread_of_masses_does_not_depend_on_where_bodies_are_drawn():

@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 import fem
 import flexmb
 import reduction
-from fem.mesh.structured_meshes import line
+from fem.mesh.structured_meshes import block, line
 from flexmb.bodies.subspace import in_subspace
 from flexmb.equations.evaluate import energies
 from flexmb.equations.evaluation import Equations
@@ -141,6 +141,40 @@ def test_nor_on_the_number_of_elastic_coordinates(gap):
     np.testing.assert_allclose(found[1:], found[:1] * 2, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::fem.errors.UnitWarning")
+@pytest.mark.parametrize("unit", [1.0, 1e18, 1e-18])
+def test_two_hinges_of_a_flexible_door_are_independent_in_every_unit_of_mass(unit):
+    part = fem.Model(
+        block("hexahedron20", (1, 0.5, 0.03), (4, 2, 1)), fem.Material.isotropic(2e9 / unit, 0.3, 1500.0 / unit)
+    )
+    part = part.with_interfaces(low="x0", high="x1")
+    body, system = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=2), name="door"), flexmb.System()
+    for door in (system.add(body), system.add(body.rigid(), name="rigid", position=(0, 3, 0))):
+        for name in ("low", "high"):
+            system.revolute(f"{name} of {door.body.name}", system.ground, door[name], axis=(1, 0, 0))
+    with pytest.warns(flexmb.RedundantConstraintWarning, match="shared by 'low of rigid', 'high of rigid': the motion"):
+        flexmb.simulate(system, 1e-6, step=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.RedundantConstraintWarning")
+def test_hinges_that_are_slightly_out_of_line_are_closed_as_those_of_a_rigid_door():
+    """By noise of coordinates, which bends nothing: the flexible door is placed as the rigid one."""
+    part = fem.Model(block("hexahedron20", (1.0, 0.5, 0.03), (4, 2, 1)), fem.Material.isotropic(2e9, 0.3, 1500.0))
+    part = part.with_interfaces(low="x0", high="x1")
+    flexible = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=2), name="door")
+    found = []
+    for body in (flexible, flexible.rigid()):
+        system = flexmb.System()
+        door = system.add(body)
+        for name, off in (("low", (0, 0, 0)), ("high", (0, 1e-6, 1e-6))):
+            place = np.array(body.interfaces[name].point) + off
+            system.revolute(f"hinge {name}", system.ground.at(place), door[name], axis=(1, 0, 0))
+        mechanism = system.build()
+        found.append(start(mechanism, compiled(mechanism)).state.q[:7])
+    assert np.abs(found[1][:3]).max() > 1e-7
+    np.testing.assert_allclose(found[0], found[1], atol=1e-11)
+
+
 def test_it_is_the_projection_of_events():
     """Of rigid bodies, the change is the one that an impact is computed with."""
     rng = np.random.default_rng(5)
@@ -241,6 +275,35 @@ def test_bodies_that_must_be_bent_are_bent_where_they_are_soft():
     begun = start(mechanism, compiled(mechanism)).state
     least = 0.5 * 3 * 2e11 * np.pi * 0.02**4 / 64 * gap**2
     assert least < energies(mechanism, begun).elastic < 10 * least
+
+
+@pytest.mark.filterwarnings("ignore::flexmb.AssemblyWarning")
+def test_a_speed_is_along_its_joint_where_the_assembly_has_moved_it():
+    """A bead on a line of a body that a driver turns by 0.6 before the start."""
+    system = flexmb.System()
+    turned = system.add(flexmb.rigid_body("turned", mass=1.0, inertia=(1, 1, 1)))
+    bead = system.add(flexmb.rigid_body("bead", mass=0.5, inertia=(1, 1, 1)))
+    system.revolute("hinge", system.ground, turned, axis=(0, 0, 1), at=(0, 0, 0))
+    system.drive("hinge", flexmb.time_functions.constant(0.6))
+    system.in_line("line", turned, bead, axis=(1, 0, 0), at=(0, 0, 0))
+    system.set_speed("line", 2.0)
+    started = flexmb.simulate(system, 1e-3, step=1e-3)
+    np.testing.assert_allclose(started.velocity("bead")[0], 2.0 * np.array([np.cos(0.6), np.sin(0.6), 0]), atol=1e-9)
+
+
+def test_a_bent_beam_that_is_stopped_at_its_root_keeps_its_angular_momentum_about_it():
+    """It moves along its axis, and its mass centre is beside it: a straight one would not turn."""
+    beam = fem.Beam(fem.Material.isotropic(2e9, 0.3, 1500.0), fem.Section.circle(0.02))
+    model = fem.Model(line((0, 0, 0), (1, 0, 0), 8), beam, name="bar").with_interfaces(root="start")
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, 2, reference_frame="root"))
+    system, speed = flexmb.System(), 3.0
+    bar = system.add(body, eta=0.05 / body.deflection, velocity=(speed, 0, 0))
+    system.spherical("ball", system.ground.at((0, 0, 0)), bar["root"])
+    started = flexmb.simulate(system, 1e-6, step=1e-6)
+    momentum = body.invariants.mass * speed * np.cross(started.mass_centre()[0], (1, 0, 0))
+    assert np.linalg.norm(momentum) > 1e-3 * body.invariants.mass * speed
+    found = started.angular_momentum(about=(0, 0, 0))[0]
+    np.testing.assert_allclose(found, momentum, atol=1e-9 * np.linalg.norm(momentum))
 
 
 def test_a_joint_starts_with_a_speed_while_a_controller_measures_the_angle_of_another_one():

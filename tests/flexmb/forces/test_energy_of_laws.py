@@ -381,3 +381,23 @@ def test_a_map_that_drives_where_it_is_continued_stores_no_energy():
     continued = force_map(x, rates, values, outside="extrapolate")
     assert continued(0.0, 0.0, 4.0) > 0.0
     assert continued.stored is None
+
+
+def test_a_sampled_command_does_the_same_work_beside_a_stiffness_and_beside_a_law_that_stores():
+    works, powers = [], []
+    for spring in ({"stiffness": 40.0}, {"law": flexmb.expression("-k*x", k=40.0, stored="k*x**2/2")}):
+        system = flexmb.System()
+        body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+        system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0))
+        system.joint_spring("spring", "rail", **spring)
+        law = flexmb.controllers.pid(kp=5.0, ki=3.0, sample_time=0.05)
+        inputs = {"measured": "coordinate:rail", "reference": 0.1}
+        system.controller("servo", law, inputs=inputs, outputs={"command": "effort:spring"})
+        result = flexmb.simulate(system, 2.0, step=0.005, output_step=0.05)  # stored at the samples, no oftener
+        energies = result.energy_by_element()
+        assert np.abs(energies.work_apart).max() < 1e-3 * energies["spring"].work.max()
+        held, moved = result.controller("servo").commands["command"].values, result.coordinate("rail")
+        powers.append(np.append(0.0, np.cumsum(held[:-1] * np.diff(moved))))
+        works.append(energies["spring"].work)
+    assert works[0] == pytest.approx(powers[0], abs=1e-12)
+    assert works[1] == pytest.approx(powers[1], abs=1e-12)

@@ -42,25 +42,27 @@ def test_a_buffer_behind_a_gap_throws_back_after_half_a_period(opening):
     assert v[-1] == pytest.approx(-sign * SPEED, rel=1e-6)
 
 
-def test_a_buffer_with_damping_returns_the_speed_of_hunt_and_crossley():
+@pytest.mark.parametrize("opening", [False, True])
+def test_a_buffer_with_damping_returns_the_speed_of_hunt_and_crossley(opening):
     """`v dv = -d^1.5 (1 + c v) dd`: `v/c - log(1 + c v)/c^2` is the same before and after, and gives the depth."""
     c = 0.75
 
     def lost(v):
         return v / c - np.log(1 + c * v) / c**2
 
-    x, v = moved_unit(gap_spring(1.0, exponent=1.5, damping=c))
+    sign = -1.0 if opening else 1.0
+    x, v = sign * np.array(moved_unit(gap_spring(1.0, exponent=1.5, damping=c, opening=opening), speed=-sign))
     assert v[-1] == pytest.approx(-brentq(lambda v: lost(v) - lost(1.0), -0.99, -0.1), abs=1e-6)
     assert v[-1] == pytest.approx(0.6630, abs=5e-5)  # as published for a wanted restitution of 0.5
     assert -x.min() == pytest.approx((2.5 * lost(1.0)) ** 0.4, abs=1e-5)
 
 
-def moved_unit(law):
+def moved_unit(law, speed=-1.0):
     """A mass and a speed of one, towards the buffer."""
     system = flexmb.System()
     body = flexmb.rigid_body("mass", mass=1.0, inertia=(1, 1, 1), points={"middle": (0, 0, 0)})
     system.prismatic("rail", system.ground, system.add(body)["middle"], axis=(1, 0, 0))
-    system.set_speed("rail", -1.0)
+    system.set_speed("rail", speed)
     system.joint_spring("element", "rail", law=law)
     run = flexmb.simulate(system, 4.0, method="radau", tolerance=1e-9, output_step=0.002)
     return run.coordinate("rail"), run.coordinate_rate("rail")

@@ -129,7 +129,11 @@ def test_columns_by_title(tmp_path):
 def test_titles_after_a_mark_are_titles(tmp_path):
     """As `numpy.savetxt(header=...)` writes them; a sentence is none."""
     path = tmp_path / "bench.txt"
-    for header in ("measured on the bench of the laboratory\ntravel [m],force [N]", "travel,force\nm,N"):
+    for header in (
+        "measured on the bench of the laboratory\ntravel [m],force [N]",
+        "travel,force\nm,N",
+        "bench 3, on Monday\ntravel,force\nm,N",
+    ):
         np.savetxt(path, [[0, 1], [1, 2]], delimiter=",", header=header)
         law = table_from_csv(path, columns=("travel", "force"))
         np.testing.assert_allclose([law.x, law.y], [[0, 1], [1, 2]])

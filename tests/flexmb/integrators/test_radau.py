@@ -109,6 +109,20 @@ def test_a_smaller_tolerance_makes_a_smaller_error():
     assert errors[0] > 10 * errors[1] > 100 * errors[2]
 
 
+@pytest.mark.parametrize("method", ["radau", "bdf", "explicit"])
+def test_functions_of_users_act_where_those_of_the_library_do(method):
+    """The same function of time with and without a formula for compiled code."""
+    known, ends = flexmb.time_functions.harmonic(3.0, 1.3, phase=0.4), []
+    own = flexmb.time_functions.function(known.value, known.rate, known.acceleration, feature=0.3)
+    for factor in (known, own):
+        system = flexmb.System()
+        body = system.add(flexmb.rigid_body("mass", mass=2.0, inertia=(1, 1, 1)))
+        system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0))
+        system.load("push", body.at((0, 0, 0)), force=(1.0, 0, 0), factor=factor)
+        ends.append(flexmb.simulate(system, 1.0, method=method, step=0.05, output_step=0.25).coordinate("rail"))
+    np.testing.assert_allclose(ends[1], ends[0], rtol=1e-12)
+
+
 def test_redundant_joints_are_no_obstacle():
     """A four-bar mechanism of revolute joints has three equations too many; its motion is unique."""
     system = flexmb.System(gravity=(0, 0, -9.81))

@@ -10,6 +10,7 @@ import flexmb
 from flexmb import controllers
 from flexmb.errors import ControllerError, EquilibriumError, LinearError, SensitivityWarning
 from flexmb.linear import SampledVibration, equilibrium, frequency_response, linearise, root_locus, state_space
+from flexmb.linear.sampled.period import instants
 from flexmb.results.measure import measure
 
 Z = (0.0, 0.0, 1.0)
@@ -75,6 +76,19 @@ def test_a_sampled_pid_rests_where_its_error_is_zero_and_moves_as_its_map_by_han
     assert period == T
     assert matrix.shape == (7, 7)
     assert "samples repeat every 0.01" in str(vibration)
+
+
+def test_a_sampled_controller_reads_the_command_that_another_gives_in_the_same_sample():
+    """A speed loop within a loop of positions, `u = -P2 (v + P1 x)` at each sample, one after the other."""
+    T, P1, P2, m = 0.02, 3.0, 8.0, 2.0
+    system, _ = slider(mass=m)
+    gains = [controllers.state_feedback([[gain]], ["measured"], sample_time=T) for gain in (P1, P2)]
+    system.controller("outer", gains[0], inputs={"measured": "coordinate:rail"}, outputs={})
+    inputs = {"measured": "rate:rail", "measured reference": "command:outer:command"}
+    system.controller("inner", gains[1], inputs=inputs, outputs={"command": "effort:rail"})
+    A, B = held(np.array([[0.0, 1], [0, 0]]), np.array([[0], [1 / m]]), T)
+    expected = np.linalg.eigvals(A - P2 * B @ np.array([[P1, 1.0]]))
+    same_multipliers(linearise(equilibrium(system)).modes(), expected, 1e-8)
 
 
 def test_a_simulation_that_starts_at_the_equilibrium_stays_there():
@@ -204,6 +218,14 @@ def cascade(damping=1.0):
     inputs = {"place": "position:a:z", "force": "acceleration:b:z"}
     system.controller("other", of_acceleration(sample_time=0.06), inputs=inputs, outputs={"push": "effort:rail a"})
     return system, bodies
+
+
+def test_the_period_is_that_after_which_all_samples_come_together_again():
+    """Samples each 0.06 and each 0.09 come together after 0.18, at four instants."""
+    assert linearise(equilibrium(cascade()[0])).modes().period == pytest.approx(0.18, rel=1e-12)
+    assert [len(instant.due) for instant in instants(cascade()[0].build())] == [3, 2, 1, 2]
+    lengths = [instant.until_next for instant in instants(cascade()[0].build())]
+    assert lengths == pytest.approx([0.06, 0.03, 0.03, 0.06], rel=1e-12)
 
 
 @pytest.mark.long

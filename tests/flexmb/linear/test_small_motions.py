@@ -271,10 +271,30 @@ def test_a_governor_rises_with_its_speed():
     R = rotation_from_quaternion(found.state.q[10:14])
     cosine = 9.81 * length / 2 / ((across - along) * speed**2)
     assert -R[2, 0] == pytest.approx(cosine, rel=1e-9)
+    centrifugal = (across - along) * speed**2 / across  # the rod keeps its angle by this, times the square of the sine
+    assert found.softest == pytest.approx(centrifugal * (1 - cosine**2), rel=1e-6)
     assert "moves steadily, stable" in str(found)
     assert linearise(found.mechanism, found.state).modes().stable
     slow = steady_motion(governor(2.0, 0.1))
     assert -rotation_from_quaternion(slow.state.q[10:14])[2, 0] == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("speed", [15.0, 25.0])
+def test_an_unbalanced_disc_runs_outside_its_axis_below_its_critical_speed_and_inside_above(speed):
+    """`u = e W^2 / (w^2 - W^2)` on springs that turn with it, w = 20."""
+    mass, offset = 2.0, 1e-3
+    system = flexmb.System(name="rotor")
+    hub = system.add(flexmb.rigid_body("hub", mass=1.0, inertia=(1, 1, 1)))
+    system.revolute("bearing", system.ground.at((0, 0, 0)), hub, axis=(0, 0, 1))
+    system.drive("bearing", flexmb.time_functions.constant_speed(speed))
+    disc = system.add(flexmb.rigid_body("disc", mass=mass, inertia=(0.1, 0.1, 0.2)), position=(offset, 0, 0))
+    k = mass * 20.0**2
+    springs = (k, k, 1e4, 1e4, 1e4, 1e4)
+    system.bushing("shaft", hub.at((0, 0, 0)), disc.at((-offset, 0, 0)), stiffness=springs)
+    found = steady_motion(system)
+    out = offset * speed**2 / (20.0**2 - speed**2)
+    assert found.result.stretch("shaft", "translation x")[0] == pytest.approx(out, rel=1e-9)
+    assert found.result.stretch("shaft", "translation y")[0] == pytest.approx(0.0, abs=1e-9 * offset)
 
 
 def test_a_steady_motion_begins_where_its_driver_is_whatever_the_time():

@@ -175,3 +175,17 @@ def test_a_mechanism_that_changes_its_shape_does_not_run_steadily():
     system.drive("shaft", flexmb.time_functions.constant_speed(5.0))
     with pytest.raises(EquilibriumError, match="'crank'"):
         steady_running(system)
+
+
+def test_what_is_steady_for_an_instant_only_does_not_run_steadily():
+    """A driver without acceleration now, but before and after; and one of constant speed."""
+    for cubic, message in ((0.0, ""), (1.0, "does not run steadily")):
+        system = flexmb.System()
+        rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0))
+        system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
+        system.drive("hinge", flexmb.time_functions.polynomial(0.0, 2.0, 0.0, cubic))
+        if message:
+            with pytest.raises(EquilibriumError, match=message):
+                steady_running(system)
+        else:
+            assert steady_running(system).result.coordinate_rate("hinge")[0] == pytest.approx(2.0, rel=1e-9)

@@ -36,6 +36,17 @@ def test_gravity_holds_a_hanging_bar_of_steel(joint, modes):
     assert upright.softest == pytest.approx(-compound, rel=1e-5)
 
 
+def test_of_several_bodies_that_which_nothing_holds_is_named():
+    system = flexmb.System(name="three")
+    for k, name in enumerate(("first", "second", "third")):
+        body = system.add(flexmb.rigid_body(name, mass=1.0, inertia=(1, 1, 1)), position=(k, 0, 0))
+        system.prismatic(f"rail of {name}", system.ground, body, axis=(1, 0, 0), at=(k, 0, 0))
+        if name != "second":
+            system.joint_spring(f"spring of {name}", f"rail of {name}", stiffness=10.0)
+    with pytest.raises(EquilibriumError, match=r"1 motion\(s\) that nothing restrains \('second' moves most\)"):
+        equilibrium(system)
+
+
 def test_what_nothing_holds_is_still_told_beside_stiff_motions():
     """A bar on a ball joint may turn about its own axis; gravity holds the rest."""
     for modes in (4, 16):

@@ -221,3 +221,17 @@ def test_columns_of_energies_by_element_are_apart():
     lines = str(flexmb.simulate(system, 0.1, step=0.01).energy_by_element()).splitlines()
     assert any(f"{name}  driver " in line for line in lines)
     assert len({len(line) for line in lines}) == 1
+
+
+def test_a_joint_at_a_point_of_the_world_is_there_on_a_body_that_is_drawn_turned():
+    system = flexmb.System()
+    body = system.add(
+        flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)), position=(1, 2, 3), orientation=(0.3, -0.4, 0.5)
+    )
+    system.spherical("ball", system.ground, body, at=(2.0, 1.0, 5.0))
+    mechanism = system.build()
+    still = flexmb.simulate(mechanism, 1e-3, step=1e-3)
+    for marker in mechanism.joint("ball").markers:
+        name = mechanism.markers[marker].name
+        np.testing.assert_allclose(still.position(name)[0], (2.0, 1.0, 5.0), atol=1e-12)
+    np.testing.assert_allclose(still.frame("body")[0][0], (1, 2, 3), atol=1e-12)

@@ -740,6 +740,19 @@ def test_a_stop_that_is_taken_away_holds_nothing_any_more():
     assert result.frame("ball")[0][-1, 2] == pytest.approx(-G / 8, rel=1e-9)
 
 
+@pytest.mark.parametrize("first", ["floor", "gone"])
+def test_a_stop_that_is_taken_away_as_it_is_reached_does_not_strike(first):
+    """Releases come first, in whichever order the events of an instant are given."""
+    events = [
+        stop("floor", "guide", -1.0, upper=False, restitution=0.5),
+        Event("gone", lambda r: -1.0 - r.coordinate("guide"), Release("floor")),
+    ]
+    events = events if first == "floor" else events[::-1]
+    result = flexmb.simulate(falling(), 1.0, step=1e-2, output_step=0.1, events=events)
+    assert [h.event for h in result.happened] == ["gone"]
+    np.testing.assert_allclose(result.coordinate("guide"), -G / 2 * np.asarray(result.t) ** 2, atol=1e-9)
+
+
 @pytest.mark.parametrize(("length", "time"), [(1.0, 1.0), (1e3, 1e3), (1e6, 1e6), (39.37, 1.0), (1e-3, 3.17e-8)])
 def test_events_do_not_feel_units(length, time):
     """Bounces and rest in other units of length and time."""

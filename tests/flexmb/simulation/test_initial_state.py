@@ -52,6 +52,20 @@ def test_joints_have_the_values_and_rates_that_are_given():
     assert free.ledger.kinetic[0] < result.ledger.kinetic[0]
 
 
+@pytest.mark.parametrize("given", [{}, {"hinge": 0.7}, {"hinge": 0.7, "elbow": 0.0}])
+def test_joints_that_are_not_named_start_from_rest_whatever_speeds_the_system_gives(given):
+    """Also where only the value of a driver, or nothing, is named: the elbow follows the driven hinge."""
+    starts = []
+    for speed in (0.0, 5.0):
+        system = double_pendulum()
+        system.drive("hinge", flexmb.time_functions.constant_speed(2.0, 0.7))
+        if speed:
+            system.set_speed("elbow", speed)
+        assert not assemble_at(system, {name: 0.0 for name in given if name == "elbow"}).w.any()
+        starts.append(one_step(system, initial_state=given).w[0])
+    np.testing.assert_allclose(starts[1], starts[0], atol=1e-12)
+
+
 def test_the_rest_of_a_loop_follows():
     result = one_step(slider_crank(), initial_state={"bearing": (1.0, 10.0)})
     x = 0.15 * np.cos(1.0) + np.sqrt(0.3**2 - (0.15 * np.sin(1.0)) ** 2)

@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import flexmb
+import flexmb.forces
 from flexmb import linear
 from flexmb.mechanism.control.signals import Source
 from validation.plot import Plot
@@ -209,8 +210,8 @@ def run() -> list[Row | Plot]:
     add("controller with samples: pressure a at the end (Pa)", "recomputed", end[2], held.element_states[-1, 0], 2e-8)
 
     # works
-    opening = found.columns(["command:valve:command"])["command:valve:command"].values
-    works = balance(times, np.asarray(opening), ours)
+    openings = np.asarray(found.columns(["command:valve:command"])["command:valve:command"].values)
+    works = balance(times, openings, ours)
     work, pump = float(found.ledger.load_work[-1] - found.ledger.load_work[0]), works["pump"]
     lifted = MASS * (G * (known[0, -1] - MIDDLE) + known[1, -1] ** 2 / 2)
     add("work of the cylinder in the ledger (J)", "recomputed", lifted, work, 1e-8)

@@ -21,6 +21,11 @@ much: a bushing is compiled with the step, and its compliance is diagonal."""
 BY_ROWS = 2.5
 """What a law and its body may take, relative to the elimination along branches, where the matrix of the rows is used:
 it is needed by tyres, by contacts with friction and by a single negative stiffness, as here."""
+CYLINDER = 2.5
+"""What a cylinder and its load may take of a spring and its load: it has two states that are found with the step, by
+differences of its law, and takes more corrections."""
+COMMANDED = 1.6
+"""What the same may take where the valve is commanded: a controller with two states, and what passes its command on."""
 SCALAR = 0.3
 """Microseconds that a law of one coordinate may take in a step, about one and a half times a spring."""
 
@@ -36,6 +41,7 @@ def run() -> list[Row]:
     )
     slopes = dict(zip(kinds, np.polyfit(np.log(BODIES), np.log(chains), 1)[0], strict=True))
     rubbing = [spent for spent, _ in costs([rotor(x) for x in ("friction", "sticking", "damper")], 4000, 1e-4, 3)]
+    lifted = [spent for spent, _ in costs([lift(x) for x in ("commanded", "own", "spring")], 2000, 1e-3)]
     hung = "none", "spring", "formula", "function"
     along = {
         kind: spent / 64 for kind, (spent, _) in zip(hung, costs([sprung(x) for x in hung], 400, 1e-3), strict=True)
@@ -51,6 +57,8 @@ def run() -> list[Row]:
         Row("force-elements: the same, with a negative stiffness at the end of the chain, by the matrix of the rows / along branches", by_rows, swung, BY_ROWS, "us CPU a step and body", COMMAND),
         Row("force-elements: the same law without its tangent, by differences / a bushing and its body", per_body["differences"], per_body["bushing"], 1.5, "us CPU a step", COMMAND),
         Row("force-elements: exponent of a chain of 64 to 1,000 laws / of bushings", slopes["law"], slopes["bushing"], 1.05, "CPU time a step", COMMAND),
+        Row("force-elements: a hydraulic cylinder with a valve of its own, and its load / a spring and its load", lifted[1], lifted[2], CYLINDER, "us CPU a step", COMMAND),
+        Row("force-elements: the same cylinder whose valve a controller commands / with a valve of its own", lifted[0], lifted[1], COMMANDED, "us CPU a step", COMMAND),
         Row("force-elements: preparing 1,000 elements of one law / of one element of another", prepared(1000), prepared(1), 3.0, "s", COMMAND),
     ]  # fmt: skip
 
@@ -141,6 +149,29 @@ def rotor(kind: str) -> Any:
         system.joint_spring("drag", "pin", damping=1e-4)
     else:
         system.friction("drag", "pin", 0.1, radius=0.01, regularised=None if kind == "sticking" else 0.1)
+    return system.build()
+
+
+def lift(kind: str) -> Any:
+    """A load that a spring holds, or that a cylinder raises, with a valve of its own or one commanded by a controller."""
+    import flexmb
+
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    load = system.add(flexmb.rigid_body("load", mass=3000.0, inertia=(1, 1, 1)), position=(0, 0, 0.8))
+    system.prismatic("guide", system.ground, load, axis=(0, 0, 1), at=(0, 0, 0))
+    if kind == "spring":
+        system.joint_spring("spring", "guide", stiffness=1e7, damping=1e4)
+        return system.build()
+    given = {
+        "area_a": 5e-3, "area_b": 3e-3, "stroke": 0.8, "bulk_modulus": 1e9, "supply": 2e7, "flow": 1e-6,
+        "retracted": 0.5, "dead_volume": 2e-4, "leakage": 2e-11, "laminar": 1e4, "initial": (7.1e6, 2e6),
+    }  # fmt: skip
+    law, inputs = flexmb.forces.hydraulic_cylinder(target=1.0, gain=20.0, **given), None
+    if kind == "commanded":
+        read: dict[str, Any] = {"measured": "coordinate:guide", "reference": 0.2}
+        system.controller("valve", flexmb.controllers.pid(20.0), inputs=read, outputs={})
+        law, inputs = flexmb.forces.commanded_cylinder(**given), {"opening": "command:valve:command"}
+    system.force("cylinder", system.ground.at((0, 0, 0)), load.at((0, 0, 0)), law, inputs=inputs)
     return system.build()
 
 

@@ -324,6 +324,11 @@ def test_the_force_laws_of_the_manual_do_as_it_says(tmp_path, monkeypatch):
     )
     assert "is not a node of 'hose'" in names["message_of_line"]
     assert names["flutter"] > 0
+    pushed = names["luffed"].element_states @ (5e-3, -3e-3)  # areas of the chambers
+    np.testing.assert_allclose(np.linalg.norm(names["luffed"].force("ram")[:, :3], axis=1), np.abs(pushed), rtol=1e-9)
+    assert names["luffed"].position("jib.end")[-1, 2] > 0.1
+    assert names["landed"].coordinate("guide").min() == pytest.approx(-0.05, abs=1e-9)
+    assert "is beyond its stroke" in names["message_of_stroke"]
     assert names["detent"](0.0, 0.1, 0.0) < -2.0 < names["detent"](0.0, 1e-4, 0.0)
 
 

@@ -78,6 +78,7 @@ from validation import (
     torsional_machine,
     two_link,
     two_link_beam,
+    valve_cylinder,
     vehicle,
     wall_climber,
     wire_in_tube,
@@ -160,6 +161,7 @@ CASES: dict[str, Callable[[], list[Row | Plot]]] = {
     "damper-bench": damper_bench.run,
     "fibre-pendulum": fibre_pendulum.run,
     "test-facility": test_facility.run,
+    "valve-cylinder": valve_cylinder.run,
 }
 
 

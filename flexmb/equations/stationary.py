@@ -71,12 +71,10 @@ class StationaryStates:
         rows = self.restrict @ N
         return null_space(rows), N @ np.linalg.lstsq(rows, self.wanted - self.restrict @ closing, rcond=DEPENDENT)[0]
 
-    def advance(self, e: Equations, x: np.ndarray, reactions: np.ndarray) -> float:
-        """Change the states of `e` for a displacement `x` (nv,) and `reactions` (nr,); returns the largest change,
-        relative to the scale of the states."""
-        change = self.at_once + self.by_motion @ x + self.free @ reactions
-        e.states += change
-        return float((np.abs(change) / self.scale).max(initial=0.0))
+    def change(self, x: np.ndarray, reactions: np.ndarray) -> np.ndarray:
+        """The change (nz,) of the states for a displacement `x` (nv,) and `reactions` (nr,), relative to their
+        scale."""
+        return (self.at_once + self.by_motion @ x + self.free @ reactions) / self.scale
 
 
 def stationary_states(

@@ -32,6 +32,10 @@ ROUNDS, BACK = 10, 0.01
 the search goes round in circles and ends."""
 NEAR = 1e-4
 """Size of iterations below which points of surfaces that do two things in turn swing between them."""
+REVERSED = 0.5
+"""The part of the last change of the states that a step may take back; one that takes more back is halved. Without
+this, Newton's method goes to and fro between both sides of a root, such as the flow of an orifice without pressure
+drop, whose tangent leads as far beyond it."""
 SETTLED = 1e-9
 """Largest change of the states of force elements in the last iteration, relative to their scale."""
 
@@ -54,7 +58,7 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
     none, multipliers = np.zeros(nv), np.zeros(nj)
     require_answers(e, e.residual(functions, q, in_bodies(flat, q, world), none, multipliers)[0])
     size = changed = np.inf
-    difference, settled = DIFFERENCE, True
+    last, difference, settled = np.zeros(len(e.states)), DIFFERENCE, True
     places, rounds, done, swings = [q.copy()], 0, [], 0
     for iteration in range(1, ITERATIONS + 1):
         w = in_bodies(flat, q, world)
@@ -81,8 +85,8 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
                 touching, e, q, K, N @ held, given, out, rounded, wrong, difference, downhill, swings
             )
             step, changes, out, K, reachable, settled = pressed
-        before, size = size, float((np.abs(step) * flat.weight).max(initial=0.0))
-        if SLOW * before < size < COARSE * difference:
+        earlier, size = size, float((np.abs(step) * flat.weight).max(initial=0.0))
+        if SLOW * earlier < size < COARSE * difference:
             difference = max(FINER * difference, FINEST)
         part = LARGEST / max(size, LARGEST)
         step *= part
@@ -95,13 +99,17 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
         if balancing.shape[1]:
             found = np.linalg.lstsq(balancing, -(out + K @ step), rcond=1e-10)[0]
             multipliers = multipliers + found[:nj]
+        before, last = last, stationary.change(step, found[nj:])
+        changed = float(np.abs(last).max(initial=0.0))
+        if last @ before < -REVERSED * (before @ before):
+            step, last = 0.5 * step, 0.5 * last
         moved, states = np.empty_like(q), e.states.copy()
         for _ in range(HALVINGS):
-            changed = stationary.advance(e, step, found[nj:])
+            e.states[:] = states + stationary.scale * last
             displace(flat, q, step, moved)
             if np.isfinite(e.residual(functions, moved, w, none, multipliers)[0]).all():
                 break
-            step, e.states[:] = 0.5 * step, states
+            step, last = 0.5 * step, 0.5 * last
         else:
             require_answers(e, e.residual(functions, moved, w, none, multipliers)[0])
         again = min(np.abs(moved - x).max() for x in places) < BACK * np.abs(moved - q).max()

@@ -76,26 +76,24 @@ def added(
         )
     if not isinstance(name, str) or name in others or not name or ":" in name:
         raise ControllerError(f"A controller needs a name of its own without a colon; found {name!r}.")
-    known = bound.law
+    known, own = bound.law, _told(name)
     for what, given, names in (("input", inputs, known.inputs), ("command", outputs, known.commands)):
         if not isinstance(given, Mapping):
             raise ControllerError(
-                f"Controller {name!r}: {what}s are a dictionary from {what}s of the law ({', '.join(names)}) to what "
+                f"{own}: {what}s are a dictionary from {what}s of the law ({', '.join(names)}) to what "
                 f"they are connected to; found {type(given).__name__}."
             )
         for key in given:
             if key not in names:
-                raise ControllerError(f"Controller {name!r}: {unknown_name(what, key, names)}")
+                raise ControllerError(f"{own}: {unknown_name(what, key, names)}")
     if missing := [key for key in known.inputs if key not in inputs and key not in known.constants]:
         raise ControllerError(
-            f"Controller {name!r}: the law {known.name!r} needs the inputs {', '.join(map(repr, missing))}; connect "
-            f"them to a measure, a function of time or a number{known.advice}."
+            f"{own}: its law needs the inputs {', '.join(map(repr, missing))}; connect them to a measure, a function "
+            f"of time or a number{known.advice}."
         )
     sources = {key: inputs[key] if key in inputs else known.constants[key] for key in known.inputs}
     sampled = bound.sample_time is not None
-    signals = tuple(
-        signal_of(system, f"Controller {name!r}, input {key!r}", source, sampled) for key, source in sources.items()
-    )
+    signals = tuple(signal_of(system, f"{own}, input {key!r}", source, sampled) for key, source in sources.items())
     targets = tuple(outputs.get(key, "") for key in known.commands)
     found = [_target(system, others, name, key, target) for key, target in zip(known.commands, targets, strict=True)]
     _require_units(system, name, bound, dict(zip(known.inputs, signals, strict=True)), outputs, found)
@@ -103,6 +101,12 @@ def added(
         name, ControlCall(known, name), bound.parameters, bound.initial, signals, targets, bound.sample_time
     )
     return Added(controller, tuple(x[0] for x in found), tuple(x[1] for x in found))
+
+
+def _told(name: str) -> str:
+    """What errors call a controller: by its name, or by the force element whose inputs it passes on."""
+    element = name.removesuffix(INPUTS)
+    return f"Controller {name!r}" if element == name else f"Force {element!r}"
 
 
 def _target(
@@ -246,7 +250,7 @@ def _read(own: Controller, by_name: Mapping[str, Added]) -> set[str]:
     for signal in own.signals:
         if signal.sort == COMMAND:
             _, name, command = (*signal.source.split(":", 2), "", "")[:3]
-            what = f"Controller {own.name!r} reads {signal.source!r}"
+            what = f"{_told(own.name)} reads {signal.source!r}"
             if name not in by_name:
                 raise ControllerError(f"{what}: {unknown_name('controller', name, by_name)}")
             commands = by_name[name].controller.call.law.commands

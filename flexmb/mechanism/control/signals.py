@@ -59,11 +59,20 @@ def renamed_rotation(text: str) -> str:
 def signal_of(system: "WithForces", what: str, source: Source, sampled: bool) -> Signal:
     """The signal of an input, called `what` in errors.
 
-    Raises `ControllerError` when a measure does not exist, or when a continuous controller cannot read it.
+    Raises `ControllerError` when a measure does not exist, when a continuous controller cannot read it, or when the
+    source is something else.
     """
     if isinstance(source, TimeFunction):
         return Signal(source.description, FUNCTION, index=system._function(source, what))
     if not isinstance(source, str):
+        try:
+            float(source)
+        except (TypeError, ValueError):
+            raise ControllerError(
+                f"{what} is connected to a measure, a function of time or a number; found {type(source).__name__} "
+                f"{source!r}. Write flexmb.time_functions.function(value, rate, acceleration) for functions of yours, "
+                "or one of the others there, such as harmonic or table."
+            ) from None
         number = finite(source, what)
         return Signal(f"{number:.6g}", CONSTANT, given=number)
     kind, _, rest = source.partition(":")

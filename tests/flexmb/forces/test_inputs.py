@@ -177,10 +177,17 @@ def tied(inputs):
 
 
 def test_wrong_inputs_are_named():
-    with pytest.raises(ControllerError, match="needs the inputs 'push'"):
+    with pytest.raises(
+        ControllerError, match="Force 'tie': its law needs the inputs 'push'; connect them to a measure"
+    ):
         tied({"pilot": 1.0})
-    with pytest.raises(ControllerError, match=r"'tie\.inputs'.* no input .*'pull'.*'push'"):
+    with pytest.raises(ControllerError, match=r"Force 'tie': .*no input .*'pull'.*'push'"):
         tied({"pilot": 1.0, "push": 0.0, "pull": 2.0})
+    for source in (flexmb.expression("0.1*t"), np.sin, None, [1.0, 2.0]):
+        with pytest.raises(
+            ControllerError, match=r"Force 'tie', input 'push' is connected to .* found \w+ .*time_functions\.function"
+        ):
+            tied({"pilot": 1.0, "push": source})
     with pytest.raises(ControllerError, match="'force:spring' depends on the accelerations or forces"):
         pair(source="force:spring")
     with pytest.raises(LawError, match="function of t, relative, inputs, states, parameters, wrench, rates"):

@@ -200,3 +200,24 @@ def test_a_cylinder_whose_valve_is_closed_carries_its_load(commanded, leakage):
     for drop in (2e7 - pa, pb):
         assert opening * 1e-6 * drop / np.sqrt(drop + 1e4) == pytest.approx(leakage * (pa - pb), rel=1e-6, abs=1e-12)
     assert not np.any(others)
+
+
+@pytest.mark.parametrize("opening", [1.0, 0.01, -0.5])
+@pytest.mark.parametrize("begin", [(7.1e6, 2e6), (0.0, 0.0), (1e5, 2e7)])
+def test_a_cylinder_against_a_spring_finds_its_pressures_from_afar(opening, begin):
+    """Through an open valve the chambers reach the pressures of the supply and of the tank. The flow of an orifice has
+    the tangent of a root, by which Newton's method goes to and fro between both sides of its zero."""
+    area_a, area_b, supply, tank = 5e-3, 3e-3, 2e7, 1e5
+    system = flexmb.System()
+    load = system.add(flexmb.rigid_body("load", mass=3000.0, inertia=(1, 1, 1)), position=(0, 0, 0.9))
+    system.prismatic("guide", system.ground, load, axis=(0, 0, 1), at=(0, 0, 0))
+    law = flexmb.forces.commanded_cylinder(
+        area_a=area_a, area_b=area_b, stroke=0.8, bulk_modulus=1e9, supply=supply, tank=tank, flow=1e-6, retracted=0.5,
+        dead_volume=2e-4, laminar=1e4, initial=begin,
+    )  # fmt: skip
+    system.force("cylinder", system.ground.at((0, 0, 0)), load.at((0, 0, 0)), law, inputs={"opening": opening})
+    system.joint_spring("spring", "guide", stiffness=1e6)
+    force = supply * area_a - tank * area_b if opening > 0 else tank * area_a - supply * area_b
+    rest = equilibrium(system)
+    assert rest.result.force("cylinder")[0, 2] == pytest.approx(force, rel=1e-9)
+    assert rest.state.q[2] == pytest.approx(0.9 + force / 1e6, rel=1e-9)

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -84,6 +85,7 @@ class FrameLaw:
     updates: bool = False
     positive: tuple[str, ...] = ()
     non_negative: tuple[str, ...] = ()
+    increasing: tuple[str, ...] = ()
     floors: Mapping[str, str] = field(default_factory=dict)
     below: str = ""
     limits: Mapping[str, tuple[str, float]] = field(default_factory=dict)
@@ -119,7 +121,7 @@ class FrameLaw:
         """The law with values of its parameters, and initial values of its states (default: zeros).
 
         Raises `LawError` when a parameter or state is missing, unknown or not a finite number, or a parameter is
-        outside of its range.
+        outside of its range or above one that it must not exceed.
         """
         numbers = numbers_of(self.name, self.parameters, self.defaults, values)
         for name, number in numbers.items():
@@ -127,6 +129,12 @@ class FrameLaw:
                 expected = "positive" if name in self.positive else "zero or positive"
                 what = f"The parameter {name!r} of the law {self.name!r}"
                 raise LawError(f"{what} must be {expected}; found {values.get(name, number)!r}.")
+        for low, high in pairwise(self.increasing):
+            if numbers[low] > numbers[high]:
+                raise LawError(
+                    f"The parameter {low!r} of the law {self.name!r} must not be above {high!r}; found "
+                    f"{numbers[low]:g} and {numbers[high]:g}."
+                )
         begin = initial_of(self.name, self.states, initial)
         return BoundLaw(self, tuple(numbers.values()), begin)
 
@@ -208,6 +216,7 @@ def law(
     updates: bool = False,
     positive: Sequence[str] = (),
     non_negative: Sequence[str] = (),
+    increasing: Sequence[str] = (),
     floors: Mapping[str, str] | None = None,
     below: str = "",
     limits: Mapping[str, tuple[str, float]] | None = None,
@@ -233,7 +242,8 @@ def law(
       them to measures of the mechanism, functions of time, numbers or commands of controllers.
     - `updates`: the function writes the states at the end of the step, computed from those at its beginning, instead of
       their rates: for plasticity and other laws without a rate.
-    - `positive`, `non_negative`: names of the parameters that must be positive, or at least zero.
+    - `positive`, `non_negative`: names of the parameters that must be positive, or at least zero; `increasing`: names
+      of parameters none of which may be above the next one.
     - `floors`: for states, the names of the parameters that are the lowest values at which the law holds; `below`: a
       sentence on what happens there and what to do, which ends the warning of a motion with lower states.
     - `limits`: for states, the name of a parameter and a factor, whose product is the largest magnitude at which the
@@ -269,6 +279,7 @@ def law(
         for entry in (
             *positive,
             *non_negative,
+            *increasing,
             *(floors or {}).values(),
             *(which for which, _ in (limits or {}).values()),
         ):
@@ -281,7 +292,7 @@ def law(
                 f"The tangent of the law {title!r} is a function of t, relative, states, parameters, stiffness, damping"
                 f" of a law without states and inputs; found {tangent!r}{remedy}."
             )
-        signs = tuple(positive), tuple(non_negative)
+        signs = tuple(positive), tuple(non_negative), tuple(increasing)
         return FrameLaw(
             function, title, own, named, given(parameters), updates, *signs, dict(floors or {}), below,
             dict(limits or {}), beyond, tangent, read, given(inputs), axle,

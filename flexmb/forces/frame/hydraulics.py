@@ -18,6 +18,7 @@ CHAMBERS: Any = {
     "states": ("pressure a", "pressure b"),
     "positive": ("area_a", "area_b", "stroke", "bulk_modulus", "dead_volume", "laminar"),
     "non_negative": ("flow", "leakage"),
+    "increasing": ("vapour", "tank", "supply"),
     "floors": {"pressure a": "vapour", "pressure b": "vapour"},
     "below": (
         "The fluid evaporates there and the chamber does not pull, which the law does not include: choose a slower "

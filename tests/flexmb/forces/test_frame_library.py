@@ -331,6 +331,13 @@ def test_numbers_without_a_meaning_are_refused_by_name(name):
             law(**sound | {parameter: 0.0})
 
 
+@pytest.mark.parametrize("changed", [{"supply": 0.9e5}, {"vapour": 1.1e5}, {"tank": 6e5}])
+def test_pressures_of_a_cylinder_that_are_exchanged_are_refused(changed):
+    low, high = ("vapour", "tank") if "vapour" in changed else ("tank", "supply")
+    with pytest.raises(LawError, match=f"'{low}' of the law 'hydraulic_cylinder' must not be above '{high}'"):
+        lowered(**changed)
+
+
 def test_a_bearing_has_a_whole_number_of_elements():
     with pytest.raises(LawError, match="whole"):
         flexmb.simulate(guided(flexmb.forces.rolling_bearing(elements=7.9, stiffness=1e6)), 0.01, step=1e-3)

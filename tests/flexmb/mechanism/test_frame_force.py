@@ -248,8 +248,13 @@ def test_ranges_of_parameters_are_declared_by_name():
     for wrong, message in (({"k": 0.0, "c": 0.0}, "'k' of the law .* positive"), ({"k": 1, "c": -1}, "'c' of the law")):
         with pytest.raises(LawError, match=message):
             law(**wrong)
-    with pytest.raises(LawError, match="'m'"):
-        flexmb.law(lambda t, relative, states, parameters, wrench, rates: None, positive=("m",))
+    law = flexmb.law(lambda t, relative, states, parameters, wrench, rates: None, **limited, increasing=("c", "k"))
+    law(k=1.0, c=1.0)
+    with pytest.raises(LawError, match="'c' of the law .* must not be above 'k'; found 2 and 1"):
+        law(k=1.0, c=2.0)
+    for kind in ("positive", "increasing"):
+        with pytest.raises(LawError, match="'m'"):
+            flexmb.law(lambda t, relative, states, parameters, wrench, rates: None, **{kind: ("m",)})
 
 
 def test_bad_laws_are_refused():

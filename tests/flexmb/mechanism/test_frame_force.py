@@ -250,7 +250,7 @@ def test_ranges_of_parameters_are_declared_by_name():
             law(**wrong)
     law = flexmb.law(lambda t, relative, states, parameters, wrench, rates: None, **limited, increasing=("c", "k"))
     law(k=1.0, c=1.0)
-    with pytest.raises(LawError, match="'c' of the law .* must not be above 'k'; found 2 and 1"):
+    with pytest.raises(LawError, match=r"'c' of the law .* must not be above 'k'; found 2 and 1"):
         law(k=1.0, c=2.0)
     for kind in ("positive", "increasing"):
         with pytest.raises(LawError, match="'m'"):

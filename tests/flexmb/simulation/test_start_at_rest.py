@@ -169,6 +169,16 @@ def test_a_sampled_controller_starts_at_its_fixed_point():
     assert np.abs(result.coordinate("hinge")).max() < 1e-12  # the integral carries the weight
 
 
+def test_sampled_controllers_see_given_velocities_at_once():
+    """The first command of a damper that is sampled; at rest it is zero."""
+    system, _ = arm(tilt=0.3)
+    system.set_speed("hinge", 0.5)
+    law = controllers.state_feedback([[7.0]], ["rate"], commands=["moment"], sample_time=0.01)
+    system.controller("damper", law, inputs={"rate": "rate:hinge"}, outputs={"moment": "effort:hinge"})
+    result = flexmb.simulate(system, 0.02, step=1e-3, initial_state=settled)
+    np.testing.assert_allclose(result.effort("damper.moment")[:10], -7.0 * 0.5, rtol=1e-12)
+
+
 def test_a_function_may_find_any_state():
     """Also the unstable equilibrium, on demand; what finds none of these is refused."""
     system, _ = arm(centre=(0, 0, 1.0))

@@ -112,7 +112,7 @@ def settled(system: System | Mechanism) -> State:
     variant starts from its own equilibrium. Positions, angles and states of force elements are those of the
     `equilibrium` near the initial state, with functions of time at the initial time. Velocities are the initial ones of
     bodies (in world axes), of joints and of drivers: without any, the mechanism is at rest, and remains so until its
-    loads change.
+    loads change. For bodies with the deflections of their speed give `steady_motion` in its place.
 
     Raises `EquilibriumError` as `equilibrium` does, and for an unstable equilibrium; `MechanismError` or
     `ControllerError` for what `equilibrium` does not include, such as sampled controllers that measure reactions.

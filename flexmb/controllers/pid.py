@@ -99,7 +99,10 @@ def pid(
     if derivative_of not in ("measured", "error"):
         raise LawError(f"derivative_of is 'measured' or 'error'; found {derivative_of!r}.")
     tracking = {None: 0.0, "clamping": -1.0}.get(anti_windup)
-    if tracking is None:
+    unlimited = math.isinf(low) and math.isinf(high)
+    if tracking is None and unlimited and tracking_time is None:
+        tracking = 0.0
+    elif tracking is None:
         natural = kp / ki if ki else math.inf
         natural = max(natural, sample_time or 0.0) if natural > 0 else natural
         tracking = natural if tracking_time is None else finite(tracking_time, "tracking_time of a PID controller")
@@ -113,7 +116,7 @@ def pid(
                 f"The tracking time of a sampled controller must be at least its sample time, {sample_time}, or the "
                 f"integral oscillates; found {tracking:.6g}."
             )
-        tracking = 0.0 if math.isinf(tracking) or (math.isinf(low) and math.isinf(high)) else tracking
+        tracking = 0.0 if math.isinf(tracking) or unlimited else tracking
     numbers = {
         "lower": max(low, -UNLIMITED),
         "upper": min(high, UNLIMITED),

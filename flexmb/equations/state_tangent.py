@@ -96,15 +96,15 @@ def state_tangent(
     by_speed, by_place = (np.abs(tables[key][0] * columns).max(axis=1, initial=0.0) for key in ("speed", "place"))
     scale = np.max([np.abs(kept), rates / rate, by_place / rate, by_speed], axis=0)
     scale = scale if own is None else np.maximum(scale, own.sizes)
-    scale[scale == 0] = scale.max(initial=0.0) or 1.0
+    step = scale.max(initial=0.0) or 1.0
     by_state, force = (np.zeros((nz, nz)), np.zeros((nz, nz))), (np.zeros((nv, nz)), np.zeros((nv, nz)))
     sampled = np.zeros(nz) if own is None else own.sizes
     for k in np.argsort(sampled == 0, kind="stable").tolist():  # sampled ones first, whose commands others may read
         unit = np.zeros(nz)
-        unit[k] = scale[k]
+        unit[k] = scale[k] or step
         differences = derivative_at_zero(lambda h, u=unit: seen(none, none, kept + h * u))  # type: ignore[misc]
         for place, value in enumerate(differences):
-            by_state[place][:, k], force[place][:, k] = value[:nz] / scale[k], value[nz:] / scale[k]
+            by_state[place][:, k], force[place][:, k] = value[:nz] / unit[k], value[nz:] / unit[k]
         if sampled[k] > 0:
             scale = np.maximum(scale, np.abs(by_state[0][:, k]) * scale[k] / rate)
     for place, found in enumerate(by_samples):
@@ -112,7 +112,25 @@ def state_tangent(
     seen(none, none, kept)
     e.workspace.state_rates[:] += 0.0 if own is None else own.rates
     best, bound = (StateTangent(tables["speed"][i], tables["place"][i], by_state[i], force[i]) for i in (0, 1))
-    return best, bound, scale
+    return best, bound, _completed(scale, np.abs(by_state[0]) / rate)
+
+
+def _completed(scale: np.ndarray, effect: np.ndarray) -> np.ndarray:
+    """The scales (nz,) of states with those that are zero replaced: by what other states change them by, in the time of
+    a radian, or else by what changes others by their scales. `effect` (nz, nz): the changes for units of the states."""
+    scale = scale.copy()
+    while (scale == 0).any() and (scale > 0).any():
+        known = scale > 0
+        caused = np.where(known, 0.0, (effect[:, known] * scale[known]).max(axis=1))
+        if not caused.any():
+            with np.errstate(divide="ignore"):
+                causing = (scale[known, None] / effect[known]).min(axis=0)
+            caused = np.where(known | np.isinf(causing), 0.0, causing)
+        if not caused.any():
+            break
+        scale = np.where(known, scale, caused)
+    scale[scale == 0] = scale.max(initial=0.0) or 1.0
+    return scale
 
 
 def usual_states(e: Equations, state: State, wdot: np.ndarray, multipliers: np.ndarray) -> Float[np.ndarray, "nz"]:

@@ -21,6 +21,8 @@ from flexmb.mechanism.scales import rate_at
 
 STATIONARY = 1e-8
 """Largest rate of a stationary state, relative to its scale and the rate of the mechanism."""
+ENDED = 1e-12
+"""Size of a state, or of what states push, relative to their scale, below which it is what rounding leaves of zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +62,11 @@ class StationaryStates:
 
     @property
     def pushing(self) -> np.ndarray:
-        """Residual forces (nv, nr) of units of the reactions."""
-        return np.asarray(self.force @ self.free)
+        """Residual forces (nv, nr) of units of the reactions; none of those that are rounding beside the forces of
+        states as large as their scale."""
+        pushes = np.asarray(self.force @ self.free)
+        largest = float(np.linalg.norm(np.abs(self.force) @ self.scale))
+        return np.where(np.linalg.norm(pushes, axis=0) > ENDED * largest, pushes, 0.0)
 
     def held(self, N: np.ndarray, closing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The combinations (nf, n) of allowed motions `N` (nv, nf) that the states do not restrict, and the
@@ -75,6 +80,12 @@ class StationaryStates:
         """The change (nz,) of the states for a displacement `x` (nv,) and `reactions` (nr,), relative to their
         scale."""
         return (self.at_once + self.by_motion @ x + self.free @ reactions) / self.scale
+
+    def changed(self, states: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """The `states` (nz,) after a `change` (nz,) relative to their scale. What rounding leaves of a state that comes
+        to zero is zero: it would be the scale of one that no motion changes."""
+        found = states + self.scale * change
+        return np.where(np.abs(found) < ENDED * self.scale, 0.0, found)
 
 
 def stationary_states(

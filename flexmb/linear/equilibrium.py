@@ -38,6 +38,7 @@ from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
 from flexmb.results.elements.tunnels import doubtful_contacts
 from flexmb.results.verdict import left_ranges
+from flexmb.simulation.sampling import sampled_controllers, with_first_sample
 from flexmb.spatial.layout import pose
 
 LOAD_STEPS = (1, 4, 16)
@@ -111,7 +112,7 @@ def settled(system: System | Mechanism) -> State:
     variant starts from its own equilibrium. Positions, angles and states of force elements are those of the
     `equilibrium` near the initial state, with functions of time at the initial time. Velocities are the initial ones of
     bodies (in world axes), of joints and of drivers: without any, the mechanism is at rest, and remains so until its
-    loads change.
+    loads change. For bodies with the deflections of their speed give `steady_motion` in its place.
 
     Raises `EquilibriumError` as `equilibrium` does, and for an unstable equilibrium; `MechanismError` or
     `ControllerError` for what `equilibrium` does not include, such as sampled controllers that measure reactions.
@@ -131,7 +132,10 @@ def settled(system: System | Mechanism) -> State:
     contacts = np.zeros(contact_states(mechanism.contacts))  # what a simulation finds anew
     states = np.concatenate([found.state.element_states, contacts])
     begun = replace(found.state, w=_turned(mechanism, found.state.q), element_states=states)
-    return consistent_state(replace(mechanism, initial=begun)).state
+    begin = consistent_state(replace(mechanism, initial=begun))
+    if not (sampled_controllers(mechanism) and begin.state.w.any()):
+        return begin.state
+    return with_first_sample(replace(mechanism, initial=begin.state), begin, {}).initial  # which sees the velocities
 
 
 def _turned(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:

@@ -180,7 +180,7 @@ def first_order_modes(model: FirstOrder, apart: Ignorable, scale: np.ndarray) ->
     F_error = np.abs(back) @ (model.F_error + PRODUCTS * np.abs(model.F)) @ np.abs(change)
     A = np.linalg.solve(E[k:, k:], F[k:, k:])
     s, z, y = eig(A, left=True)
-    balanced, (units, _) = matrix_balance(A, permute=False, separate=True)
+    balanced, units = balance(A)
     vectors_error = ROUNDING * np.linalg.norm(balanced) * np.linalg.norm(z * units[:, None], axis=0)
     vectors_error *= np.linalg.norm(y / units[:, None], axis=0)
     z = np.linalg.solve(E[k:, k:].T, z)
@@ -210,3 +210,11 @@ def drawn(model: FirstOrder, X: np.ndarray) -> np.ndarray:
     still = np.abs(x).max(axis=0, initial=0.0) <= SMALL * np.abs(rates).max(axis=0, initial=0.0)
     x = np.where(still, rates, x)
     return np.asarray(np.where(np.abs(x).max(axis=0, initial=0.0) == 0, 1.0, x))
+
+
+def balance(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix (n, n) in units (n,) in which its entries are of comparable size, `A * units / units[:, None]`, and
+    these units."""
+    with np.errstate(invalid="ignore"):  # SciPy also looks for permutations in units, which may be beyond integers
+        balanced, (units, _) = matrix_balance(A, permute=False, separate=True)
+    return balanced, units

@@ -5,7 +5,7 @@ import numpy as np
 from flexmb.differences import ROUNDING
 from flexmb.equations.contact.skins import without_surfaces
 from flexmb.equations.evaluation import Equations, angles_near
-from flexmb.equations.stationary import require_stationary, stationary_states
+from flexmb.equations.stationary import StationaryStates, require_stationary, state_names, stationary_states
 from flexmb.equations.tangent import DIFFERENCE, forces
 from flexmb.errors import EquilibriumError
 from flexmb.kernels.calls import displace
@@ -36,6 +36,10 @@ REVERSED = 0.5
 """The part of the last change of the states that a step may take back; one that takes more back is halved. Without
 this, Newton's method goes to and fro between both sides of a root, such as the flow of an orifice without pressure
 drop, whose tangent leads as far beyond it."""
+UNBALANCED = 1e-6
+"""Force that is left where states hold motions, relative to the largest, beyond which they do not."""
+FREE = 0.1
+"""Part of the scale of a state that it changes by, from which it is one of those that hold a motion."""
 SETTLED = 1e-9
 """Largest change of the states of force elements in the last iteration, relative to their scale."""
 
@@ -95,17 +99,15 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
             settled = settled and part == 1.0
             done.append(touching.does.copy())
             swings += size < NEAR and _swing(done)
-        balancing, found = np.hstack([G.T, stationary.pushing]), none[:0]
-        if balancing.shape[1]:
-            found = np.linalg.lstsq(balancing, -(out + K @ step), rcond=1e-10)[0]
-            multipliers = multipliers + found[:nj]
+        found, left = _reactions(G, stationary.pushing, -(out + K @ step))
+        multipliers = multipliers + found[:nj]
         before, last = last, stationary.change(step, found[nj:])
         changed = float(np.abs(last).max(initial=0.0))
         if last @ before < -REVERSED * (before @ before):
             step, last = 0.5 * step, 0.5 * last
         moved, states = np.empty_like(q), e.states.copy()
         for _ in range(HALVINGS):
-            e.states[:] = states + stationary.scale * last
+            e.states[:] = stationary.changed(states, last)
             displace(flat, q, step, moved)
             if np.isfinite(e.residual(functions, moved, w, none, multipliers)[0]).all():
                 break
@@ -122,6 +124,8 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
             if samples is not None:  # their states to the last bit, of which laws may remember numbers
                 e.states[:] = samples.after(e, q, w, multipliers)
             require_stationary(e, functions, q, w, multipliers)
+            if held.shape[1] < held.shape[0]:
+                _require_balance(e, stationary, left / flat.weight, rounded / (ROUNDING * flat.weight))
             states = e.states.copy() if touching is None else np.concatenate([e.states, touching.forces.ravel()])
             state = State(t, q, w, angles_near(mechanism, q, e.angles), element_states=states)
             softest, error, feeds = softest_motion(e, functions, state, multipliers, bool(world.any()), touching)
@@ -136,6 +140,36 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
     raise EquilibriumError(
         f"{mechanism.name!r} found no equilibrium in {iteration} iterations; the last moved it by "
         f"{min(size, LARGEST):.2g} of its length{moved_most(e, step[:, None])}. {hint}"
+    )
+
+
+def _reactions(G: np.ndarray, pushing: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The reactions (nj + nr,) of joints, by their Jacobian `G` (nj, nv), and of states, by what units of them push
+    (nv, nr), that give the `force` (nv,), and what is left of it. Units of states may be of any size beside those of
+    joints."""
+    if not len(G) + pushing.shape[1]:
+        return np.zeros(0), force
+    largest = float(np.linalg.norm(G, axis=1).max(initial=0.0)) or 1.0
+    sizes = np.linalg.norm(pushing, axis=0) / largest
+    units = np.concatenate([np.ones(len(G)), 1.0 / np.where(sizes > 0, sizes, 1.0)])
+    balancing = np.hstack([G.T, pushing]) * units
+    found = np.linalg.lstsq(balancing, force, rcond=1e-10)[0]
+    return units * found, force - balancing @ found
+
+
+def _require_balance(e: Equations, stationary: StationaryStates, left: np.ndarray, felt: np.ndarray) -> None:
+    """Raise `EquilibriumError` where states hold motions by no force: `left` (nv,) is what is left of forces `felt`
+    (nv,), both times displacements of the size of the mechanism."""
+    if not np.abs(left).max(initial=0.0) > UNBALANCED * felt.max(initial=0.0):
+        return
+    free = (np.abs(stationary.free) > FREE * stationary.scale[:, None]).any(axis=1)
+    names = [
+        f"{state!r} of {element!r}" for (element, state), k in zip(state_names(e.mechanism), free, strict=True) if k
+    ]
+    raise EquilibriumError(
+        f"{e.mechanism.name!r} found no equilibrium. Where {', '.join(names)} would rest, none of its forces holds "
+        f"the motions{moved_most(e, left[:, None])}. An integral of an error rests where "
+        "the error is zero: let it act on what it measures, within limits that suffice, or do without it."
     )
 
 

@@ -16,7 +16,7 @@ from flexmb.kernels.calls import displace
 from flexmb.linear.sampled.samples import Reading, inputs_over, sample_at
 from flexmb.mechanism.control.controller import Controller
 from flexmb.mechanism.mechanism import Mechanism
-from flexmb.mechanism.scales import rate_at
+from flexmb.mechanism.scales import force_units, rate_at
 from flexmb.results.result import followed_angles, result_of_states
 from flexmb.simulation.sampling import sample, sampled_controllers
 
@@ -42,18 +42,22 @@ class SamplesAtRest:
         return np.zeros_like(w) if self._given is None else self._given
 
     def __call__(self, e: Equations, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray) -> SampledRates:
-        """The rates by samples, with their derivatives by places, velocities and states.
+        """The rates by samples, with their derivatives by places, velocities and states. Accelerations and reactions
+        count in the usual changes of the states.
 
         Raises `ControllerError` when, in the search for an equilibrium, an input depends on a reaction, and `LawError`
         when a law fails.
         """
         nv, nz, states, flat = len(w), len(e.states), e.states.copy(), e.flat
         largest = float(np.abs(states).max(initial=0.0)) or 1.0
+        rate, mass = rate_at(flat, w, np.zeros(nv)), sum(body.invariants.mass for body in self._mechanism.bodies)
         sizes = np.concatenate(
             [
                 1.0 / flat.weight,
-                rate_at(flat, w, np.zeros(nv)) / flat.weight,
+                rate / flat.weight,
                 np.where(states != 0, np.abs(states), largest),
+                rate**2 / flat.weight,
+                mass * self._mechanism.length * rate**2 * force_units(flat),
             ]
         )
         units = np.diag(sizes)
@@ -61,7 +65,8 @@ class SamplesAtRest:
 
         def beside(h: float, reactions: np.ndarray) -> Any:
             """The result of the state, and of those beside it by the part `h` of each unit."""
-            moves = h * np.vstack([np.zeros(2 * nv + nz), units])
+            moves = h * np.vstack([np.zeros(len(sizes)), units])
+            pulls = 2 * nv + nz
             there = np.array([q] * len(moves))
             for k, x in enumerate(moves[:, :nv]):
                 displace(flat, q, x, there[k])
@@ -70,10 +75,10 @@ class SamplesAtRest:
                 np.full(len(moves), self._t),
                 there,
                 w + moves[:, nv : 2 * nv],
-                np.array([self._wdot(w)] * len(moves)),
-                np.array([reactions] * len(moves)),
+                self._wdot(w) + moves[:, pulls : pulls + nv],
+                reactions + moves[:, pulls + nv :],
                 angles=followed_angles(self._mechanism, there, angles),
-                element_states=states + moves[:, 2 * nv :],
+                element_states=states + moves[:, 2 * nv : pulls],
             )
 
         def inputs_beside(h: float) -> np.ndarray:
@@ -101,7 +106,8 @@ class SamplesAtRest:
             StateTangent(x[:, nv : 2 * nv], x[:, :nv], x[:, own], np.zeros((nv, nz)))
             for x in (kept * over[:, None], found.error * over[:, None])
         )
-        caused = np.where(over > 0, (np.abs(found.slopes[:, : 2 * nv]) * sizes[: 2 * nv]).max(axis=1, initial=0.0), 0.0)
+        motion = np.delete(np.arange(len(sizes)), own)
+        caused = np.where(over > 0, (np.abs(found.slopes[:, motion]) * sizes[motion]).max(axis=1, initial=0.0), 0.0)
         return SampledRates((self.after(e, q, w, multipliers) - states) * over, tangent, error, caused)
 
     def _require_motion(self, controller: Controller, values: np.ndarray, pulled: np.ndarray) -> None:

@@ -18,13 +18,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eig, expm, matrix_balance
+from scipy.linalg import eig, expm
 
 from fem.shown import shown
 from flexmb.differences import ROUNDING
 from flexmb.errors import ControllerError
 from flexmb.kernels.equations.controllers import CONSTANT, FUNCTION
-from flexmb.linear.first_order import FirstOrder, drawn
+from flexmb.linear.first_order import FirstOrder, balance, drawn
 from flexmb.linear.input_output import Output, Outputs, input_output_model, with_outputs
 from flexmb.linear.sampled.samples import Reading, Sample, inputs_over, sample_at
 from flexmb.linear.vibration import Vibration, ordered
@@ -178,7 +178,7 @@ class SampledMotions:
 def _units(A: np.ndarray, error: np.ndarray) -> np.ndarray:
     """Units (n,) of the motions in which the entries of `A` (n, n), but for those that are no more than their errors,
     are of comparable size."""
-    return np.asarray(matrix_balance(np.where(np.abs(A) > error, A, 0.0), permute=False, separate=True)[1][0])
+    return balance(np.where(np.abs(A) > error, A, 0.0))[1]
 
 
 def sampled_motions(

@@ -357,3 +357,45 @@ def test_a_controller_that_never_settles_has_no_equilibrium():
     )
     with pytest.raises(EquilibriumError, match=r"'count' of 'counter'.*no stationary value"):
         equilibrium(system)
+
+
+@pytest.mark.parametrize("sample_time", [None, 0.01])
+def test_a_controller_at_its_limit_rests_where_its_anti_windup_holds_the_integral(sample_time):
+    """The weight is beyond the limit, so that a spring takes the rest: `I' = ki e + (command - wanted) / (kp / ki)`."""
+    k, m, kp, most = 100.0, 2.0, 50.0, 5.0
+    law = controllers.pid(kp, 20.0, filter=0.02, lower=-most, upper=most, sample_time=sample_time)
+    rest = equilibrium(with_law(law, stiffness=k, gravity=9.81))
+    error = (m * 9.81 - most) / k
+    assert rest.result.coordinate("rail")[0] == pytest.approx(-error, rel=1e-12)
+    assert rest.state.element_states[0] == pytest.approx(most, rel=5e-2)  # less than a step of `I` beyond
+    result = flexmb.simulate(replace(rest.mechanism, initial=rest.state), 0.05, step=0.005)
+    assert np.ptp(result.coordinate("rail")) < 1e-12
+
+
+def test_accelerometers_alone_close_a_loop():
+    """A controller that measures nothing but an acceleration, on an arm that rests obliquely. What its states are
+    compared with was rounding, so that they moved nothing, and the loop counted as open."""
+    T, at = 0.04, np.array([[0.2, 0.3], [-0.1, 0.4]])
+    into, out, through = np.array([[0.5], [1.0]]), np.array([[0.8, -0.6]]), np.array([[-0.4]])
+
+    def arm():
+        system = flexmb.System(gravity=(0, 0, -9.81), name="arm")
+        rod = system.add(flexmb.uniform_rod("arm", mass=2.0, length=1.0))
+        system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
+        system.joint_spring("spring", "hinge", stiffness=40.0, damping=0.5)
+        return system
+
+    plant, source = arm(), {"y": measure("acceleration:arm.end:z")}
+    plant.motor("push", "hinge", flexmb.time_functions.constant(0.0))
+    P = state_space(linearise(equilibrium(plant)), ["push"], source)
+    M, S = np.zeros((5, 5)), np.eye(5)  # angle, rate, two states, command
+    M[:2, :2], M[:2, 4:] = held(P.A, P.B, T)
+    M[2:, 2:] = np.eye(3)
+    y = np.hstack([P.C[0], [0.0, 0.0], P.D[0]])
+    S[2:4], S[4] = into @ y[None], through[0, 0] * y
+    S[2:4, 2:4] += at
+    S[4, 2:4] += out[0]
+    system, law = arm(), controllers.linear(scipy.signal.dlti(at, into, out, through, dt=T), inputs=["measured"])
+    inputs = {"measured": "acceleration:arm.end:z"}
+    system.controller("servo", law, inputs=inputs, outputs={"command": "effort:hinge"})
+    same_multipliers(linearise(equilibrium(system)).modes(), np.linalg.eigvals(M @ S), 1e-8)

@@ -221,3 +221,51 @@ def test_a_cylinder_against_a_spring_finds_its_pressures_from_afar(opening, begi
     rest = equilibrium(system)
     assert rest.result.force("cylinder")[0, 2] == pytest.approx(force, rel=1e-9)
     assert rest.state.q[2] == pytest.approx(0.9 + force / 1e6, rel=1e-9)
+
+
+@flexmb.law(states=("warm", "hot"), parameters=("tau",))
+def fading(t, relative, states, parameters, wrench, rates):
+    """A force that fades away, whatever moves."""
+    rates[0] = -states[0] / parameters[0]
+    rates[1] = states[0] - 3.0 * states[1]
+    wrench[2] = states[0] + states[1] - 100.0 * relative.d[2]
+
+
+def test_states_that_end_at_zero_are_found():
+    """What rounding left of them was their scale, and grew smaller and smaller, until a decomposition failed."""
+    rest = equilibrium(weight(fading(tau=0.7, initial={"warm": 3.0, "hot": 1.0})))
+    assert not rest.state.element_states.any()
+    assert rest.result.position("box")[0, 2] == pytest.approx(-MASS * G / 100.0, rel=1e-12)
+    found = linearise(rest).modes()
+    assert np.abs(found.eigenvalues + 1.0 / 0.7).min() < 1e-9
+    assert found.errors.max() < 1e-9
+
+
+@pytest.mark.parametrize("sample_time", [None, 0.01])
+def test_an_integral_that_holds_nothing_has_no_equilibrium(sample_time):
+    """Its error vanishes at a height at which nothing carries the weight; it was said to rest there."""
+    system = weight(lagging(k=300.0, tau=0.1))
+    law, inputs = flexmb.controllers.pid(0.0, 1.0, sample_time=sample_time), {"measured": "coordinate:guide"}
+    system.controller("record", law, inputs=inputs, outputs={})
+    with pytest.raises(EquilibriumError, match=r"Where 'integral' of 'record'.*would rest, none of .*'box' moves most"):
+        equilibrium(system)
+
+
+@pytest.mark.parametrize("sample_time", [None, 0.01])
+@pytest.mark.parametrize(("length", "mass"), [(1.0, 1.0), (1e-4, 2e-12), (1e3, 1e6)])
+def test_integrals_of_any_size_hold_a_load(length, mass, sample_time):
+    """A rod on a sprung mass, in units of any size: the reactions of the joints beside that of the integral."""
+    system, unit = flexmb.System(gravity=(0, 0, -G * length)), mass * length**2
+    base = system.add(flexmb.rigid_body("base", mass=mass, inertia=(unit,) * 3))
+    rod = system.add(flexmb.uniform_rod("rod", mass=mass, length=length))
+    system.prismatic("guide", system.ground, base, axis=(0, 0, 1), at=(0, 0, 0))
+    system.joint_spring("spring", "guide", stiffness=50.0 * mass, damping=mass)
+    system.revolute("hinge", base.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
+    law = flexmb.controllers.pid(20.0 * unit, 5.0 * unit, 2.0 * unit, filter=0.05, sample_time=sample_time)
+    inputs = {"measured": "coordinate:hinge", "reference": 0.1}
+    system.controller("servo", law, inputs=inputs, outputs={"command": "effort:hinge"})
+    rest = equilibrium(system)
+    assert rest.result.coordinate("hinge")[0] == pytest.approx(0.1, abs=1e-12)
+    assert rest.state.element_states[0] / unit == pytest.approx(-0.5 * G * np.cos(0.1), rel=1e-10)
+    slowest = linearise(rest).modes().eigenvalues.real.max()
+    assert slowest == pytest.approx(-0.24994664 if sample_time is None else -0.24964358, rel=1e-6)

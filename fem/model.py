@@ -249,12 +249,14 @@ class Model:
             material_of = assembly.material_of_cells(mesh, material)
         else:
             material_of = np.zeros(mesh.cell_count, dtype=int)
+        hints: dict[str, None] = {}  # one of each, however many sections have the material
         for m in materials:
             if isinstance(m, BeamTable) or (isinstance(m, Shell) and m.stiffness is not None):
                 continue  # no material, whose units could be checked, or one that stands for a stiffness
             hint = check_units(m if isinstance(m, Material) else m.material, mesh.size) or width_in_other_units(mesh, m)
-            if hint:
-                warnings.warn(hint, UnitWarning, stacklevel=2)
+            hints |= {hint: None} if hint else {}
+        for hint in hints:
+            warnings.warn(hint, UnitWarning, stacklevel=2)
         self._set(
             points=mesh.points,
             interfaces={},

@@ -166,3 +166,13 @@ def test_beams_that_calculix_does_not_know_are_named_there(tmp_path):
     text = ROD.replace("B31", "B33") + "*BEAM SECTION, ELSET=E, MATERIAL=M, SECTION=RECT\n.1, .2\n0., 1., 0.\n" + STEEL
     with pytest.raises(MeshError, match=r"TYPE=B33.*does not know this element type"):
         read(tmp_path, text, expand=True)
+
+
+@pytest.mark.parametrize("options", ["temperature=GRADIENTS", "poisson=0.3, temperature=VALUES"])
+def test_beam_sections_as_abaqus_cae_writes_them(options, tmp_path):
+    """What counts with temperatures and large strains only changes nothing."""
+    text = ROD + f"*Beam Section, elset=E, material=M, {options}, section=RECT\n.1, .2\n0., 1., 0.\n" + STEEL
+    mesh = read(tmp_path, text)
+    assert mesh.unread == ()
+    (beam,) = fem.Model(mesh).materials
+    assert beam.section == fem.Section.rectangle(0.1, 0.2)

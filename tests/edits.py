@@ -294,7 +294,7 @@ EDITS = (
     # constraints of decks
     Edit("couplings turn to the other side", "fem/files/abaqus/constraints/couplings.py", "enumerate(-np.cross(d, e))", "enumerate(np.cross(d, e))", "tests/fem/test_deck_constraints.py tests/fem/test_deck_steps.py"),
     Edit("straight lines with their ends exchanged", "fem/files/abaqus/constraints/multipoint.py", "weighted(rows[k], rows[:2], np.array([1 - w, w]), e)", "weighted(rows[k], rows[:2], np.array([w, 1 - w]), e)", "tests/fem/test_deck_constraints.py"),
-    Edit("distributing couplings without areas", "fem/files/abaqus/constraints/couplings.py", 'c.numbers.areas(c.faces(s.option("SURFACE")), nodes, c.points, consistent=exact)', "None", "tests/fem/test_deck_constraints.py"),
+    Edit("distributing couplings without areas", "fem/files/abaqus/constraints/couplings.py", 'c.numbers.areas(c.faces(surface), c.shells(surface), nodes, c.points, consistent=exact)', "None", "tests/fem/test_deck_constraints.py"),
     Edit("ties of any distance", "fem/files/abaqus/constraints/ties.py", "near = distances <= tolerance", "near = distances < np.inf", "tests/fem/test_deck_constraints.py"),
     Edit("nodes of parts stand for those of assemblies", "fem/files/abaqus/constraints/record.py", "            if len(rows) == 2:", "            if False:", "tests/fem/test_deck_constraints.py"),
     Edit("equations of instances with the numbers of the assembly", "fem/files/abaqus/instances/flat.py", "made[term] = self.who(entries[term], rows[0][0])", "made[term] = entries[term]", "tests/fem/test_deck_instances.py"),

@@ -32,7 +32,7 @@ from fem.files.nastran_matrices import read_nastran
 from fem.interface import Interface
 from fem.join import join
 from fem.linear_algebra.factorisations.storage import SolverOptions
-from fem.loads import gravity, point_force, pressure
+from fem.loads import gravity, line_load, point_force, pressure
 from fem.lumped_elements import PointMass, Spring
 from fem.material import Material
 from fem.mesh import structured_meshes
@@ -101,6 +101,7 @@ __all__ = [
     "in_box",
     "interface_load",
     "join",
+    "line_load",
     "matrices_of",
     "merge_nodes",
     "mesh_cad",

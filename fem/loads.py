@@ -1,4 +1,4 @@
-"""Nodal forces of gravity, pressure and point forces. Units: consistent; axes: those of the mesh."""
+"""Nodal forces of gravity, pressure, line loads and point forces. Units: consistent; axes: those of the mesh."""
 
 import warnings
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.elements import SHELLS, Element, element
+from fem.elements import LINES, SHELLS, Element, element
 from fem.elements.quadrature import triangle
 from fem.errors import MatrixError, MeshError, MeshWarning, unknown_name
 from fem.matrices import assembly
@@ -60,15 +60,9 @@ def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -
 
 def _pressure_on_shells(model: Model, mesh: Mesh, name: str, value: float) -> Force:
     source, total = model.elements, np.zeros(model.dof_map.size_of_all)
-    cells = mesh.cell_sets[name]
-    kinds = {mesh.block_of(int(cell))[0].kind for cell in cells}
-    if not kinds <= {*SHELLS}:
-        found = ", ".join(sorted(kinds - {*SHELLS}))
-        raise MeshError(
-            f"Mesh {mesh.name!r}: the cell set {name!r} has {found} cells; a pressure acts on faces or shells."
-        )
-    _warn_of_opposite_normals(mesh, name, cells)
-    pressed = np.where(np.isin(np.arange(mesh.cell_count), cells), source.material_of, -1)
+    what = "pressure acts on faces or shells, and fem.line_load on beams"
+    pressed = _of_set(mesh, name, {*SHELLS}, what, source.material_of)
+    _warn_of_opposite_normals(mesh, name, mesh.cell_sets[name])
     for shells, dofs in assembly.shell_groups(mesh, source.materials, pressed, model.dof_map):
         np.add.at(total, dofs, -value * shells.area_loads())
     return np.asarray(model.dof_map.gather(total))
@@ -89,6 +83,40 @@ def _warn_of_opposite_normals(mesh: Mesh, name: str, cells: np.ndarray) -> None:
             ),
             stacklevel=4,
         )
+
+
+def line_load(model: Model, cells: str, force: Any) -> Force:
+    """Work-equivalent forces (ndof,) of a uniform `force` (3,) per length on the beams and trusses of a cell set.
+
+        load = fem.line_load(bridge, "deck", (0, 0, -5e3))
+
+    It acts on the line of the centroids (of a `fem.BeamTable`: of the nodes), so that beams with an offset are also
+    turned by it, and keeps its direction. Stresses at the ends of cells leave out w L^2 / 12 of the moment, as of
+    weight (`Model.stresses`).
+
+    Raises `MeshError` for sets that do not exist or have other cells, and `MatrixError` when the force has not three
+    components.
+    """
+    mesh, w = _mesh_of(model, "a line load"), _vectors(force, "the line load")
+    if w.shape != (3,):
+        raise MatrixError(f"A line load needs a force per length with 3 components; found shape {w.shape}.")
+    if cells not in mesh.cell_sets:
+        raise MeshError(f"Mesh {mesh.name!r}: " + unknown_name("cell set", cells, mesh.cell_sets))
+    source, total = model.elements, np.zeros(model.dof_map.size_of_all)
+    loaded = _of_set(mesh, cells, {*LINES}, "line load acts on beams and trusses", source.material_of)
+    for groups in (assembly.beam_groups, assembly.truss_groups):
+        for lines, dofs in groups(mesh, source.materials, loaded, model.dof_map):
+            np.add.at(total, dofs, lines.line_loads() @ w)
+    return np.asarray(model.dof_map.gather(total))
+
+
+def _of_set(mesh: Mesh, name: str, wanted: set[str], what: str, material_of: np.ndarray) -> np.ndarray:
+    """The material of the cells of a set, -1 of others. Raises `MeshError` where it has other kinds of cells."""
+    cells = mesh.cell_sets[name]
+    others = {mesh.block_of(int(cell))[0].kind for cell in cells} - wanted
+    if others:
+        raise MeshError(f"Mesh {mesh.name!r}: the cell set {name!r} has {', '.join(sorted(others))} cells; a {what}.")
+    return np.where(np.isin(np.arange(mesh.cell_count), cells), material_of, -1)
 
 
 def point_force(model: Model, nodes: Any, force: Any) -> Force:

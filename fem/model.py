@@ -249,12 +249,14 @@ class Model:
             material_of = assembly.material_of_cells(mesh, material)
         else:
             material_of = np.zeros(mesh.cell_count, dtype=int)
+        hints: dict[str, None] = {}  # one of each, however many sections have the material
         for m in materials:
             if isinstance(m, BeamTable) or (isinstance(m, Shell) and m.stiffness is not None):
                 continue  # no material, whose units could be checked, or one that stands for a stiffness
             hint = check_units(m if isinstance(m, Material) else m.material, mesh.size) or width_in_other_units(mesh, m)
-            if hint:
-                warnings.warn(hint, UnitWarning, stacklevel=2)
+            hints |= {hint: None} if hint else {}
+        for hint in hints:
+            warnings.warn(hint, UnitWarning, stacklevel=2)
         self._set(
             points=mesh.points,
             interfaces={},
@@ -722,7 +724,8 @@ class Model:
 
         The places are the nodes of the skin of solids, then the fibres of beams at both ends of each cell (and between
         them for Vlasov's torsion and tables), the middles of trusses, and the bottom, middle and top of shells at their
-        nodes, whose node is -1. Beams are exact for loads at nodes; a load w along a cell of length L, such as its
+        nodes, whose node is -1. Stresses jump between materials: a node there occurs once for each of them, the
+        stiffest first. Beams are exact for loads at nodes; a load w along a cell of length L, such as its
         weight, adds a moment of w L^2 / 12 (and along the beam a normal force of w L / 2) at its ends, which stresses
         leave out: divide such beams. Issues a
         `MeshWarning` for beams with torsion by Vlasov whose section has no `fibre_warping`: their stresses leave out
@@ -732,8 +735,8 @@ class Model:
         source, u = self.elements, self.dof_map.expand(U)
         mesh = source.mesh
         chosen = np.unique(mesh.nodes_of_faces(mesh.boundary_faces))
-        found = [nodal_stresses(mesh, source.materials, source.material_of, chosen, self.displacements(U))]
-        places, owners = [mesh.points[chosen]], [chosen]
+        owner, stress = nodal_stresses(mesh, source.materials, source.material_of, chosen, self.displacements(U))
+        places, owners, found = [mesh.points[owner]], [owner], [stress]
         for beams, dofs in source.beams:
             x, stress = fibre_stresses(at_stress_places(beams, mesh.points[dofs[:, [0, 6]] // 3]), u[dofs])
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]

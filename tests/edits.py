@@ -186,6 +186,7 @@ EDITS = (
     Edit("shear in the equivalent stress", "fem/matrices/stress.py", "+ 3 * (xy**2 + yz**2 + zx**2)", "+ 1.5 * (xy**2 + yz**2 + zx**2)", "tests/flexmb/results/test_stress.py tests/fem/test_beams.py"),
     Edit("stresses on graded meshes without volume weights", "fem/matrices/stress.py", "sp.csr_array((volume[cell], ", "sp.csr_array((np.ones(len(cell)), ", "tests/flexmb/results/test_stress.py tests/fem/test_beams.py"),
     Edit("shear stress of fibres", "fem/matrices/stress.py", "= 2 * G * local[:, 0, a]", "= G * local[:, 0, a]", "tests/flexmb/results/test_stress.py tests/fem/test_beams.py"),
+    Edit("stresses between materials are means", "fem/matrices/stress.py", "seen.setdefault(_kind(solid[k]), len(seen))", "seen.setdefault(_kind(solid[k]), 0)", "tests/flexmb/results/test_stress.py -k materials"),
     Edit("stresses are not continued to the nodes", "fem/matrices/stress.py", "continued = at_nodes @ np.linalg.pinv(fit)", "continued = np.full_like(at_nodes @ np.linalg.pinv(fit), 1 / len(points))", "tests/flexmb/results/test_stress.py tests/fem/test_beams.py"),
     Edit("shells with an offset", "fem/matrices/shell_matrices.py", "moments = np.array([mass, first + z * mass, second + 2 * z * first + z * z * mass])", "moments = np.array([mass, first + z * mass, second + z * first + z * z * mass])", "tests/fem/test_shells.py tests/fem/test_layups.py"),
     Edit("rotary inertia of shells twice", "fem/matrices/shell_matrices.py", "arm = np.sqrt(second / mass - centre**2)", "arm = np.sqrt(2 * second / mass - centre**2)", "tests/fem/test_shells.py tests/fem/test_layups.py tests/flexmb/bodies/test_invariants.py"),
@@ -360,7 +361,7 @@ EDITS = (
     # constraints of decks
     Edit("couplings turn to the other side", "fem/files/abaqus/constraints/couplings.py", "enumerate(-np.cross(d, e))", "enumerate(np.cross(d, e))", "tests/fem/test_deck_constraints.py tests/fem/test_deck_steps.py"),
     Edit("straight lines with their ends exchanged", "fem/files/abaqus/constraints/multipoint.py", "weighted(rows[k], rows[:2], np.array([1 - w, w]), e)", "weighted(rows[k], rows[:2], np.array([w, 1 - w]), e)", "tests/fem/test_deck_constraints.py"),
-    Edit("distributing couplings without areas", "fem/files/abaqus/constraints/couplings.py", 'c.numbers.areas(c.faces(s.option("SURFACE")), nodes, c.points, consistent=exact)', "None", "tests/fem/test_deck_constraints.py"),
+    Edit("distributing couplings without areas", "fem/files/abaqus/constraints/couplings.py", 'c.numbers.areas(c.faces(surface), c.shells(surface), nodes, c.points, consistent=exact)', "None", "tests/fem/test_deck_constraints.py"),
     Edit("ties of any distance", "fem/files/abaqus/constraints/ties.py", "near = distances <= tolerance", "near = distances < np.inf", "tests/fem/test_deck_constraints.py"),
     Edit("nodes of parts stand for those of assemblies", "fem/files/abaqus/constraints/record.py", "            if len(rows) == 2:", "            if False:", "tests/fem/test_deck_constraints.py"),
     Edit("equations of instances with the numbers of the assembly", "fem/files/abaqus/instances/flat.py", "made[term] = self.who(entries[term], rows[0][0])", "made[term] = entries[term]", "tests/fem/test_deck_instances.py"),

@@ -107,8 +107,8 @@ def interface_load(
 
 
 def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any = ()) -> StaticResult:
-    """The part at rest under a `load` (ndof,), the sum of `fem.gravity`, `fem.pressure`, `fem.point_force` and
-    `fem.interface_load`: one load case of the full model, linear.
+    """The part at rest under a `load` (ndof,), the sum of `fem.gravity`, `fem.pressure`, `fem.line_load`,
+    `fem.point_force` and `fem.interface_load`: one load case of the full model, linear.
 
         at_rest = fem.solve_static(part, fem.gravity(part, (0, 0, -9.81)), supports=["root"])
         print(at_rest); at_rest.displacements; at_rest.von_mises.max()
@@ -132,7 +132,8 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
     if f.shape != (model.ndof,) or not np.isfinite(f).all():
         raise MatrixError(
             f"Model {model.name!r}: a load has {model.ndof} finite numbers, one for each dof; found shape {f.shape}. "
-            "fem.gravity, fem.pressure, fem.point_force and fem.interface_load make loads, which may be added."
+            "fem.gravity, fem.pressure, fem.line_load, fem.point_force and fem.interface_load make loads, which may be "
+            "added."
         )
     supports = supports_of(model, supports)
     warn_of_turned_sections(model)

@@ -197,13 +197,18 @@ def loose(held: Held, error: FactorisationError) -> str:
     model = held.model
     q = held.T[:, [held.free[int(found[1])]]].nonzero()[0][0]
     dof, dofs = int(model.dof_map.independent[q]), model.dof_map
+    turns = 3 * dofs.nodes <= dof < dofs.start_of_rates
     if dof >= dofs.start_of_rates:
         node = int(dofs.rates.nodes[dof - dofs.start_of_rates])
     else:
-        node = dof // 3 if dof < 3 * dofs.nodes else int(dofs.rotation_nodes[dof // 3 - dofs.nodes])
+        node = int(dofs.rotation_nodes[dof // 3 - dofs.nodes]) if turns else dof // 3
     label = str(node) if model.mesh is None else model.mesh.node_label(node)
+    released = (
+        " Where all ends of beams at it are released (pins), nothing resists its own rotation, and supports hold that: "
+        f"supports={{({node},): (3, 4, 5)}}."
+    )
     return (
         f"it is loose near node {label} at {triple(model.points[node])}, and has no static solution. A part of it "
         "hangs on a hinge (shells and beams that end at nodes of solids turn there; fem.RigidLink holds them), is not "
-        "connected to the rest (fem.merge_nodes), or has no stiffness."
+        f"connected to the rest (fem.merge_nodes), or has no stiffness.{released if turns else ''}"
     )

@@ -179,16 +179,16 @@ def gradients(
 
 def stress_batches(
     mesh: Mesh, materials: Materials, material_of: np.ndarray, U: np.ndarray
-) -> Iterator[tuple[Element, np.ndarray, np.ndarray, np.ndarray]]:
-    """Batch by batch of solid cells: element, connectivity (e, nn), stresses (e, q, 6, k) of fields (n, 3, k) at the
-    stiffness points, volumes (e,)."""
+) -> Iterator[tuple[Element, np.ndarray, int, np.ndarray, np.ndarray]]:
+    """Batch by batch of solid cells: element, connectivity (e, nn), number of the material, stresses (e, q, 6, k) of
+    fields (n, 3, k) at the stiffness points, volumes (e,)."""
     tensors = _tensors(materials)
     for batch in _batches(mesh, material_of):
         cells = _cells(mesh, batch, materials, tensors)
         H = cells.displacement_gradients(U[batch.connectivity])
         sigma = cells.stress(H)
         stress = np.stack([sigma[:, :, i, j] for i, j in VOIGT], axis=2)
-        yield batch.shape, batch.connectivity, stress, cells.dV.sum(axis=1)
+        yield batch.shape, batch.connectivity, batch.material, stress, cells.dV.sum(axis=1)
 
 
 def beam_groups(

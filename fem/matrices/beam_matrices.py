@@ -238,6 +238,10 @@ class Beams:
         loads += np.einsum("eq,exy,eqca,cby->eaxb", self.dV, spread, T, SPIN, optimize=True)
         return np.asarray(loads.reshape(len(loads), -1, 9))
 
+    def line_loads(self) -> Float[np.ndarray, "e d 3"]:
+        """Loads of a unit force per length along each axis of the mesh, on the line whose motion is `u`."""
+        return np.einsum("eji,eqja,eq->eai", self.axes, self.u, self.dV)
+
     def second_moments(
         self, fields: Float[np.ndarray, "e d m"]
     ) -> tuple[Float[np.ndarray, "3 m m"], Float[np.ndarray, "3 3 m m"]]:
@@ -367,6 +371,10 @@ class Trusses:
         """Forces `int N^T X_a e_b` over the mass, column 3 a + b."""
         M = self._mass[:, None, None] * np.array([[2.0, 1.0], [1.0, 2.0]]) / 6
         return np.asarray(np.einsum("eij,eja,bc->eicab", M, self.x, np.eye(3)).reshape(len(M), 6, 9))
+
+    def line_loads(self) -> Float[np.ndarray, "e 6 3"]:
+        """Loads of a unit force per length along each axis of the mesh."""
+        return np.asarray(self.length[:, None, None] / 2 * np.tile(np.eye(3), (2, 1)))
 
     def second_moments(
         self, fields: Float[np.ndarray, "e 6 m"]

@@ -4,7 +4,10 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from fem.axes.cylindrical import CylindricalAxes
 from fem.beam import Beam
+from fem.elements import ELEMENTS
+from fem.material import Material
 from fem.matrices.assembly import Materials, stress_batches
 from fem.matrices.beam_matrices import Beams, gauss_rule
 from fem.matrices.cell_matrices import VOIGT
@@ -17,19 +20,22 @@ def nodal_stresses(
     material_of: np.ndarray,
     nodes: Int[np.ndarray, "p"],
     U: Float[np.ndarray, "n 3 k"],
-) -> Float[np.ndarray, "p 6 k"]:
-    """Stresses xx, yy, zz, xy, yz, zx of fields at nodes of solid cells.
+) -> tuple[Int[np.ndarray, "s"], Float[np.ndarray, "s 6 k"]]:
+    """Nodes of solid cells and the stresses xx, yy, zz, xy, yz, zx of fields there. Stresses jump between materials:
+    a node there has those of each of them, the stiffest first.
 
     In each cell the stresses are extrapolated linearly to the nodes from the stiffness points, where they are most
-    accurate; the value at a node is the mean over its cells, weighted by volume. Reference: Hinton, Campbell, Local and
-    global smoothing of discontinuous finite element functions (1974).
+    accurate; the value at a node is the mean over its cells of one material, weighted by volume. Reference: Hinton,
+    Campbell, Local and global smoothing of discontinuous finite element functions (1974).
     """
     place = np.full(len(mesh.points), -1)
     place[nodes] = np.arange(len(nodes))
-    total, weights = np.zeros((len(nodes), 6, U.shape[2])), np.zeros(len(nodes))
     at_them = [(place[block.connectivity] >= 0).any(axis=1) for block in mesh.cells]
     material_of = np.where(np.concatenate(at_them), material_of, -1)
-    for shape, connectivity, stress, volume in stress_batches(mesh, materials, material_of, U):
+    rank = _ranks(materials)
+    keys, count = _sides(mesh, rank, material_of, place), len(materials)
+    total, weights = np.zeros((len(keys), 6, U.shape[2])), np.zeros(len(keys))
+    for shape, connectivity, material, stress, volume in stress_batches(mesh, materials, material_of, U):
         points = shape.stiffness_rule[0]
         linear = len(points) >= 4
         fit, at_nodes = (
@@ -41,10 +47,41 @@ def nodal_stresses(
         wanted = here >= 0
         cell, local = np.nonzero(wanted)
         values = np.einsum("pq,pqik->pik", continued[local], stress[cell], optimize=True)
-        gather = sp.csr_array((volume[cell], (here[wanted], np.arange(len(cell)))), shape=(len(nodes), len(cell)))
+        side = np.searchsorted(keys, here[wanted] * count + rank[material])
+        gather = sp.csr_array((volume[cell], (side, np.arange(len(cell)))), shape=(len(keys), len(cell)))
         total += (gather @ values.reshape(len(cell), -1)).reshape(total.shape)
         weights += gather.sum(axis=1)
-    return total / np.where(weights > 0, weights, 1.0)[:, None, None]
+    return nodes[keys // count], total / weights[:, None, None]
+
+
+def _ranks(materials: Materials) -> Int[np.ndarray, "m"]:
+    """Numbers of materials of solids, the stiffest first; those with the same elasticity and axes have one."""
+    solid = [m for m in materials if isinstance(m, Material)]
+    order = sorted(range(len(solid)), key=lambda k: -float(np.trace(solid[k].elasticity)))
+    seen: dict[tuple[bytes, CylindricalAxes | None], int] = {}
+    for k in order:
+        seen.setdefault(_kind(solid[k]), len(seen))
+    return np.array([seen[_kind(m)] if isinstance(m, Material) else -1 for m in materials])
+
+
+def _kind(material: Material) -> tuple[bytes, CylindricalAxes | None]:
+    return material.elasticity.tobytes(), material.axes
+
+
+def _sides(
+    mesh: Mesh, rank: Int[np.ndarray, "m"], material_of: np.ndarray, place: Int[np.ndarray, "n"]
+) -> Int[np.ndarray, "s"]:
+    """The pairs of a node, which has a `place` of zero or more, and a material there, as sorted numbers `place` times
+    the number of materials plus `rank` of the material."""
+    found, first = [np.zeros(0, dtype=np.int64)], 0
+    for block in mesh.cells:
+        material = material_of[first : first + len(block)]
+        first += len(block)
+        if block.kind in ELEMENTS:
+            here = place[block.connectivity]
+            key = here * len(rank) + rank[material][:, None]
+            found.append(np.unique(key[(here >= 0) & (material >= 0)[:, None]]))
+    return np.unique(np.concatenate(found))
 
 
 def fibre_stresses(beams: Beams, fields: Float[np.ndarray, "e d k"]) -> tuple[np.ndarray, np.ndarray]:

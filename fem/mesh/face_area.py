@@ -1,5 +1,7 @@
 """The area of the skin that each node of a set stands for."""
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -52,6 +54,15 @@ def face_shares(
         return np.asarray(dA @ N)
     diagonal = dA @ (N * N)
     return diagonal * (dA.sum(axis=1) / diagonal.sum(axis=1))[:, None]
+
+
+def shell_shares(shape: Element, local: tuple[int, ...], x: Float[np.ndarray, "nn 3"]) -> Float[np.ndarray, " k"]:
+    """The parts of the area of a shell with the nodes `x` that its nodes stand for; or of the length of an edge, whose
+    nodes are at the places `local`, first its ends."""
+    if len(local) == shape.nodes:
+        return np.asarray(face_shares(replace(shape, faces=(local,)), 0, x[None])[0])
+    parts = np.array([1.0, 1.0]) / 2 if len(local) == 2 else np.array([1.0, 1.0, 4.0]) / 6
+    return np.asarray(parts * np.linalg.norm(x[local[1]] - x[local[0]]))
 
 
 def _face_points(shape: Element, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

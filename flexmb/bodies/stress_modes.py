@@ -17,7 +17,8 @@ SQUARE[:3, :3] -= 0.5
 class StressShapes:
     """Stresses of the shapes at selected points.
 
-    - `nodes` (p,): the nodes of the skin of the mesh; -1 for points on the fibres of beams.
+    - `nodes` (p,): the nodes of the skin of the mesh, those between materials once for each of these, the stiffest
+      first; -1 for points on the fibres of beams.
     - `x` (p, 3): positions in the body frame.
     - `rows` (p, 6, m): stresses xx, yy, zz, xy, yz, zx in body axes per unit of each elastic coordinate.
     - `lacking` (k, 6, 12): the static stresses that the shapes lack under forces of unit accelerations `e_b` and

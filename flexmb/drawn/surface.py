@@ -224,7 +224,8 @@ def _stress_rows(body: Body, node: np.ndarray) -> np.ndarray | None:
     rows = np.zeros((len(node), 6, body.modes), dtype=np.float32)
     if body.stress is not None and known.any():
         place = np.full(max(node.max(), body.stress.nodes.max()) + 1, -1)
-        place[body.stress.nodes[known]] = np.flatnonzero(known)
+        own, first = np.unique(body.stress.nodes[known], return_index=True)  # between materials that of the stiffest
+        place[own] = np.flatnonzero(known)[first]
         found = np.where(node >= 0, place[node], -1)
         rows[found >= 0] = body.stress.rows[found[found >= 0]]
     if body.beams is not None:

@@ -77,14 +77,15 @@ def shapes_of(result: Result, body: str) -> StressShapes:
 
 
 def nodal_von_mises(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray, "n"]:
-    """Von Mises stress (n,) at the nodes of a body's mesh; NaN inside, at nodes without stress modes, and on lines.
+    """Von Mises stress (n,) at the nodes of a body's mesh, the largest between materials; NaN inside, at nodes without
+    stress modes, and on lines.
 
     `eta` (m,): elastic coordinates.
     """
     values = np.full(0 if body.mesh is None else len(body.mesh.points), np.nan)
     if body.stress is not None:
         known = body.stress.nodes >= 0
-        values[body.stress.nodes[known]] = von_mises(body.stress.rows[known] @ eta)
+        np.fmax.at(values, body.stress.nodes[known], von_mises(body.stress.rows[known] @ eta))
     return values
 
 
@@ -199,8 +200,9 @@ def acceleration_forces(result: Result, body: str) -> tuple[np.ndarray, np.ndarr
 def stress_at(result: Result, body: str, point: ArrayLike) -> tuple[np.ndarray, Float[np.ndarray, "nt 6"]]:
     """The point (3,) with stresses nearest to `point` (3,), both in the body frame, and its stress history (nt, 6).
 
-    The stresses xx, yy, zz, xy, yz, zx refer to the body axes. Raises `StressError` when the body has no stresses, or
-    `point` is not three finite numbers. Warns as `largest_stress`.
+    The stresses xx, yy, zz, xy, yz, zx refer to the body axes; at a node between materials they are those of the
+    stiffest. Raises `StressError` when the body has no stresses, or `point` is not three finite numbers. Warns as
+    `largest_stress`.
     """
     shapes, wanted = shapes_of(result, body), np.asarray(point, dtype=float)
     if wanted.shape != (3,) or not np.isfinite(wanted).all():

@@ -135,3 +135,44 @@ def test_general_sections_of_shells_with_a_material_are_sections(section, tmp_pa
 def test_general_sections_of_shells_by_constants_are_named(tmp_path):
     with pytest.raises(MeshError, match="a stiffness of its own"):
         read(tmp_path, SHELL + "*SHELL GENERAL SECTION, ELSET=E, DENSITY=78.5\n1., .3, 1., 0., 0., .35\n")
+
+
+@pytest.mark.parametrize("kind", ["B31", "B31H", "PIPE31", "B33", "B33H"])
+def test_beams_of_abaqus_have_their_theory(kind, tmp_path):
+    """P L^3 / 3 E I, and P L / k G A with shear; those of one section may be of both theories."""
+    text = ROD.replace("B31", kind).replace("2, 1., 0., 0.", "2, .2, 0., 0.\n3, .2, .2, 0.")
+    text += "*ELEMENT, TYPE=B31, ELSET=E\n2, 2, 3\n*BEAM SECTION, ELSET=E, MATERIAL=M, SECTION=PIPE\n.03, .005\n0., 0., 1.\n"
+    mesh = read(tmp_path, text + STEEL)
+    assert mesh.unread == ()
+    part = fem.Model(mesh)
+    tip = fem.solve_static(part, fem.point_force(part, [1], (0, 0, 1e3)), [[0]]).displacements[1, 2]
+    pipe = fem.Section.tube(0.06, 0.05)
+    shear = 0.0 if kind.startswith("B33") else 0.2 / (pipe.shear_y * 2.1e11 / 2.6 * pipe.area)
+    assert tip == pytest.approx(1e3 * (0.2**3 / (3 * 2.1e11 * pipe.Iy) + shear), rel=1e-9)
+    theories = {"timoshenko"} | ({"euler-bernoulli"} if kind.startswith("B33") else set())
+    assert {beam.theory for beam in part.materials} == theories
+
+
+def test_beams_of_two_theories_in_instances(tmp_path):
+    """Elements keep their type where the reader numbers them anew."""
+    part = ROD.replace("B31", "B33") + "*BEAM SECTION, ELSET=E, MATERIAL=M, SECTION=RECT\n.1, .2\n0., 1., 0.\n"
+    text = f"*PART, NAME=P\n{part}*END PART\n*PART, NAME=Q\n{part.replace('B33', 'B31')}*END PART\n*ASSEMBLY, NAME=A\n"
+    text += "*INSTANCE, NAME=a, PART=P\n*END INSTANCE\n*INSTANCE, NAME=b, PART=Q\n0., 1., 0.\n*END INSTANCE\n*END ASSEMBLY\n"
+    model = fem.Model(read(tmp_path, text + STEEL))
+    assert [m.theory for m in model.materials] == ["euler-bernoulli", "timoshenko"]
+
+
+def test_beams_that_calculix_does_not_know_are_named_there(tmp_path):
+    text = ROD.replace("B31", "B33") + "*BEAM SECTION, ELSET=E, MATERIAL=M, SECTION=RECT\n.1, .2\n0., 1., 0.\n" + STEEL
+    with pytest.raises(MeshError, match=r"TYPE=B33.*does not know this element type"):
+        read(tmp_path, text, expand=True)
+
+
+@pytest.mark.parametrize("options", ["temperature=GRADIENTS", "poisson=0.3, temperature=VALUES"])
+def test_beam_sections_as_abaqus_cae_writes_them(options, tmp_path):
+    """What counts with temperatures and large strains only changes nothing."""
+    text = ROD + f"*Beam Section, elset=E, material=M, {options}, section=RECT\n.1, .2\n0., 1., 0.\n" + STEEL
+    mesh = read(tmp_path, text)
+    assert mesh.unread == ()
+    (beam,) = fem.Model(mesh).materials
+    assert beam.section == fem.Section.rectangle(0.1, 0.2)

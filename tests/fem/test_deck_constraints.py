@@ -428,3 +428,77 @@ def test_ties_find_large_faces_beside_many_small_ones(tmp_path):
         mesh = fem.read_mesh(path)
     assert len(mesh.constraints) == 4 * 3
     assert not any("not tied" in text for text in mesh.warnings)
+
+
+SHELL_DECK = """*NODE
+1, 0., 0., 0.
+2, 2., 0., 0.
+3, 2., 1., 0.
+4, 0., 1., 0.
+9, 3., .5, .2
+*ELEMENT, TYPE=S4, ELSET=P
+1, 1, 2, 3, 4
+*SURFACE, NAME=WHOLE, TYPE=ELEMENT
+P, {}
+*SHELL SECTION, ELSET=P, MATERIAL=M
+.01
+*MATERIAL, NAME=M
+*ELASTIC
+2.1e11, 0.3
+*DENSITY
+7850.
+"""
+
+
+@pytest.mark.parametrize(("side", "held"), [("SPOS", [0, 1, 2, 3]), ("E2", [1, 2]), ("E4", [0, 3]), ("S5", [2, 3])])
+@pytest.mark.parametrize("kind", ["KINEMATIC", "DISTRIBUTING"])
+def test_couplings_of_shells_take_their_side_or_edge(kind, side, held, tmp_path):
+    """As Abaqus/CAE writes them: the top of shells, or an edge."""
+    text = SHELL_DECK.format(side) + f"*COUPLING, CONSTRAINT NAME=C, REF NODE=9, SURFACE=WHOLE\n*{kind}\n"
+    (tmp_path / "part.inp").write_text(text)
+    mesh = fem.read_mesh(tmp_path / "part.inp")
+    assert mesh.unread == ()
+    (link,) = mesh.constraints
+    assert isinstance(link, fem.RigidLink if kind == "KINEMATIC" else fem.MeanLink)
+    assert (link.nodes.tolist(), mesh.node_ids[link.reference]) == (held, 9)
+    if kind == "DISTRIBUTING":
+        np.testing.assert_allclose(link.weights / link.weights.sum(), 1 / len(held), rtol=1e-12)
+
+
+def test_weights_of_the_edges_of_shells_are_lengths(tmp_path):
+    text = SHELL_DECK.format("E1\nP, E2") + "*COUPLING, REF NODE=9, SURFACE=WHOLE\n*DISTRIBUTING\n"
+    (tmp_path / "part.inp").write_text(text)
+    (link,) = fem.read_mesh(tmp_path / "part.inp").constraints
+    assert link.nodes.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(link.weights, [1.0, 1.5, 0.5], rtol=1e-12)
+
+
+def test_sides_that_shells_do_not_have_are_named(tmp_path):
+    (tmp_path / "part.inp").write_text(SHELL_DECK.format("E5") + "*COUPLING, REF NODE=9, SURFACE=WHOLE\n*KINEMATIC\n")
+    with pytest.warns(MeshWarning, match="a quad of a shell has the sides SPOS, SNEG and E1 to E4, found 'E5'"):
+        fem.read_mesh(tmp_path / "part.inp")
+
+
+def test_a_shell_is_tied_to_a_solid_by_its_bottom(tmp_path):
+    """The tie was lost without a word where the slave was a side of shells."""
+    text = """*NODE
+1,0,0,0\n2,1,0,0\n3,1,1,0\n4,0,1,0\n5,0,0,1\n6,1,0,1\n7,1,1,1\n8,0,1,1
+11,0,0,1\n12,1,0,1\n13,1,1,1\n14,0,1,1
+*ELEMENT, TYPE=C3D8, ELSET=B\n1,1,2,3,4,5,6,7,8
+*ELEMENT, TYPE=S4, ELSET=P\n2,11,12,13,14
+*SURFACE, NAME=MASTER\nB, S2
+*SURFACE, NAME=SLAVE\nP, SNEG
+*TIE, NAME=T\nSLAVE, MASTER
+*SOLID SECTION, ELSET=B, MATERIAL=M
+*SHELL SECTION, ELSET=P, MATERIAL=M\n.01
+*MATERIAL, NAME=M\n*ELASTIC\n2.1e11, 0.3\n*DENSITY\n7850.
+"""
+    (tmp_path / "part.inp").write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        part = fem.Model(fem.read_mesh(tmp_path / "part.inp"))
+        assert fem.natural_modes(part, 8).rigid_motions == 6
+    text = text.replace("P, SNEG", "Q, SNEG").replace("*TIE", "*ELSET, ELSET=Q\n77\n*TIE")
+    (tmp_path / "part.inp").write_text(text)
+    with pytest.warns(MeshWarning, match="the slave 'SLAVE' has no node of an element that is read"):
+        fem.read_mesh(tmp_path / "part.inp")

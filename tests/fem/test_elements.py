@@ -13,7 +13,7 @@ from fem.material import Material, check_units
 from fem.mesh.cell_quality import integrable
 from fem.mesh.check import check_mesh, fix_orientation
 from fem.mesh.mesh import CellBlock, Mesh
-from fem.mesh.structured_meshes import block
+from fem.mesh.structured_meshes import block, line
 from fem.meshing.gmsh_program import gmsh_model
 from fem.model import Model
 
@@ -266,6 +266,15 @@ def test_units_that_cannot_be_are_met_with_a_hint():
     assert "power of ten" in check_units(Material.isotropic(2.1e5, 0.3, 7.85e-6), 300.0)  # kg/mm^3 with MPa
     with pytest.warns(UnitWarning, match="is the mesh in millimetres"):
         Model(block("tetra", (300, 20, 20), (2, 1, 1)), Material.steel())
+
+
+def test_one_note_says_that_the_material_of_several_sections_has_wrong_units():
+    frame = line((0, 0, 0), (1, 0, 0), 3)
+    frame = replace(frame, cell_sets={name: np.array([k]) for k, name in enumerate("abc")})
+    wrong = Material.isotropic(2.1e11, 0.3, 7.85e-9)
+    with pytest.warns(UnitWarning, match="power of ten") as told:
+        Model(frame, {name: fem.Beam(wrong, fem.Section.circle(0.02 + 0.01 * k)) for k, name in enumerate("abc")})
+    assert len(told) == 1
 
 
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254, "ft": 0.3048}

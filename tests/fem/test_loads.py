@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import fem
 from fem.elements import ELEMENTS
 from fem.errors import MatrixError, MeshError
-from fem.loads import gravity, point_force, pressure
+from fem.loads import gravity, line_load, point_force, pressure
 from fem.material import Material
-from fem.mesh.structured_meshes import block
+from fem.mesh.structured_meshes import block, line, sheet
 from fem.model import Model
 
 MATERIAL = Material.isotropic(200.0, 0.3, 2.0)
@@ -62,6 +63,52 @@ def test_a_closed_skin_under_pressure_is_in_balance_curved_or_not(kind):
     model = Model(replace(model.mesh, points=moved), MATERIAL)
     wrench = model.rigid_body_modes().T @ pressure(model, model.mesh.boundary_faces, 1.0)
     assert np.abs(wrench).max() < 1e-13 * len(moved)
+
+
+def beams_of(kind):
+    """A line load works on the line of the centroids, or of the nodes of a table."""
+    if kind == "truss":
+        return fem.Truss(MATERIAL, 0.02)
+    section = replace(fem.Section.rectangle(0.1, 0.2), angle=20.0, shear_centre=(0.03, -0.01), warping=1e-6)
+    if kind == "table":
+        return fem.BeamTable.of_sections(MATERIAL, [0, 2.5], [section, section], (0, 0, 1), along=(3, 4, 0))
+    torsion = "vlasov" if kind == "vlasov" else "saint-venant"
+    offset = (0.05, -0.02) if kind == "offset" else (0.0, 0.0)
+    return fem.Beam(MATERIAL, section, (0, 0, 1), offset, "timoshenko", torsion)
+
+
+@pytest.mark.parametrize("kind", ["beam", "offset", "vlasov", "table", "truss"])
+def test_a_line_load_is_the_weight_of_that_mass_per_length(kind):
+    model = Model(line((0, 0, 0), (0.9, 1.2, 0), 3, kind="truss" if kind == "truss" else "line"), beams_of(kind))
+    g = np.array([0.3, -9.81, 2.0])
+    found = line_load(model, "all", 2.0 * 0.02 * g)
+    expected = gravity(model, g)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_allclose((model.rigid_body_modes().T @ found)[:3], 0.06 * g, rtol=1e-12)
+
+
+@pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])
+def test_a_uniform_load_bends_a_cantilever_as_in_textbooks(theory):
+    """w L^4 / 8 E I, and w L^2 / 2 k G A with shear, whatever the number of cells."""
+    beam = fem.Beam(MATERIAL, fem.Section.rectangle(0.1, 0.2), theory=theory)
+    model = Model(line((0, 0, 0), (2, 0, 0), 3), beam)
+    tip = fem.solve_static(model, line_load(model, "all", (0, 0, -0.01)), "start").displacements[-1, 2]
+    shear = 0.01 * 2**2 / (2 * 5 / 6 * 200 / 2.6 * 0.02) if theory == "timoshenko" else 0.0
+    assert tip == pytest.approx(-0.01 * 2**4 / (8 * 200 * 0.1 * 0.2**3 / 12) - shear, rel=1e-9)
+
+
+def test_line_loads_on_other_cells_are_refused():
+    with pytest.raises(MeshError, match="hexahedron cells; a line load acts on beams"):
+        line_load(part("hexahedron"), "all", (0, 0, 1))
+    model = Model(line((0, 0, 0), (1, 0, 0), 2), beams_of("beam"))
+    with pytest.raises(MeshError, match="no cell set named 'deck'"):
+        line_load(model, "deck", (0, 0, 1))
+    with pytest.raises(MatrixError, match="with 3 components"):
+        line_load(model, "all", 5.0)
+    with pytest.raises(MeshError, match=r"line cells; a pressure acts on faces or shells, and fem\.line_load on beams"):
+        pressure(model, "all", 1.0)
+    with pytest.raises(MeshError, match="quad cells; a line load"):
+        line_load(Model(sheet("quad", (1, 1), (1, 1)), fem.Shell(MATERIAL, 0.1)), "all", (0, 0, 1))
 
 
 def test_point_forces_add_up():

@@ -323,3 +323,23 @@ def test_supports_that_mean_something_else_are_refused(supports, text):
     part = bar()
     with pytest.raises(MatrixError, match=text):
         fem.solve_static(part, np.zeros(part.ndof), supports)
+
+
+def test_a_joint_of_pinned_bars_needs_its_rotation_held(tmp_path):
+    """Four bars with released ends meet in a node: as four rods, once the rotation of the node, which nothing resists,
+    is held; the error tells so."""
+    feet = np.array([(0.0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
+    cards = [f"GRID,{k},,{x},{y},{z}" for k, (x, y, z) in enumerate([*feet.tolist(), (1.0, 1.0, 1.0)], 1)]
+    cards += [f"CBAR,{k},1,{k},5,0.,1.,0.\n,456,56" for k in range(1, 5)]
+    cards += ["MAT1,1,2.+11,,.3,7800.", "PBAR,1,1,1.-3,4.-7,2.-7,3.-7", "SPC1,1,123456,1,THRU,4"]
+    path = tmp_path / "pins.bdf"
+    path.write_text("\n".join(["BEGIN BULK", *cards, "ENDDATA", ""]))
+    part = fem.Model(fem.read_mesh(path, supports="keep"))
+    load = fem.point_force(part, [4], [[0, 0, 1e3]])
+    with pytest.raises(FactorisationError, match=r"pins.*supports=\{\(4,\): \(3, 4, 5\)\}"):
+        fem.solve_static(part, load)
+    along = np.ones(3) - feet
+    length = np.linalg.norm(along, axis=1)
+    K = np.einsum("ki,kj,k->ij", along, along, 2e8 / length**3)
+    found = fem.solve_static(part, load, {(4,): (3, 4, 5)}).displacements[4]
+    np.testing.assert_allclose(found, np.linalg.solve(K, [0, 0, 1e3]), rtol=1e-9)

@@ -39,6 +39,14 @@ IN_FULL = "integrated in full, not reduced"
 """How elements with reduced integration are taken."""
 BEAM_TYPES = {"B31": 2, "B31R": 2, "B32": 3, "B32R": 3}
 """Beams, where a section is given, and their number of nodes; those of three nodes are two beams."""
+SLENDER = ("B33", "B33H")
+"""Beams by Euler and Bernoulli."""
+BEAM_TYPES_OF_ABAQUS = {
+    **BEAM_TYPES,
+    **dict.fromkeys(("B31H", "PIPE31", "PIPE31H", *SLENDER), 2),
+    **dict.fromkeys(("B32H", "PIPE32", "PIPE32H"), 3),
+}
+"""The same with the types that CalculiX does not know; hybrid ones and pipes move as the others where all is linear."""
 LUMPED = {"MASS": 1, **dict.fromkeys(("SPRING1", "DASHPOT1"), 1), "DCOUP3D": 1} | dict.fromkeys(
     ("SPRING2", "SPRINGA", "DASHPOT2", "DASHPOTA"), 2
 )
@@ -472,7 +480,7 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
         deck.passed_over += len(rows)
         return
     members = deck.sets.elements.setdefault(deck.named(options["ELSET"]), []) if options.get("ELSET") else []
-    if given in BEAM_TYPES:
+    if given in (BEAM_TYPES if deck.as_named or deck.expand else BEAM_TYPES_OF_ABAQUS):
         _take_beams(deck, place, line, given, rows, members)
         return
     found = kind_of(given, deck.as_named)
@@ -512,7 +520,7 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
 
 def _take_beams(deck: Deck, place: Place, line: str, given: str, rows: Rows, members: list[str | int]) -> None:
     """Beams of two nodes; of three nodes (end, middle, end) two of them."""
-    table = _element_rows(deck, place, given, BEAM_TYPES[given] + 1, rows)
+    table = _element_rows(deck, place, given, BEAM_TYPES_OF_ABAQUS[given] + 1, rows)
     source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
     members += [row[0] for row in table]
     for row in table:
@@ -559,7 +567,7 @@ def _element_rows(deck: Deck, place: Place, given: str, width: int, rows: Rows) 
         raise MeshError(
             f"{place}: *ELEMENT of type {given} needs {width - 1} nodes an element; the last one has {len(values) - 1}."
         )
-    if surplus and given in BEAM_TYPES and not (deck.as_named or deck.expand):
+    if surplus and given in BEAM_TYPES_OF_ABAQUS and not (deck.as_named or deck.expand):
         told = (
             f"*ELEMENT, TYPE={given} (not obeyed: {surplus[0]} has a node after the {width - 1} of the element, which "
             "in Abaqus gives the first axis of its section; give that axis in the section, and remove the node)"

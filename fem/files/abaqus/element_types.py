@@ -12,7 +12,16 @@ S3 S3R S3RS S3T S3RT S4 S4R S4T S4RT S4RS S4RSW S4R5 S6 S8 S8R S8R5 S8T S8RT STR
 SHELL_NAMES = frozenset(_SHELLS.split())
 """Shells of Abaqus and CalculiX with the nodes of a surface."""
 _LINES = {"T3D2": ("line", 2), "T3D3": ("line3", 3)}
-_READ = (*sorted(SHELL_NAMES), *_LINES, "B31", "B31R", "B32", "B32R", *(t for e in ELEMENTS.values() for t in e.abaqus))
+_READ = (
+    *sorted(SHELL_NAMES),
+    *_LINES,
+    "B31",
+    "B31R",
+    "B32",
+    "B32R",
+    "B33",
+    *(t for e in ELEMENTS.values() for t in e.abaqus),
+)
 """Types that are read, of which one is offered in the place of an unknown one."""
 
 

@@ -21,6 +21,7 @@ _READ = (
         "COUPLING",
     ),
     *("KINEMATIC", "DISTRIBUTING", "TRANSFORM", "ORIENTATION", "BOUNDARY", "STEP", "END STEP", "CLOAD", "DLOAD"),
+    "DSLOAD",
 )
 _NEAR = 0.88
 """Likeness from which an unknown keyword counts as a typing error."""

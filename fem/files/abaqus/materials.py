@@ -31,7 +31,7 @@ _OPTIONS = {
         *("COMPOSITE", "CONTROLS", "LAYUP", "OFFSET", "ORIENTATION", "POISSON", "SECTIONINTEGRATION"),
         *("SYMMETRIC", "TEMPERATURE"),
     },
-    "BEAMSECTION": {"SECTION"},
+    "BEAMSECTION": {"SECTION", "POISSON", "TEMPERATURE"},
     "BEAMGENERALSECTION": {"SECTION"},
 }
 """Options of sections beside ELSET and MATERIAL that are obeyed, or change no small motion of a linear part."""

@@ -1,14 +1,14 @@
 """Where the nodes and elements of a deck are in the raw mesh, and what its sets hold."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from fem.elements import ELEMENTS, element
+from fem.elements import ELEMENTS, SHELLS, Element, element
 from fem.errors import MeshError, unknown_name
 from fem.files.abaqus.deck import Deck
 from fem.files.abaqus.lines import member
-from fem.mesh.face_area import face_shares
+from fem.mesh.face_area import face_shares, shell_shares
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.user_files import DEEPEST
 
@@ -90,6 +90,39 @@ class Numbers:
     def surface(self, name: str, level: str) -> np.ndarray:
         """(block, row, face) of an element surface; a line without a face means the outer faces of its elements."""
         faces: set[tuple[int, int, int]] = set()
+        for k, r, side in self._members(name, level):
+            if self.blocks[k][0] in ELEMENTS:
+                faces |= {(k, r, f) for f in (self._outer(k, r) if side is None else [self._side(k, r, side, name)])}
+        return np.array(sorted(faces), dtype=np.int64).reshape(-1, 3)
+
+    def shells(self, name: str, level: str) -> list[tuple[int, int, tuple[int, ...]]]:
+        """(block, row, places of the nodes in the cell) of the shells of an element surface, which are in it with their
+        top or bottom (SPOS, SNEG), or by an edge (E1, E2, ...); in CalculiX also S1, S2 and S3, S4, ...
+
+        Raises `MeshError` for other sides."""
+        found = set()
+        for k, r, side in self._members(name, level):
+            kind = self.blocks[k][0]
+            if kind in SHELLS and self.deck.elements[kind][r][0] in self.deck.shells:
+                found.add((k, r, self._side_of_shell(element(kind), side, name)))
+        return sorted(found)
+
+    def _side_of_shell(self, shape: Element, side: str | None, name: str) -> tuple[int, ...]:
+        """Places of the nodes of a side of a shell; None: of all."""
+        if side in (None, "SPOS", "SNEG", "S1", "S2"):
+            return tuple(range(shape.nodes))
+        ends = [(j, (j + 1) % shape.corners) for j in range(shape.corners)]
+        edges = {f"{letter}{j}": nodes for letter, first in (("E", 1), ("S", 3)) for j, nodes in enumerate(ends, first)}
+        if side not in edges:
+            raise MeshError(
+                f"The deck {self.deck.path}, surface {name!r}: a {shape.kind} of a shell has the sides SPOS, SNEG and "
+                f"E1 to E{shape.corners}, found {side!r}."
+            )
+        a, b = edges[side]
+        return (a, b, *(middle for c, d, middle in shape.edges if (c, d) == (a, b)))
+
+    def _members(self, name: str, level: str) -> Iterator[tuple[int, int, str | None]]:
+        """Block, row and side of the elements of a surface; None where a line gives no side."""
         for row in getattr(self.deck, level).surfaces[name]:
             who = member(row[0]) if row and row[0] else None
             if who is None:
@@ -99,12 +132,7 @@ class Numbers:
             else:
                 cells = self.cells(self.flat(who, self._level(who, "", level, "elements"), "elements"))
             side = row[1].upper() if len(row) > 1 and row[1] else None
-            for k, r in cells:
-                if self.blocks[k][0] in ELEMENTS:
-                    faces |= {
-                        (k, r, f) for f in (self._outer(k, r) if side is None else [self._side(k, r, side, name)])
-                    }
-        return np.array(sorted(faces), dtype=np.int64).reshape(-1, 3)
+            yield from ((k, r, side) for k, r in cells)
 
     def _side(self, block: int, row: int, side: str, name: str) -> int:
         """The face S1, S2, ... of an element; sides of plane elements come after the faces of their layer."""
@@ -158,10 +186,15 @@ class Numbers:
         return [int(rows[row][k]) for k in element(kind).faces[face]]
 
     def areas(
-        self, faces: np.ndarray | None, nodes: np.ndarray, points: np.ndarray, consistent: bool = False
+        self,
+        faces: np.ndarray | None,
+        shells: list[tuple[int, int, tuple[int, ...]]],
+        nodes: np.ndarray,
+        points: np.ndarray,
+        consistent: bool = False,
     ) -> np.ndarray | None:
-        """The area (k,) of a surface that each of its nodes stands for, as of `face_shares`; None for a set of
-        nodes."""
+        """The area (k,) of a surface, and length of edges of shells, that each of its nodes stands for, as of
+        `face_shares`; None for a set of nodes."""
         if faces is None:
             return None
         area = np.zeros(len(points))
@@ -170,4 +203,7 @@ class Numbers:
             rows = cells[faces[(faces[:, 0] == block) & (faces[:, 2] == face), 1]]
             shares = face_shares(element(kind), face, points[rows], consistent)
             np.add.at(area, rows[:, list(element(kind).faces[face])], shares)
+        for block, row, local in shells:
+            kind, cells = self.blocks[block]
+            np.add.at(area, cells[row][list(local)], shell_shares(element(kind), local, points[cells[row]]))
         return area[nodes]

@@ -12,7 +12,7 @@ from fem.errors import MeshError
 from fem.files.abaqus.constraints.axes import Axes
 from fem.files.abaqus.constraints.read import constraints_of
 from fem.files.abaqus.constraints.record import Constraints
-from fem.files.abaqus.deck import ASSEMBLY_NODES, IN_FULL, Deck, read_deck, shown
+from fem.files.abaqus.deck import ASSEMBLY_NODES, IN_FULL, SLENDER, Deck, read_deck, shown
 from fem.files.abaqus.expanded.links import links, replaced, touched
 from fem.files.abaqus.expanded.plane import expand_plane, layer_constraints
 from fem.files.abaqus.expanded.pretension import cut_constraints, take_cuts
@@ -239,8 +239,22 @@ def _declared(deck: Deck, numbers: Numbers, constraints: Constraints) -> Iterato
         if deck.expand:  # solids have no sections
             yield Declared(name, C, material.density, source, cells, wrong=wrong, axes=about)
         else:
-            common = (name, C, material.density, source, cells, section.thickness, section.offset, beam, wrong)
-            yield Declared(*common, axes=about)
+            sized = (section.thickness, section.offset, beam, wrong)
+            for theory, own in _by_theory(deck, numbers, section, cells):
+                yield Declared(name, C, material.density, source, own, *sized, axes=about, theory=theory)
+
+
+def _by_theory(
+    deck: Deck, numbers: Numbers, section: DeckSection, cells: np.ndarray
+) -> Iterator[tuple[str, np.ndarray]]:
+    """The cells of a section, beams by Euler and Bernoulli apart from the others."""
+    types = ((number, deck.thin[number].name) for number in numbers.of_elements(section.elset) if number in deck.thin)
+    places = set(numbers.cells(number for number, name in types if name in SLENDER))
+    slender = np.array([(block, row) in places for block, row in cells.tolist()], dtype=bool)
+    if not slender.any() or not slender.all():
+        yield "timoshenko", cells[~slender]
+    if slender.any():
+        yield "euler-bernoulli", cells[slender]
 
 
 UNDIRECTED = (

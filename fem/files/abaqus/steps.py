@@ -246,6 +246,8 @@ def _spread_load(c: Constraints, s: Statement, k: int, state: _State) -> None:
         surface = c.faces(who)
         if surface is None:
             raise MeshError(f"there is no surface {who!r}")
+        if not len(surface) or c.shells(who):
+            raise MeshError(f"{who!r} has faces of other elements than solids; shells are solids with expand=True")
         _press(state, (who.upper(), kind), s.step, FacePressure(surface, values[0]))
         return
     cells = c.numbers.cells(_elements(c, who))

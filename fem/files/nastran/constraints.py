@@ -365,8 +365,8 @@ def _bush(c: Connections, card: Card) -> Iterator[Made]:
     if made is None:
         raise MeshError("the deck has no PBUSH for it")
     stiffness, damping = _strength_of_bush(made)
-    if any(card.fields[9:]):
-        raise MeshError("a bushing with an offset")
+    if card.whole(10, -1) != -1:  # else the place along the line counts, and an offset does not
+        raise MeshError("a bushing with an offset (OCID)")
     nodes = [c.node(card.whole(k)) for k in (3, 4) if card.text_at(k)]
     x = np.array([c.points[n] for n in nodes])
     along = card.real(9, 0.5)

@@ -17,6 +17,7 @@ import reduction
 from fem.matrices.stress import von_mises
 from fem.mesh.structured_meshes import block, line
 from flexmb.cli.main import app
+from flexmb.drawn.surface import _stress_rows
 from flexmb.errors import FileError, MeasureError, PictureError, StressError, TruncatedStressWarning
 from flexmb.files import load_body, save_body, save_result
 from flexmb.files.results.table_file import columns, data_frame, dataset, write_table
@@ -24,7 +25,7 @@ from flexmb.files.results.vtk_file import export_vtk
 from flexmb.linear import equilibrium, steady_motion
 from flexmb.plots.pictures import animate, picture_result
 from flexmb.results.measure import measure
-from flexmb.results.stress import acceleration_forces, largest_stress, stress_at, write_stress_csv
+from flexmb.results.stress import acceleration_forces, largest_stress, nodal_von_mises, stress_at, write_stress_csv
 
 L, B, H = 1.0, 0.05, 0.1
 FORCE = 1000.0
@@ -113,6 +114,47 @@ def test_stresses_at_nodes_are_means_by_volume():
     expected = np.interp(places[:, 0], [0.0, 0.8, 1.0], [1.0, 0.8 * 1.0 + 0.2 * 3.0, 3.0])
     assert len(owners) == 12
     np.testing.assert_allclose(stress[:, 0, 0], expected, rtol=1e-12)
+
+
+def test_stresses_jump_between_materials():
+    """Two bars side by side stretch by the same strain 1e-3, and the one that is 200 times as stiff has 200 times the
+    stress, also at the nodes that both share; sets of one material have one stress there."""
+    mesh = block("hexahedron", (1.0, 0.3, 0.1), (2, 3, 1))
+    y = np.array([mesh.points[cell, 1].mean() for cell in mesh.cells[0].connectivity])
+    sets = {name: np.flatnonzero(np.abs(y - at) < 0.01) for name, at in (("soft", 0.05), ("a", 0.15), ("b", 0.25))}
+    soft, hard, same = (fem.Material.isotropic(E, 0.0, 1.0) for E in (1e9, 2e11, 2e11))
+    model = fem.Model(replace(mesh, cell_sets=sets), {"soft": soft, "a": hard, "b": same})
+    u = np.zeros((len(mesh.points), 3))
+    u[:, 0] = 1e-3 * mesh.points[:, 0]
+    owners, places, stress = model.stresses(u.ravel()[:, None])
+    shared = np.isclose(places[:, 1], 0.1)
+    expected = np.where(places[:, 1] < 0.11, 1e6, 2e8)
+    expected[np.flatnonzero(shared)[::2]] = 2e8  # the stiffest first
+    np.testing.assert_array_equal(places, mesh.points[owners])
+    assert np.bincount(owners).tolist() == (1 + np.isclose(mesh.points[:, 1], 0.1)).tolist()
+    np.testing.assert_allclose(stress[:, 0, 0], expected, rtol=1e-12)
+
+
+def test_between_materials_the_largest_stress_is_shown():
+    """A bar half of steel and half of rubber side by side, reduced: the nodes between both have the stress of the
+    steel."""
+    mesh = block("hexahedron", (1.0, 0.2, 0.1), (4, 2, 1))
+    y = np.array([mesh.points[cell, 1].mean() for cell in mesh.cells[0].connectivity])
+    sets = {"rubber": np.flatnonzero(y < 0.1), "steel": np.flatnonzero(y > 0.1)}
+    rubber = fem.Material.isotropic(1e7, 0.3, 1100.0)
+    part = fem.Model(replace(mesh, cell_sets=sets), {"rubber": rubber, "steel": fem.Material.steel()})
+    part = part.with_interfaces(root="x0", tip="x1")
+    body = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=2), name="bar")
+    eta = np.linspace(1e-5, 2e-5, body.modes)
+    shown = nodal_von_mises(body, eta)
+    each = von_mises(body.stress.rows @ eta)
+    for node in np.flatnonzero(np.isclose(part.points[:, 1], 0.1)):
+        of_steel, of_rubber = each[body.stress.nodes == node]
+        assert shown[node] == of_steel > 100 * of_rubber
+        np.testing.assert_array_equal(
+            _stress_rows(body, np.array([node]))[0], body.stress.rows[np.flatnonzero(body.stress.nodes == node)[0]]
+        )
+    assert np.isfinite(shown).all()
 
 
 def test_von_mises():

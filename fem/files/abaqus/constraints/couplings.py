@@ -35,7 +35,9 @@ def coupling(c: Constraints, s: Statement) -> Iterator[Constraint]:
         raise MeshError("neither *KINEMATIC nor *DISTRIBUTING follows it")
     reference = c.node(s.option("REFNODE"))
     axes = c.orientation(s.options.get("ORIENTATION", ""))
-    nodes = np.array([n for n in c.surface_nodes(s.option("SURFACE")) if n != reference])
+    nodes = np.array([n for n in c.surface_nodes(s.option("SURFACE")) if n != reference], dtype=np.int64)
+    if not len(nodes):
+        raise MeshError(f"the surface {s.option('SURFACE')!r} has no node of an element that is read")
     if s.options.get("INFLUENCERADIUS"):
         raise MeshError("its option INFLUENCE RADIUS is not supported")
     _require_usual(s)
@@ -73,7 +75,8 @@ def _distributing(
     R = np.eye(3) if axes is None else axes.at(c.points[reference])
     if turns is None:
         turns = () if exact else (3, 4, 5)
-    weights = c.numbers.areas(c.faces(s.option("SURFACE")), nodes, c.points, consistent=exact)
+    surface = s.option("SURFACE")
+    weights = c.numbers.areas(c.faces(surface), c.shells(surface), nodes, c.points, consistent=exact)
     given = c.numbers.deck.weights.get(str(member(s.option("SURFACE"))))
     if weights is None and given:
         of = {row: weight for who, weight in given for row in c.nodes(who)}

@@ -102,17 +102,25 @@ class Constraints:
 
     def faces(self, text: str) -> np.ndarray | None:
         """(block, row, face) of the faces of a surface; None for an unknown one."""
-        who = str(member(text))
-        for level in ("assembly", "part"):
-            if who in getattr(self.numbers.deck, level).surfaces:
-                return self.numbers.surface(who, level)
-        return None
+        level = self._level_of_surface(text)
+        return None if level is None else self.numbers.surface(str(member(text)), level)
+
+    def shells(self, text: str) -> list[tuple[int, int, tuple[int, ...]]]:
+        """The shells of a surface, as of `Numbers.shells`; none for an unknown one."""
+        level = self._level_of_surface(text)
+        return [] if level is None else self.numbers.shells(str(member(text)), level)
+
+    def _level_of_surface(self, text: str) -> str | None:
+        deck, who = self.numbers.deck, str(member(text))
+        return next((level for level in ("assembly", "part") if who in getattr(deck, level).surfaces), None)
 
     def surface_nodes(self, text: str) -> list[int]:
         """Rows of the nodes of a surface of faces or of nodes, or of a set of nodes that takes its place."""
         faces = self.faces(text)
         if faces is not None:
-            return sorted({n for b, r, f in faces.tolist() for n in self.numbers.face_nodes(b, r, f)})
+            own = {n for b, r, f in faces.tolist() for n in self.numbers.face_nodes(b, r, f)}
+            blocks = self.numbers.blocks
+            return sorted(own | {int(blocks[b][1][r][k]) for b, r, local in self.shells(text) for k in local})
         who, rows = str(member(text)), self.numbers.node_of
         for level in ("assembly", "part"):
             if who in getattr(self.numbers.deck, level).node_surfaces:

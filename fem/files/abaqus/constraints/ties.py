@@ -111,7 +111,10 @@ def _tied(c: Constraints, s: Statement, slave: str, master: str) -> Iterator[Con
     if faces is None or not len(faces):
         raise MeshError(f"the master {master!r} is no surface of element faces that were read")
     own = {n for b, r, f in faces.tolist() for n in c.numbers.face_nodes(b, r, f)}
-    nodes = np.array([n for n in c.surface_nodes(slave) if n not in own], dtype=np.int64)
+    of_slave = c.surface_nodes(slave)
+    if not of_slave:
+        raise MeshError(f"the slave {slave!r} has no node of an element that is read")
+    nodes = np.array([n for n in of_slave if n not in own], dtype=np.int64)
     if not len(nodes):
         return
     found, places, distances, size = closest_points(c.points, c.numbers.blocks, faces, nodes)

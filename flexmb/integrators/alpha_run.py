@@ -41,6 +41,7 @@ from flexmb.kernels.steps.step import (
     NO_MASS,
     ORDER,
     RATE,
+    RUBBING,
     SIZE,
     TOO_LARGE,
     UNSUITED,
@@ -61,6 +62,8 @@ SUDDEN = 10.0
 BRIEF, LEAP_TOLERANCE = 1e-4, 1e-10
 """Length of an interval, relative to the step, below which an explicit method integrates it, and the tolerance of that
 method."""
+KEPT = [ITERATIONS, RUBBING]
+"""What goes on through a jump of the forces, of the entries of `IntegratorState.last`."""
 LONGEST_BLOCK = 64
 """Largest number of steps without a change of the step size; the functions of time are evaluated for all of them in
 advance."""
@@ -121,8 +124,8 @@ class GeneralisedAlphaRun(Run):
         the motion. In vibrations that it does not resolve, the method damps its own accelerations and velocities;
         initial values, which are those of the displacements, would feed these vibrations at each jump.
         """
-        iterations, h, m = self.motion.last[ITERATIONS], self._starting(self.motion.last[SIZE]), self.motion
-        present = [x.copy() for x in _derivatives(m)]
+        h, going_on = self._starting(self.motion.last[SIZE]), self.motion.last[KEPT]
+        present = [x.copy() for x in _derivatives(self.motion)]
         self.t, self._at_end = after.state.t, self.equations.mechanism.function_values(after.state.t)
         self.equations.angles[:] = after.state.angles
         starts = []
@@ -134,7 +137,7 @@ class GeneralisedAlphaRun(Run):
             x += now - start
         self._evaluate()
         self.motion.powers[0] = self._powers()
-        self.motion.last[ITERATIONS] = iterations
+        self.motion.last[KEPT] = going_on
 
     def _put(self, begin: Start) -> None:
         """Set the motion and its powers to initial conditions."""

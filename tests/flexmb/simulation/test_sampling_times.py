@@ -5,6 +5,7 @@ import pytest
 
 import flexmb
 from flexmb import controllers
+from flexmb.contact import Box, Plane
 from flexmb.simulation.events import Event
 
 SAMPLE = 0.02
@@ -76,3 +77,22 @@ def test_variable_steps_keep_their_size_through_samples_that_change_nothing():
         for sample_time in (None, 1e-2)
     ]
     assert steps[1] < 1.5 * steps[0] + 20, steps  # 20 samples divide steps
+
+
+def test_a_box_slides_under_a_sampled_force_as_by_newtons_law():
+    """Between samples its acceleration is constant; the floor pushes with its weight, also right after a sample."""
+    system = flexmb.System(gravity=(0, 0, -10.0))
+    box = system.add(flexmb.rigid_body("box", mass=2.0, inertia=(0.02, 0.03, 0.04)), position=(0, 0, 0.05))
+    shapes = Plane().on(system.ground.at((0, 0, 0))), Box(0.3, 0.2, 0.1).on(box.at((0, 0, 0)))
+    system.contact("floor", *shapes, friction=0.3)
+    law = controllers.pid(10.0, sample_time=SAMPLE)
+    inputs = {"measured": "position:box:x", "reference": 1.0}
+    system.controller("c", law, inputs=inputs, outputs={"command": "force:box:x"})
+    result = flexmb.simulate(system, 0.4, step=1e-3)
+    x = v = 0.0
+    for _ in range(20):
+        a = (10.0 * (1.0 - x) - 0.3 * 20.0) / 2.0
+        x, v = x + v * SAMPLE + a * SAMPLE**2 / 2, v + a * SAMPLE
+    assert abs(result.position("box")[-1, 0] - x) < 1e-9
+    np.testing.assert_allclose(result.contact("floor").normal_force, 20.0, rtol=0, atol=1e-3)
+    assert abs(result.energy_by_element()["floor"].heat[-1] - 6.0 * x) < 1e-4 * 6.0 * x

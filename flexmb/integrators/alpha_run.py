@@ -41,6 +41,7 @@ from flexmb.kernels.steps.step import (
     NO_MASS,
     ORDER,
     RATE,
+    RUBBING,
     SIZE,
     TOO_LARGE,
     UNSUITED,
@@ -61,6 +62,8 @@ SUDDEN = 10.0
 BRIEF, LEAP_TOLERANCE = 1e-4, 1e-10
 """Length of an interval, relative to the step, below which an explicit method integrates it, and the tolerance of that
 method."""
+KEPT = [ITERATIONS, RUBBING]
+"""What goes on through a jump of the forces, of the entries of `IntegratorState.last`."""
 LONGEST_BLOCK = 64
 """Largest number of steps without a change of the step size; the functions of time are evaluated for all of them in
 advance."""
@@ -114,14 +117,27 @@ class GeneralisedAlphaRun(Run):
         change, most = self._pace.ahead(self.t)
         return min(h, most, 0.5 * max(change - self.t, self._pace.same))
 
-    def begin_anew(self, begin: Start) -> None:
-        """Continue with fixed steps from other initial conditions at the present time, where forces may jump."""
-        iterations = self.motion.last[ITERATIONS]
-        self.t, self._at_end = begin.state.t, self.equations.mechanism.function_values(begin.state.t)
-        self.equations.angles[:] = begin.state.angles
-        self._put(begin)
-        self._start(self._size)
-        self.motion.last[ITERATIONS] = iterations
+    def jump(self, before: Start, after: Start) -> None:
+        """Continue after a jump of the forces at the present time, from the initial conditions before and after it.
+
+        What the motion differs by from the initial values before the jump is kept. It is small where the step resolves
+        the motion. In vibrations that it does not resolve, the method damps its own accelerations and velocities;
+        initial values, which are those of the displacements, would feed these vibrations at each jump.
+        """
+        h, going_on = self._starting(self.motion.last[SIZE]), self.motion.last[KEPT]
+        present = [x.copy() for x in _derivatives(self.motion)]
+        self.t, self._at_end = after.state.t, self.equations.mechanism.function_values(after.state.t)
+        self.equations.angles[:] = after.state.angles
+        starts = []
+        for begin in (before, after):
+            self._put(begin)
+            self._start(h)
+            starts.append(_derivatives(self.motion))
+        for x, start, now in zip(starts[1], starts[0], present, strict=True):
+            x += now - start
+        self._evaluate()
+        self.motion.powers[0] = self._powers()
+        self.motion.last[KEPT] = going_on
 
     def _put(self, begin: Start) -> None:
         """Set the motion and its powers to initial conditions."""
@@ -133,7 +149,11 @@ class GeneralisedAlphaRun(Run):
             look_at_points(self.equations, begin.state.q)
         self._evaluate()
         self.motion.state_rates[:] = self.equations.workspace.state_rates
-        self.motion.powers[0] = self.equations.powers(self._at_end, begin.state.w, begin.multipliers)
+        self.motion.powers[0] = self._powers()
+
+    def _powers(self) -> np.ndarray:
+        """The powers (4,) of the present motion, whose equations of motion were evaluated in the workspace."""
+        return self.equations.powers(self._at_end, self.motion.w, self.motion.multipliers)
 
     def _motion(self, begin: Start) -> IntegratorState:
         """The arrays of the motion at initial conditions, in absolute or joint coordinates."""
@@ -500,6 +520,11 @@ class GeneralisedAlphaRun(Run):
                 "step, at any step size. Use rho_inf = 0.95 or less, or coordinates='joint' for a tree of joints."
             ) from error
         raise error
+
+
+def _derivatives(motion: IntegratorState) -> tuple[np.ndarray, ...]:
+    """The velocities, accelerations and multipliers of a motion."""
+    return motion.v, motion.w, motion.vdot, motion.wdot, motion.a, motion.multipliers
 
 
 def _commuting_not(tree: Tree) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:

@@ -4,7 +4,8 @@ A sampled controller reads its inputs at the multiples of its sample time, just 
 them until the next sample. Where several are sampled at the same instant, each comes after those whose commands it
 reads, also through continuous controllers (flexmb/mechanism/control/add.py), and reads their new commands; measures of
 the motion are those before. `Sampled` is a method that integrates from sample to sample by another method, which begins
-anew at each: the accelerations jump there, and the order of the method holds in between.
+anew at each: the accelerations jump there, and the order of the method holds in between. Generalised-alpha goes on, by
+the jump alone.
 
 The states of a sampled controller, which include the commands that it holds, are part of `State.element_states`. A
 state with such entries stands for the motion after the sample at its time; a simulation that starts without them
@@ -259,11 +260,12 @@ class SampledRun(Run):
         """Take the samples due at the end of an integration, and begin the next one."""
         states = sample(self._mechanism, s._replace(t=due), self._attitudes)
         self._work = self._work + s.work
-        begin = self._start(s.state, states)
-        if isinstance(self._run, GeneralisedAlphaRun) and self._run.step is not None and s.t < self._end:
+        if isinstance(self._run, GeneralisedAlphaRun) and s.t < self._end:
+            before, begin = (self._start(s.state, x) for x in (s.states, states))
             self._hold(begin)
-            self._run.begin_anew(begin)
+            self._run.jump(before, begin)
             return
+        begin = self._start(s.state, states)
         self._statistics.append(self._run.statistics(0.0))
         self._happened += self._run.happened
         self._findings += self._run.findings

@@ -11,12 +11,13 @@ from flexmb.errors import ControllerError, TableError
 from flexmb.forces.scalar.points import other_quantity, require_unit
 from flexmb.kernels.base.data import ANGLE, DISTANCE, SPIN, TRANSLATION
 from flexmb.kernels.equations.controllers import COMMAND, RATE, VALUE
-from flexmb.kernels.equations.time_functions import POLYNOMIAL
+from flexmb.kernels.equations.time_functions import POLYNOMIAL, SPIN_UP
 from flexmb.mechanism.control.controller import Controller, Signal
 from flexmb.mechanism.control.law import BoundController, ControlCall, ControlLaw
 from flexmb.mechanism.control.signals import Source, one_row, place_of, signal_of
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.mechanism import FrameForce, Load, Row
+from flexmb.mechanism.time_functions import TimeFunction
 
 if TYPE_CHECKING:
     from flexmb.mechanism.construction.forces import WithForces
@@ -38,6 +39,8 @@ MEASURED_IN = {
     (RATE, DISTANCE): "velocity",
 }
 """The dimensions of signals by their sort and the kind of their row."""
+RATES = ("rate", "velocity", "angular-velocity", "stretch-rate", "elastic-rate")
+"""The measures that are rates of coordinates."""
 LOOPS = {
     "continuous": "Give one of them a sample_time, or join them to one law.",
     "sampled": "Let one of them read what the command of the other one does, which is that before the sample (a "
@@ -92,6 +95,7 @@ def added(
             f"of time or a number{known.advice}."
         )
     sources = {key: inputs[key] if key in inputs else known.constants[key] for key in known.inputs}
+    _require_reference_of_rate(name, sources)
     sampled = bound.sample_time is not None
     signals = tuple(signal_of(system, f"{own}, input {key!r}", source, sampled) for key, source in sources.items())
     targets = tuple(outputs.get(key, "") for key in known.commands)
@@ -178,6 +182,21 @@ def _require_units(
             require_unit(column.title, dimension, system.units, column.source, column.scale)
         except TableError as error:
             raise TableError(f"Controller {name!r} in {system.name!r} ({system.units}), {key!r}: {error}") from None
+
+
+def _require_reference_of_rate(name: str, sources: Mapping[str, Source]) -> None:
+    """Raise `ControllerError` where a rate is to follow the value of a spin-up, an angle that grows without limit."""
+    measured, reference = str(sources.get("measured")), sources.get("reference")
+    if not isinstance(reference, TimeFunction) or measured.partition(":")[0] not in RATES:
+        return
+    kind, *numbers = reference.formula or (None,)
+    if kind == SPIN_UP:
+        speed, duration = numbers
+        raise ControllerError(
+            f"Controller {name!r}: 'measured' is the rate {measured!r}, and the value of its reference, "
+            f"spin_up(speed={speed:.6g}, duration={duration:.6g}), is the angle that a driver follows, which grows "
+            f"without limit. The reference of a speed is smooth_step(0.0, {duration:.6g}, {speed:.6g})."
+        )
 
 
 def _require_factor(system: "WithForces", what: str, name: str) -> None:

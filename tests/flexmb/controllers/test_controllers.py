@@ -735,6 +735,18 @@ def hydraulic(law, source="coordinate:rail", target="effort:rail", units="SI"):
     return system
 
 
+@pytest.mark.parametrize("measured", ["rate:pivot", "angular-velocity:rotor:z"])
+@pytest.mark.parametrize("sample_time", [None, 0.01])
+def test_the_angle_of_a_spin_up_is_no_reference_of_a_speed(measured, sample_time):
+    """A motor that should have reached 150 rad/s followed an angle, without limit."""
+    law = controllers.pid(1.0, 2.0, sample_time=sample_time)
+    angle = flexmb.time_functions.spin_up(150.0, 6.0)
+    rotor(law, inputs={"measured": "coordinate:pivot", "reference": angle})
+    with pytest.raises(flexmb.ControllerError, match=r"angle that a driver follows.* smooth_step\(0.0, 6, 150\)"):
+        rotor(law, inputs={"measured": measured, "reference": angle})
+    rotor(law, inputs={"measured": measured, "reference": flexmb.time_functions.smooth_step(0.0, 6, 150)})
+
+
 @pytest.mark.parametrize(
     ("titles", "options", "connected", "message"),
     [

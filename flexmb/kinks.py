@@ -59,7 +59,7 @@ def kinks(
     if not (flat.row_law.any() or (flat.element_tangent == 0).any() or mechanism.controllers):
         return ""
     kept, moved, none = e.states.copy(), np.empty_like(state.q), np.zeros_like(wdot)
-    felt = _row_forces(e, functions, state, wdot, multipliers)
+    felt = _felt(e, functions, state, wdot, multipliers)
     e.residual(functions, state.q, state.w, wdot, multipliers)
     x, J = _motion(e)
     sizes, rate = _state_sizes(mechanism, kept), rate_at(flat, state.w, wdot)
@@ -123,15 +123,20 @@ def _answers(e: Equations) -> np.ndarray:
     return np.concatenate([efforts, found.commands, found.state_rates])
 
 
-def _row_forces(
-    e: Equations, functions: np.ndarray, state: State, wdot: np.ndarray, multipliers: np.ndarray
-) -> np.ndarray:
-    """The magnitude of forces or moments in the mechanism, for each row of force elements (nr,): those of laws may be
-    rounded by as much as these."""
-    flat = e.flat
+def _felt(e: Equations, functions: np.ndarray, state: State, wdot: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    """The magnitude of forces or moments in the mechanism, for each row of force elements (nr,) and each command (nc,),
+    that of what acts by it: those of laws may be rounded by as much as these."""
+    mechanism, flat = e.mechanism, e.flat
     energy = float((forces(e, functions, state.q, state.w, wdot, multipliers) / flat.weight).max(initial=0.0))
     turning = np.isin(flat.row_kind[flat.joint_rows :], (ANGLE, TILT, SPIN))
-    return np.where(turning, energy, energy / e.mechanism.length)
+    rows = np.where(turning, energy, energy / mechanism.length)
+    commands, own = np.zeros(len(e.workspace.commands)), flat.row_command[flat.joint_rows :]
+    np.maximum.at(commands, own[own >= 0], rows[own >= 0])
+    for load in mechanism.loads:
+        unit = mechanism.length * np.linalg.norm(load.wrench[:3]) + np.linalg.norm(load.wrench[3:])
+        if load.command >= 0 and unit > 0:
+            commands[load.command] = max(commands[load.command], energy / unit)
+    return np.concatenate([rows, commands])
 
 
 def _motion(e: Equations) -> tuple[np.ndarray, sp.csr_matrix]:

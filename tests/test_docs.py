@@ -10,11 +10,13 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import scipy.integrate
 import typer
 
 import flexmb
 from benchmarks import REGISTRY
 from flexmb.cli.main import app
+from flexmb.linear import equilibrium
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -339,6 +341,47 @@ def test_the_controllers_of_the_manual_hold_their_targets():
     assert names["drifted"].coordinate("pivot")[-1] == pytest.approx(1.0, abs=0.1)
     assert "algebraic loop. Give the law a sample_time" in names["message"]
     assert all(names["linearise"](names["rest"]).modes().eigenvalues.real < 0)
+
+
+@pytest.mark.long
+def test_the_winch_and_the_trolley_of_the_manual_carry_their_loads():
+    names = names_of("controllers.md")
+    # the drum has wound up the rope by 11 rad; its stretch falls with the length that is left of it
+    hoisted, weight = names["hoisted"], 500.0 * 9.81
+    left = 10.0 - 0.25 * 11.0
+    np.testing.assert_allclose(hoisted.coordinate("guide")[-1], 10.0 - left - weight * left / 2e6, atol=2e-4)
+    np.testing.assert_allclose(names["sag"], crossing_sag(names["crossing"]), rtol=2e-3)
+
+    # at rest between two interfaces: the deflection of a simply supported beam under a force, with its shear
+    bending, shear = GIRDER["bending"], GIRDER["shear"]
+    for place in (2.5, 10.0):
+        rest = equilibrium(names["hall"](flexmb.time_functions.constant(place)))
+        other, force = 20.0 - place, 9.81 * 5000.0
+        sinks = force * place * other / 20.0 * (place * other / (3 * bending) + 1 / shear) + force / 5e6
+        np.testing.assert_allclose(rest.result.coordinate("lift"), -sinks, rtol=2e-3)
+
+
+GIRDER = {"bending": 2.1e11 * 0.3 * 0.5**3 / 12, "shear": 5 / 6 * 2.1e11 / 2.6 * 0.15, "mass": 7850.0 * 0.15}
+"""Stiffnesses and mass per length of the bridge in the manual: steel, 0.3 by 0.5."""
+
+
+def crossing_sag(result):
+    """The lowest place of the middle of a simply supported beam over time, by its vibrations under a mass on a spring
+    that crosses it: independent of any finite element."""
+    length, speed, mass, spring, line_mass = 20.0, 20.0, 5000.0, 5e6, GIRDER["mass"]
+    n = np.arange(1, 15)
+    wave = n * np.pi / length
+    squares = wave**4 * GIRDER["bending"] / line_mass / (1 + wave**2 * GIRDER["bending"] / GIRDER["shear"])
+
+    def rates(t, y):
+        q, v, z, fall = y[:14], y[14:28], y[28], y[29]
+        shape = np.sin(wave * speed * t)
+        push = -spring * (z - shape @ q)
+        return np.concatenate([v, -squares * q - 2 * push * shape / (line_mass * length), [fall, push / mass - 9.81]])
+
+    begin = np.concatenate([np.zeros(28), [-9.81 * mass / spring, 0.0]])
+    crossed = scipy.integrate.solve_ivp(rates, (0, 1), begin, t_eval=result.t, rtol=1e-9, atol=1e-12)
+    return (np.sin(n * np.pi / 2) @ crossed.y[:14]).min()
 
 
 def test_the_ball_of_the_manual_bounces():

@@ -36,7 +36,8 @@ class StaticResult:
 
     - `model`, `load` (ndof,): what was solved; `q` (ndof,): displacements of its independent dofs;
     - `reactions`: for each support that was given (not those of a deck) the force and the moment (6,) that it exerts on
-      the part, the moment about the point of an interface, or the mean of the nodes.
+      the part, the moment about the point of an interface, or the mean of the nodes. Lists of nodes are named by their
+      first numbers, "nodes [0, 1, 2, ...]", a further list that begins alike "nodes [0, 1, 2, ...] (2)".
     """
 
     model: Model

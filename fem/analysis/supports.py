@@ -116,7 +116,7 @@ def supports_of(model: Model, given: Any) -> list[Support]:
         every = np.concatenate(places).astype(np.int64)
         E = sp.csr_matrix((np.ones(len(every)), (np.arange(len(every)), every)), shape=(len(every), dofs.size_of_all))
         rows = E if dofs.T is None else sp.csr_matrix(E @ dofs.T)
-        name = place if isinstance(place, str) else str(place) if is_selection(place) else f"nodes {nodes[:3].tolist()}"
+        name = _named(place, nodes, [support.name for support in found])
         if not len(every):
             raise MatrixError(
                 f"Support {name!r} of {model.name!r} holds nothing: nodes of solids have displacements, components 0 "
@@ -125,6 +125,14 @@ def supports_of(model: Model, given: Any) -> list[Support]:
         clamped = nodes if components is None else nodes[:0]
         found.append(Support(name, rows, model.points[nodes].mean(axis=0), clamped))
     return found
+
+
+def _named(place: Any, nodes: np.ndarray, taken: list[str]) -> str:
+    """A name for a support, which no other has: its own, or the first of its node numbers."""
+    few = ", ".join(map(str, nodes[:3].tolist()))
+    own = str(place) if isinstance(place, str) or is_selection(place) else f"nodes [{few}{', ...' * (len(nodes) > 3)}]"
+    same = sum(name == own or name.startswith(f"{own} (") for name in taken)
+    return f"{own} ({same + 1})" if same else own
 
 
 def _components(given: Any) -> list[int]:

@@ -25,7 +25,16 @@ from flexmb.linear.equilibrium import Equilibrium, included_at_rest
 from flexmb.linear.first_order import FirstOrder, Ignorable, first_order, first_order_modes, ignorable
 from flexmb.linear.independent import Changing, Independent
 from flexmb.linear.joint_motions import joint_names
-from flexmb.linear.rest.changes import BEYOND, CONSTANT, UNSTEADY, largest_change, later, unsteadiness
+from flexmb.linear.rest.changes import (
+    BEYOND,
+    CONSTANT,
+    LARGEST,
+    UNSTEADY,
+    acceleration,
+    largest_change,
+    later,
+    unsteadiness,
+)
 from flexmb.linear.sampled.at_rest import SamplesAtRest
 from flexmb.linear.sampled.period import SampledMotions, sampled_modes, sampled_motions
 from flexmb.linear.steady_running import SteadyRunning
@@ -54,6 +63,9 @@ that they allow are constant.
 """
 SETTLED = 1e-6
 """Speed, relative to the rate of the mechanism, up to which a state is at rest."""
+AT_REST = 1e-10
+"""Acceleration of a state, relative to the square of its fastest motion, up to which it rests: an equilibrium is found
+to 1e-11 of the size of the mechanism."""
 
 
 @shown
@@ -258,7 +270,13 @@ class LinearisedModel:
         """
         if count is not None and count < 1:
             raise LinearError(f"count is a number of modes, at least 1; found {count}.")
-        return replace(self._modes(count, near), units=self.mechanism.units)
+        found = replace(self._modes(count, near), units=self.mechanism.units)
+        if len(self.wdot) > LARGEST:
+            return found
+        speed = speed_of(self.state.w, compiled(self.mechanism).weight)
+        fastest = max(float(np.abs(found.eigenvalues).max(initial=0.0)), speed)
+        departs = acceleration(self)
+        return replace(found, acceleration=departs if departs > AT_REST * fastest**2 else 0.0)
 
     def _modes(self, count: int | None, near: float) -> Vibration:
         if count is None:
@@ -297,7 +315,8 @@ def linearise(system: System | Mechanism | Equilibrium | SteadyRunning, state: S
     """The linearised equations of motion about a state, by default the consistent initial state.
 
     About an equilibrium or a steady motion use `linearise(equilibrium(system))`, `linearise(steady_motion(system))` or
-    `linearise(steady_running(system))`.
+    `linearise(steady_running(system))`. About a state that accelerates, slow motions are those of the instant only, of
+    which printed modes tell (`Vibration.passing`).
 
     The stiffness contains the effects of gravity, springs, force laws, loads and joint reactions. For a state in
     motion, `D` and `K` contain gyroscopic and centrifugal terms; they are constant only if the motion is steady in body

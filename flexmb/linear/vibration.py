@@ -52,6 +52,8 @@ class Vibration:
     - `units`: the names of the units of the model, for plots.
     - `ignorable` (k,): which modes move ignorable coordinates only (`LinearisedModel.ignorable`), such as the place and
       heading of a rolling vehicle. They say nothing on stability. An empty array stands for none.
+    - `acceleration`: the largest one of the state itself, per unit of time squared, in radians or lengths of the
+      mechanism; zero at rest and in steady motion. Motions slower than its root are `passing`.
     """
 
     eigenvalues: np.ndarray
@@ -59,6 +61,7 @@ class Vibration:
     errors: np.ndarray
     units: str | None = None
     ignorable: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    acceleration: float = 0.0
 
     def __post_init__(self) -> None:
         if not len(self.ignorable):
@@ -103,6 +106,16 @@ class Vibration:
             return "unstable"
         return "undecided" if self.undecided.any() else "stable"
 
+    @property
+    def passing(self) -> np.ndarray:
+        """Which motions (k,), with eigenvalues beyond their errors, are slower than the state itself departs.
+
+        A state that accelerates by `a` moves by its own size in the time `1 / sqrt(a)`, with which the coefficients
+        change. The eigenvalues of slower motions are those of an instant, and say nothing on stability.
+        """
+        size = np.abs(self.eigenvalues)
+        return np.asarray((size**2 < self.acceleration) & (size > self.errors) & ~self.ignorable)
+
     def of(self, which: np.ndarray) -> "Vibration":
         """A selection of the modes; `which`: their indices, or a mask over all."""
         return replace(
@@ -120,7 +133,17 @@ class Vibration:
             f"{k + 1:4d}{f:14.6g}{z:16.4g}{growth:14.5g}{'  ignorable' if apart else ''}"
             for k, (f, z, growth, apart) in enumerate(zip(*columns, strict=True))
         ]
-        return "\n".join([*rows, self._sentence()])
+        return "\n".join([*rows, self._sentence(), *self._instant()])
+
+    def _instant(self) -> list[str]:
+        """A line on motions that are slower than the acceleration of the state, if there are any."""
+        passing, pace = int(self.passing.sum()), np.sqrt(self.acceleration)
+        if not passing:
+            return []
+        return [
+            f"the state accelerates: {passing} motion(s) with eigenvalues below {pace:.3g} per unit of time are those "
+            "of this instant, and tell nothing of stability; take linearise(equilibrium(system)) or steady_running"
+        ]
 
     def _sentence(self) -> str:
         growing, undecided = int(self.growing.sum()), int(self.undecided.sum())

@@ -104,6 +104,20 @@ def test_moments_of_reactions_are_about_the_middle_of_the_nodes_that_hold():
     np.testing.assert_allclose(sum(found.values()), -np.cross(point, force), rtol=1e-7, atol=1e-7)
 
 
+def test_supports_by_lists_of_nodes_that_begin_alike_keep_their_reactions():
+    """One holds along x, the other across; together they balance the load."""
+    part = bar()
+    load, root = fem.point_force(part, "x1", (30.0, 0, -100.0)), part.mesh.nodes("x0").tolist()
+    lists = {tuple(root): (0, 1), tuple(root[:8]): (2,)}
+    reactions = fem.solve_static(part, load, lists).reactions
+    first = "nodes [" + ", ".join(map(str, root[:3])) + ", ...]"
+    assert list(reactions) == [first, f"{first} (2)"]
+    np.testing.assert_allclose(reactions[first][:3], [-30, 0, 0], atol=1e-7)
+    np.testing.assert_allclose(reactions[f"{first} (2)"][:3], [0, 0, 100], atol=1e-7)
+    few = fem.solve_static(part, load, {"x0": None, tuple(root[:3]): (0,)}).reactions
+    assert list(few) == ["x0", "nodes [" + ", ".join(map(str, root[:3])) + "]"]
+
+
 def test_a_set_on_a_rigid_link_holds_the_link_and_redundant_supports_share_the_load():
     mesh = block("hexahedron", (1.0, 0.1, 0.1), (4, 1, 1))
     points = np.vstack([mesh.points, [-0.2, 0.05, 0.05]])

@@ -36,6 +36,12 @@ ERRORS = 10.0
 """Change of coefficients, relative to the bounds of their errors, up to which it may be due to these."""
 
 
+def acceleration(linear: Any) -> float:
+    """The largest acceleration of a coordinate of the joints, in radians or lengths of the mechanism."""
+    own = linear.independent
+    return float(np.abs(own.joint_rates[1] * own.joint_weight).max(initial=0.0))
+
+
 def unsteadiness(linear: Any) -> float:
     """The largest acceleration of a coordinate of the joints about a moving state, or rate of a state of an element
     over its usual change, relative to the speed of the mechanism; infinite for large mechanisms, which are not
@@ -43,8 +49,8 @@ def unsteadiness(linear: Any) -> float:
     mechanism, state, flat = linear.mechanism, linear.state, compiled(linear.mechanism)
     if len(flat.weight) > LARGEST:
         return np.inf
-    speed, own = speed_of(state.w, flat.weight), linear.independent
-    found = float(np.abs(own.joint_rates[1] * own.joint_weight).max(initial=0.0)) / speed**2
+    speed = speed_of(state.w, flat.weight)
+    found = acceleration(linear) / speed**2
     if len(linear.state_sizes):
         e = Equations(mechanism, state.q, state.angles, state.element_states)
         e.residual(mechanism.function_values(state.t), state.q, state.w, linear.wdot, linear.multipliers)

@@ -47,10 +47,19 @@ def motions_with_errors(
 
 
 def moved_most(e: Equations, x: np.ndarray) -> str:
-    """The body that moves most in the motions `x` (nv, n), as text."""
-    place = int((np.abs(x).max(axis=1) * e.flat.weight).argmax())
-    body = e.mechanism.bodies[int(np.searchsorted(e.flat.v_start, place, side="right")) - 1].name
-    return f" ({body!r} moves most)"
+    """The body that moves most in the motions `x` (nv, n), and how, as text."""
+    sizes = np.abs(x) * e.flat.weight[:, None]
+    place, which = np.unravel_index(int(sizes.argmax()), sizes.shape)
+    b = int(np.searchsorted(e.flat.v_start, place, side="right")) - 1
+    first = int(e.flat.v_start[b])
+    how = "it deforms"
+    if place < first + 6:
+        turns = place >= first + 3
+        axis = x[first + 3 : first + 6, which] if turns else x[first : first + 3, which]
+        axis = axis / axis[np.abs(axis).argmax()]
+        numbers = ", ".join(f"{v:.2g}" for v in np.round(axis, 3) + 0.0)
+        how = f"it {'turns about' if turns else 'moves along'} ({numbers}) of its frame"
+    return f" ({e.mechanism.bodies[b].name!r} moves most: {how})"
 
 
 def creeping(mechanism: Mechanism) -> str:

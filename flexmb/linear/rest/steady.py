@@ -141,5 +141,6 @@ def require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
             f"{mechanism.name!r} does not move steadily: {later:.3g} later its joints are open by {opened:.3g} and "
             f"{body!r} accelerates by {sizes.max(initial=0.0):.2g}, relative to the effects of speed and gravity. "
             "Steady motion needs drivers of constant speed, gravity along the axis, and a mechanism that rotates as "
-            "one body or whose parts keep their shape as they rotate."
+            "one body or whose parts keep their shape as they rotate. steady_running finds motions in which joints "
+            "keep their rates, such as rotors on arms that their weight bends."
         )

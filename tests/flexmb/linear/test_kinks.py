@@ -156,3 +156,43 @@ def test_a_filter_at_zero_beside_pressures_causes_no_warning():
     found = np.linalg.eigvals(linearise(system).state_matrix())
     for root in np.roots([0.01, 1, 6e4 + 4e5 * 0.01, 4e5 + 4e5 * 0.01, 4e5]):
         assert np.abs(found - root).min() < 1e-6 * abs(root)
+
+
+@flexmb.control_law(inputs=("place", "height"), commands=("here", "ahead"), parameters=("weight", "k"))
+def shared(t, inputs, states, parameters, commands, rates):
+    """A wheel on a rail, whose force goes to the places before and ahead of it by its distances from them."""
+    force = parameters[0] - parameters[1] * inputs[1]
+    commands[0] = force * max(1.0 - abs(inputs[0]), 0.0)
+    commands[1] = force * max(inputs[0], 0.0)
+
+
+@pytest.mark.parametrize("driven", [True, False])
+def test_a_kink_over_a_place_that_a_driver_holds_causes_no_warning(driven):
+    """The trolley stands at a place of the rail, where the shares of its force have kinks. Where a driver holds it, no
+    motion crosses them, but for the rounding of positions; commands that act by loads were compared without it."""
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    parts = {}
+    for name, mass, before, axis in (
+        ("jib", 10.0, "ground", (0, 1, 0)),
+        ("carriage", 1.0, "jib", (1, 0, 0)),
+        ("trolley", 100.0, "carriage", (0, 0, 1)),
+    ):
+        at = (5.0 if name == "jib" else 8.0, 0, 0)
+        parts[name] = system.add(flexmb.rigid_body(name, mass=mass, inertia=(1, 1, 1)), position=at)
+        joint = system.revolute if name == "jib" else system.prismatic
+        joint(f"{name} joint", parts.get(before, system.ground), parts[name], axis=axis, at=at)
+    system.joint_spring("slewing", "jib joint", stiffness=1e4)
+    if driven:
+        system.drive("carriage joint", flexmb.time_functions.constant(0.0))
+    else:
+        system.joint_spring("buffer", "carriage joint", stiffness=1e4)
+    system.load("here", parts["trolley"].at(ORIGIN), force=(0, 0, 1), follower=True)
+    system.load("ahead", parts["jib"].at((3, 0, 0)), force=(0, 0, -1), follower=True)
+    inputs = {"place": "coordinate:carriage joint", "height": "coordinate:trolley joint"}
+    system.controller(
+        "rail", shared(weight=981.0, k=1e5), inputs=inputs, outputs={"here": "load:here", "ahead": "load:ahead"}
+    )
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        (equilibrium if driven else linearise)(system)
+    assert [one.category for one in told] == ([] if driven else [flexmb.SensitivityWarning])

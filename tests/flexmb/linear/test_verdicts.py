@@ -50,8 +50,24 @@ def test_of_several_bodies_that_which_nothing_holds_is_named():
 def test_what_nothing_holds_is_still_told_beside_stiff_motions():
     """A bar on a ball joint may turn about its own axis; gravity holds the rest."""
     for modes in (4, 16):
-        with pytest.raises(EquilibriumError, match=r"1 motion\(s\) that nothing restrains \('bar' moves most\)"):
+        turns = r"1 motion\(s\) that nothing restrains \('bar' moves most: it turns about \(1, 0, 0\) of its frame\)"
+        with pytest.raises(EquilibriumError, match=turns):
             equilibrium(hanging_bar(modes, "spherical"))
+
+
+@pytest.mark.parametrize(("tilt", "passing"), [(0.01, 0), (1.0, 1), (2.0, 2)])
+def test_motions_slower_than_the_state_departs_are_told(tilt, passing):
+    """A rod that is let go at an angle accelerates by `3 g / (2 l) sin(tilt)`: that of its small motions, with the
+    square `3 g / (2 l) cos(tilt)` of their frequency, is none of a rest, and beyond a right angle none that grows."""
+    system = flexmb.System(gravity=(0, 0, -9.81), name="let go")
+    rod = system.add(flexmb.uniform_rod("rod", mass=1.0, length=1.0), orientation=(0, np.pi / 2 - tilt, 0))
+    system.revolute("pin", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 1, 0))
+    drawn, rest = linearise(system).modes(), linearise(equilibrium(system)).modes()
+    assert drawn.acceleration == pytest.approx(1.5 * 9.81 * np.sin(tilt), rel=1e-3)
+    assert drawn.passing.sum() == passing
+    assert (f"the state accelerates: {passing} motion(s)" in str(drawn)) == bool(passing)
+    assert rest.acceleration == 0.0
+    assert not rest.passing.any()
 
 
 def strip(pieces, length=1.0, thickness=1e-4):

@@ -161,8 +161,8 @@ class Section:
 
     @staticmethod
     def box(width_y: float, width_z: float, wall: float) -> "Section":
-        """A thin-walled rectangular tube of outer widths; J and shear stresses of torsion by Bredt; shear factors from
-        the area of the webs.
+        """A thin-walled rectangular tube of outer widths; J and shear stresses of torsion by Bredt; shear factors of
+        thin walls from Cowper (1966) for Poisson's ratio 0.
 
         Raises `MaterialError` when the box has no hollow.
         """
@@ -183,12 +183,18 @@ class Section:
             Iy,
             Iz,
             J,
-            2 * wall * my / area,
-            2 * wall * mz / area,
+            _shear_of_box(my, mz),
+            _shear_of_box(mz, my),
             around,
             around,
             fibre_shear=_shear_around(flow, flow, flow),
         )
+
+
+def _shear_of_box(along: float, across: float) -> float:
+    """Shear factor of a box of one thin wall, by its middle widths along a force and across it."""
+    m = across / along
+    return 5 * (1 + 3 * m) ** 2 / (3 * (1 + m) * (5 * m**3 + 15 * m**2 + 10 * m + 2))
 
 
 def principal_moments(Iy: float, Iz: float, Iyz: float) -> tuple[float, float, float]:

@@ -12,7 +12,8 @@ from fem.shown import shown
 THEORIES = ("timoshenko", "euler-bernoulli")
 TORSIONS = ("saint-venant", "vlasov")
 SIDES = 24
-"""Number of sides by which circles are drawn."""
+"""Number of sides by which circles are drawn, at whose ends they have fibres: whatever way they bend, one of these has
+99 % of the largest stress."""
 
 
 @shown
@@ -147,6 +148,7 @@ class Section:
             raise MaterialError(f"A tube's inner diameter must be from 0 to the outer one, {outer}; found {inner}.")
         inertia = np.pi * (outer**4 - inner**4) / 64
         m, r = inner / outer, outer / 2
+        around = tuple((r * float(np.cos(a)), r * float(np.sin(a))) for a in 2 * np.pi * np.arange(SIDES) / SIDES)
         shear = 6 * (1 + m**2) ** 2 / (7 * (1 + m**2) ** 2 + 20 * m**2)
         return Section(
             np.pi * (outer**2 - inner**2) / 4,
@@ -155,8 +157,8 @@ class Section:
             2 * inertia,
             shear,
             shear,
-            ((r, 0.0), (0.0, r), (-r, 0.0), (0.0, -r)),
-            tuple((r * float(np.cos(a)), r * float(np.sin(a))) for a in 2 * np.pi * np.arange(SIDES) / SIDES),
+            around,
+            around,
         )
 
     @staticmethod

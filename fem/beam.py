@@ -139,7 +139,8 @@ class Section:
 
     @staticmethod
     def tube(outer: float, inner: float) -> "Section":
-        """A circular tube by its diameters; shear factor from Cowper (1966) for Poisson's ratio 0.
+        """A circular tube by its diameters, with fibres all around it; shear factor from Cowper (1966) for Poisson's
+        ratio 0.
 
         Raises `MaterialError` when the tube has no wall.
         """

@@ -12,7 +12,8 @@ from fem.shown import shown
 THEORIES = ("timoshenko", "euler-bernoulli")
 TORSIONS = ("saint-venant", "vlasov")
 SIDES = 24
-"""Number of sides by which circles are drawn."""
+"""Number of sides by which circles are drawn, at whose ends they have fibres: whatever way they bend, one of these has
+99 % of the largest stress."""
 
 
 @shown
@@ -138,7 +139,8 @@ class Section:
 
     @staticmethod
     def tube(outer: float, inner: float) -> "Section":
-        """A circular tube by its diameters; shear factor from Cowper (1966) for Poisson's ratio 0.
+        """A circular tube by its diameters, with fibres all around it; shear factor from Cowper (1966) for Poisson's
+        ratio 0.
 
         Raises `MaterialError` when the tube has no wall.
         """
@@ -147,6 +149,7 @@ class Section:
             raise MaterialError(f"A tube's inner diameter must be from 0 to the outer one, {outer}; found {inner}.")
         inertia = np.pi * (outer**4 - inner**4) / 64
         m, r = inner / outer, outer / 2
+        around = tuple((r * float(np.cos(a)), r * float(np.sin(a))) for a in 2 * np.pi * np.arange(SIDES) / SIDES)
         shear = 6 * (1 + m**2) ** 2 / (7 * (1 + m**2) ** 2 + 20 * m**2)
         return Section(
             np.pi * (outer**2 - inner**2) / 4,
@@ -155,14 +158,14 @@ class Section:
             2 * inertia,
             shear,
             shear,
-            ((r, 0.0), (0.0, r), (-r, 0.0), (0.0, -r)),
-            tuple((r * float(np.cos(a)), r * float(np.sin(a))) for a in 2 * np.pi * np.arange(SIDES) / SIDES),
+            around,
+            around,
         )
 
     @staticmethod
     def box(width_y: float, width_z: float, wall: float) -> "Section":
-        """A thin-walled rectangular tube of outer widths; J and shear stresses of torsion by Bredt; shear factors from
-        the area of the webs.
+        """A thin-walled rectangular tube of outer widths; J and shear stresses of torsion by Bredt; shear factors of
+        thin walls from Cowper (1966) for Poisson's ratio 0.
 
         Raises `MaterialError` when the box has no hollow.
         """
@@ -183,12 +186,18 @@ class Section:
             Iy,
             Iz,
             J,
-            2 * wall * my / area,
-            2 * wall * mz / area,
+            _shear_of_box(my, mz),
+            _shear_of_box(mz, my),
             around,
             around,
             fibre_shear=_shear_around(flow, flow, flow),
         )
+
+
+def _shear_of_box(along: float, across: float) -> float:
+    """Shear factor of a box of one thin wall, by its middle widths along a force and across it."""
+    m = across / along
+    return 5 * (1 + 3 * m) ** 2 / (3 * (1 + m) * (5 * m**3 + 15 * m**2 + 10 * m + 2))
 
 
 def principal_moments(Iy: float, Iz: float, Iyz: float) -> tuple[float, float, float]:

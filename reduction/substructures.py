@@ -17,7 +17,7 @@ from fem.interface import rigid_motion
 from fem.join import part_dofs
 from fem.model import Model
 from fem.renamed import renamed
-from reduction.basis import Basis, interface_modes
+from reduction.basis import TOLERANCE, Basis, deformation, interface_modes
 from reduction.error.reference_frame import attach, diagonalise, require_elastic, require_interface
 from reduction.solutions.orthonormal import new_directions
 from reduction.solutions.statics import orthonormal_rigid_motions
@@ -91,7 +91,7 @@ def reanalyse(basis: Basis, model: Model, reference_frame: str | None = None) ->
 
     The result is as accurate as the old shapes can represent the new ones; changes at interfaces are represented by the
     static shapes of the interfaces. Measure the error with `response_error`. Raises MatrixError when the number of dofs
-    has changed.
+    has changed, and where shapes deform an interface that is rigid now.
     """
     model.require_obeyed()
     require_interface(model, reference_frame)
@@ -100,6 +100,12 @@ def reanalyse(basis: Basis, model: Model, reference_frame: str | None = None) ->
             f"The basis has {len(basis.Psi)} dofs, the changed model {model.name!r} has {model.ndof}; it must keep its "
             "nodes."
         )
+    for name, interface in model.interfaces.items():
+        if interface.kind == "rigid" and (error := deformation(model, name, np.asarray(basis.Psi))) > TOLERANCE:
+            raise MatrixError(
+                f"The basis deforms the interface {name!r}, which is rigid in the changed model {model.name!r}, by "
+                f"{error:.1e} of its displacements: keep the kinds of interfaces, or reduce the model anew."
+            )
     return _rayleigh_ritz(model, np.asarray(basis.Psi), f"{basis.method}, reanalysed", reference_frame, {})
 
 

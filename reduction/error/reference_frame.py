@@ -8,7 +8,7 @@ Comput. Methods Appl. Mech. Eng. 56 (1986) 217-245.
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import cholesky, eigh, qr, solve_triangular
+from scipy.linalg import cholesky, eigh, solve_triangular
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.model import Model
@@ -31,12 +31,9 @@ def require_interface(model: Model, name: str | None) -> None:
         raise InterfaceError(f"Model {model.name!r}: " + unknown_name("interface", name, model.interfaces))
 
 
-def diagonalise(
-    model: Model, V: Float[np.ndarray, "ndof n"], rigid: Float[np.ndarray, "n 6"] | None = None
-) -> tuple[Shapes, Values]:
+def diagonalise(model: Model, V: Float[np.ndarray, "ndof m"]) -> tuple[Shapes, Values]:
     """Psi (ndof, m) with `Psi^T M Psi = I`, `Psi^T K Psi = diag(eigenvalues)`, ascending, in the span of V.
 
-    `rigid` (n, 6): coordinates of the rigid motions in V; they are then removed, M-orthogonally, and m = n - 6.
     Raises MatrixError when V's columns are dependent, or when rigid motion is left in their span. Cost: a product of M
     and of K with V, and dense problems of size n.
     """
@@ -56,16 +53,13 @@ def diagonalise(
         )
     L = cholesky(M, lower=True)
     K = solve_triangular(L, solve_triangular(L, K, lower=True).T, lower=True)
-    C = np.eye(len(M))
-    if rigid is not None:
-        C = qr(L.T @ (rigid / scale[:, None]))[0][:, 6:]
-    values, W = eigh(C.T @ (0.5 * (K + K.T)) @ C)
+    values, W = eigh(0.5 * (K + K.T))
     if len(values) and values[0] <= ROUND_OFF * len(M) * values[-1]:
         raise MatrixError(
             f"Model {model.name!r}: the basis holds a motion without stiffness (eigenvalues {values[0]:.1e} to "
             f"{values[-1]:.1e}). The body has a hinge or a loose part: connect it, or make its parts separate bodies."
         )
-    return V @ (scale[:, None] * solve_triangular(L, C @ W, lower=True, trans="T")), values
+    return V @ (scale[:, None] * solve_triangular(L, W, lower=True, trans="T")), values
 
 
 def attach(model: Model, name: str, V: Float[np.ndarray, "ndof n"]) -> Float[np.ndarray, "ndof n"]:

@@ -211,6 +211,37 @@ def test_twist_of_sections_follows_the_stations():
     assert tip(model, [0, 1, 0, 0, 0, 0])[1] == pytest.approx(yy, rel=2e-3)
 
 
+def test_a_section_that_turns_by_ninety_degrees_inside_a_cell():
+    """Between two stations the y axis turns by arctan(x / (1 - x)): the compliance of the tip is the integral of that
+    of the turned sections, also where no stiffness changes in their own axes."""
+    K, M = np.diag([1e9, 1e9, 1e9, 1.0, 1.0, 9.0]), np.eye(6)
+    model = fem.Model(line((0, 0, 0), (1, 0, 0), 1), table([(K, M)] * 2, y_axis=[(0, 1, 0), (0, 0, 1)]))
+    xi, w = np.polynomial.legendre.leggauss(60)
+    x, w = (xi + 1) / 2, w / 2
+    c, s = np.array([1 - x, x]) / np.hypot(1 - x, x)
+    along_y, along_z = c**2 / 9 + s**2, c**2 + s**2 / 9
+    assert tip(model, [0, 1, 0, 0, 0, 0])[1] == pytest.approx(w @ (along_y * (1 - x) ** 2), rel=1e-6)
+    assert tip(model, [0, 0, 1, 0, 0, 0])[2] == pytest.approx(w @ (along_z * (1 - x) ** 2), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["table", "beam"])
+def test_mass_beside_the_nodes_turns_as_a_rigid_body_to_second_order(kind):
+    """A point at c from the line moves by theta x (theta x c) / 2 beside theta x c; X is the place of the mass."""
+    centre = (0.02, 0.05)
+    section = table([of_section(centre=centre)] * 2, positions=(1.0, 3.0))
+    if kind == "beam":
+        section = fem.Beam(STEEL, BOX, y_axis=(0, 1, 0), offset=centre)
+    model = fem.Model(line((1, 0, 0), (3, 0, 0), 2), section)
+    c, e = np.array([0.0, *centre]), np.eye(3)
+    expected = (np.einsum("ib,j->bij", e, c) + np.einsum("jb,i->bij", e, c)) / 2 - c[:, None, None] * e
+    first, moments = model.second_moments(model.rigid_body_modes()[:, 3:])
+    np.testing.assert_allclose(first, model.mass * expected, rtol=1e-9, atol=1e-12 * model.mass)
+    place = np.array([2.0, *centre])
+    np.testing.assert_allclose(
+        moments, model.mass * place[:, None, None, None] * expected, rtol=1e-9, atol=1e-12 * model.mass
+    )
+
+
 def test_integrals_of_a_body_are_those_of_its_mass_matrix():
     """A mass centre beside the nodes."""
     mesh = bent_line()

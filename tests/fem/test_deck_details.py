@@ -117,6 +117,44 @@ def test_orientations_may_have_an_origin(tmp_path):
     np.testing.assert_allclose(found[1], found[0][[1, 0, 2]], rtol=1e-9)
 
 
+FIRST, SECOND, THIRD = np.array([[1.0, 2, 2], [2, 1, -2], [-2, 2, -1]]) / 3
+"""Axes that are none of the mesh."""
+
+
+@pytest.mark.parametrize(
+    ("turn", "first", "second"),
+    [
+        ("1, 40.", FIRST, np.cos(np.radians(40)) * SECOND + np.sin(np.radians(40)) * THIRD),
+        ("2, 40.", np.cos(np.radians(40)) * FIRST - np.sin(np.radians(40)) * THIRD, SECOND),
+        ("3, 40.", np.cos(np.radians(40)) * FIRST + np.sin(np.radians(40)) * SECOND, SECOND),
+    ],
+)
+def test_orientations_turn_about_their_own_axes(turn, first, second, tmp_path):
+    """The second data line of *ORIENTATION: an axis and degrees, by the right hand."""
+    deck = CUBE + "*ORIENTATION, NAME=O\n{}\n{}*SOLID SECTION, ELSET=E, MATERIAL=M, ORIENTATION=O\n" + WOOD
+    rows = [", ".join(map(repr, np.concatenate(pair).tolist())) for pair in ((FIRST, SECOND), (first, second))]
+    found, expected = (
+        fem.Model(read(tmp_path, deck.format(row, line))).K for row, line in ((rows[0], f"{turn}\n"), (rows[1], ""))
+    )
+    assert abs(found - expected).max() < 1e-12 * abs(expected).max()
+
+
+def test_hoops_of_a_material_whose_fibres_are_its_third_axis(tmp_path):
+    """Cylindrical axes that turn by 90 degrees about the radius: fibres run around the cylinder, at every place in
+    another direction, as those of a material whose second axis they are."""
+    axes = "*ORIENTATION, NAME=O, SYSTEM=CYLINDRICAL\n-1., .3, 0., -1., .3, 1.\n{}"
+    section = "*SOLID SECTION, ELSET=E, MATERIAL=M, ORIENTATION=O\n*MATERIAL, NAME=M\n"
+    section += "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n"
+    low, across = 0.3 / 14, 1e10 / 2.8
+    third = f"1e10, 1e10, 1.4e11, .4, {low}, {low}, {across}, 5e9\n5e9\n"
+    second = f"1e10, 1.4e11, 1e10, {low}, .4, .3, 5e9, {across}\n5e9\n"
+    found, expected = (
+        fem.Model(read(tmp_path, CUBE + axes.format(turn) + section + constants)).K
+        for turn, constants in (("1, 90.\n", third), ("", second))
+    )
+    assert abs(found - expected).max() < 1e-9 * abs(expected).max()
+
+
 # couplings
 
 TWO = (

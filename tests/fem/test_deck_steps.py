@@ -292,6 +292,20 @@ def test_beams_of_a_deck_have_their_section(tmp_path):
         fem.read_mesh(path)
 
 
+def test_beams_are_held_as_the_step_before_turned_them(tmp_path):
+    """The end of a cantilever keeps its slope when the force is gone: a moment bends it to half the slope times the
+    length."""
+    steps = static("*BOUNDARY\n1, 1, 6\n*CLOAD\n5, 3, 1.\n") + static("*BOUNDARY, FIXED\n5, 5\n*CLOAD, OP=NEW\n")
+    path = tmp_path / "beam.inp"
+    path.write_text(BEAMS + MATERIAL.format(nu=0.3) + steps)
+    mesh, (bent, left) = solved(path)
+    end = mesh.node_ids.tolist().index(5)
+    slope = -(10.0**2) / (2 * E * 0.2 * 0.4**3 / 12)
+    assert bent.rotations[end, 1] == pytest.approx(slope, rel=1e-9)
+    assert left.rotations[end, 1] == pytest.approx(slope, rel=1e-9)
+    assert left.displacements[end, 2] == pytest.approx(-slope * 10 / 2, rel=1e-9)
+
+
 def test_a_fluid_node_gives_the_pressure_on_faces(tmp_path):
     """P4NP: the pressure is the second dof of a node; without one the step is not solved."""
     node = "*NODE\n500, 9., 9., 9.\n"
@@ -365,6 +379,16 @@ def test_constants_follow_the_temperature_at_the_start(tmp_path):
     path.write_text(text[: text.index("*MATERIAL")] + WARM + text[text.index("*INITIAL") :])
     mesh, (pulled,) = solved(path)
     np.testing.assert_allclose(pulled.displacements[mesh.nodes("TIP"), 0], 3 * L / 1.4e5, rtol=1e-9)
+
+
+def test_temperatures_inside_a_quadratic_cell_are_linear_through_those_at_two_points_each_way(tmp_path):
+    """As in CalculiX: cells that are 90 warm at both ends and cold in the middle, T = 90 xi^2, have 30 at xi^2 = 1/3,
+    and stretch and widen evenly."""
+    x = fem.structured_meshes.block("hexahedron20", (L, B, H), (4, 1, 1)).points[:, 0]
+    warm = "*TEMPERATURE\n" + "".join(f"{k + 1}, {90.0 * (x[k] % 2 == 0)}\n" for k in range(len(x)))
+    start = "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 0.\n"
+    mesh, (heated,) = solved(bar(tmp_path, start + static(f"*BOUNDARY\n{AXIAL}{warm}"), "C3D20", nu=0.3))
+    np.testing.assert_allclose(heated.displacements, 30e-5 * mesh.points, atol=1e-9 * 30e-5 * L)
 
 
 @pytest.mark.parametrize("kind", ["C3D8", "C3D8I", "C3D20", "C3D20R"])
@@ -461,8 +485,18 @@ def test_a_perturbation_sees_the_stretched_part(tmp_path):
 
     base = axial(0.0)
     assert axial(h * E) / base == pytest.approx((1 + h) ** 2 + h, rel=1e-9)
+    for held, change in (("", (1 + h) ** 2), ("TIP, 1\n", 1 - h)):  # heat stretches a free bar, and presses a held one
+        cold, hot = (axial_when_heated(tmp_path, T, held) for T in (0.0, h / 1e-5))
+        assert hot / cold == pytest.approx(change, rel=1e-9)
     spun = axial(0.0, f"*DLOAD\nEALL, CENTRIF, {speed2}, 0., 0., 0., 0., 0., 1.\n")
     assert (base - spun) * (2 * np.pi) ** 2 == pytest.approx(speed2, rel=1e-9)
+
+
+def axial_when_heated(folder, temperature, held):
+    """Square of the lowest axial frequency of a bar that is held across and was heated from zero."""
+    start = "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 0.\n*BOUNDARY\nALL, 2, 3\nFIX, 1\n" + held
+    steps = static(f"*TEMPERATURE\nALL, {temperature}\n") + "*STEP, PERTURBATION\n*FREQUENCY\n1\n*END STEP\n"
+    return solved(bar(folder, start + steps))[1][1].frequencies[0] ** 2
 
 
 def test_pressures_that_would_turn_with_their_faces_are_named(tmp_path):

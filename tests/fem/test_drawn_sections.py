@@ -46,6 +46,14 @@ def test_rectangles():
         np.testing.assert_allclose(found.shear_centre, 0, atol=1e-9)
 
 
+def test_boxes():
+    """Twice as high as wide: walls across a force shear too, so that it is not only carried by the area of the webs."""
+    drawn = section_of_rectangles([(0, 0, W, T), (0, H - T, W, H), (0, 0, T, H), (W - T, 0, W, H)])
+    box = fem.Section.box(W, H, T)
+    for name, close in (("area", 1e-9), ("Iy", 1e-6), ("Iz", 1e-6), ("J", 0.02), ("shear_y", 0.03), ("shear_z", 0.03)):
+        assert getattr(box, name) == pytest.approx(getattr(drawn, name), rel=close), name
+
+
 def test_ellipse_and_tube():
     pytest.importorskip("gmsh")
     a, b = 2.0, 1.0

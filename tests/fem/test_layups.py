@@ -250,6 +250,9 @@ def test_layups_of_model_files(tmp_path):
     path.write_text(MODEL.format(material=LAYUP.replace("\n", " ")))
     (body,) = load_model(path).system.build().bodies
     assert body.invariants.mass == pytest.approx(0.5 * 0.2 * 1e-3 * (1600 + 2700))
+    path.write_text(MODEL.format(material=LAYUP.replace("\n", " ").replace("{ x_axis", "{ offset = 0.03, x_axis", 1)))
+    (beside,) = load_model(path).system.build().bodies
+    assert beside.centre - body.centre == pytest.approx((0, 0, 0.03), abs=1e-12)
     path.write_text(MODEL.format(material="{ plies = [ { thickness = 1e-3 } ] }"))
     with pytest.raises(fem.FlexmbError, match="material"):
         load_model(path)

@@ -184,6 +184,24 @@ def test_model_files_turn_materials():
         keys.validate_python({**constants, "x_axis": [0, 1, 0]})
 
 
+@pytest.mark.parametrize("angle", [0.0, 30.0, 120.0])
+def test_axes_of_shells_along_the_sides_of_their_cells(angle):
+    """Turned about the normal by the right hand: a cell that begins with its side along x, and one that begins with its
+    side along y."""
+    points = np.array([[0, 0, 0], [1, 0, 0], [1.1, 0.9, 0], [0, 1, 0], [2, 0, 0], [2, 1, 0]])
+    rows = np.array([[0, 1, 2, 3], [4, 5, 2, 1]])
+
+    def stiffness(row, axes):
+        return fem.Model(
+            fem.Mesh(points[row], (fem.CellBlock("quad", np.arange(4)[None]),)), fem.Shell(WOOD, 0.1, x_axis=axes)
+        ).K
+
+    c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+    for row, axis in zip(rows, ((c, s, 0.0), (-s, c, 0.0)), strict=True):
+        expected = stiffness(row, axis)
+        assert abs(stiffness(row, fem.SideAxes(angle)) - expected).max() < 1e-12 * abs(expected).max()
+
+
 def test_a_material_tells_the_constants_it_was_made_of():
     told = str(fem.Material.orthotropic((140e9, 10e9, 8e9), (0.3, 0.25, 0.02), (5e9, 4e9, 3e9), 1600.0))
     assert "Young's modulus 1.4e+11, 1e+10, 8e+09" in told

@@ -606,6 +606,14 @@ def test_the_factor_of_masses_scales_what_beams_that_vary_carry(tmp_path):
         assert fem.Model(mesh).mass == pytest.approx(10 * 0.01 * (0.06 * 7.85e-9 + 3e-9), rel=1e-9)
 
 
+def test_solids_without_a_property_number_have_that_of_their_own(tmp_path):
+    """A blank PID is the number of the element."""
+    tetra = grids(np.vstack([np.zeros(3), np.eye(3)])) + "CTETRA,7,{},1,2,3,4\nPSOLID,7,1\n" + MAT
+    blank, given = (read(tmp_path, tetra.format(number)) for number in ("", "7"))
+    assert "property 7" in blank.cell_sets
+    assert fem.Model(blank).mass == pytest.approx(fem.Model(given).mass, rel=1e-12)
+
+
 def test_elements_name_their_property_or_have_its_number(tmp_path):
     """A blank PID is the number of the element; a shell without its property is not obeyed, and is named."""
     bare = fem.Model(plate(tmp_path)).mass

@@ -41,6 +41,32 @@ def test_patches_are_exact(kind):
     assert errors["transverse shear"] < shells.TIED_BUBBLE.get(kind, 1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_does_not_matter_with_which_node_a_cell_begins(kind):
+    """The stiffness of a distorted, flat cell."""
+    shape = SHELLS[kind]
+    r, s = np.asarray(shape.coordinates)[:, :2].T
+    points = np.column_stack([r + 0.2 * r * s, s - 0.1 * r**2, 0 * r])
+    corners, nodes = shape.corners, np.arange(len(points))
+    turned = np.concatenate(
+        [np.roll(nodes[:corners], 1), np.roll(nodes[corners : 2 * corners], 1), nodes[2 * corners :]]
+    )
+    K, same = (
+        fem.Model(fem.Mesh(points, (fem.CellBlock(kind, row[None]),)), fem.Shell(STEEL, 0.05)).K
+        for row in (nodes, turned)
+    )
+    assert abs(K - same).max() < 1e-9 * abs(K).max()
+
+
+def test_drawn_shells_move_with_the_part():
+    """Rigid motions of the faces of a curved panel beside its nodes."""
+    model = curved("quad", thickness=0.05, offset=0.02)
+    (surface,) = model.beam_surfaces(model.rigid_body_modes())
+    turned = np.cross(np.eye(3)[:, None], surface.points)  # axis, place, component
+    expected = np.concatenate([np.broadcast_to(np.eye(3)[:, None], turned.shape), turned]).transpose(1, 2, 0)
+    np.testing.assert_allclose(surface.displacements, expected, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("case", "kind", "n", "ratio"),
     [

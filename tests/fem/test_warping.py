@@ -70,6 +70,17 @@ def clamped(model, node):
     return np.r_[d.translations(node), d.rotations(node), d.warping([node])]
 
 
+@pytest.mark.parametrize("place", ["start", (0,)])
+def test_supports_of_all_six_components_leave_warping_free_and_clamps_hold_it(place):
+    model, s = part(cells=2), section("I")
+    load = np.zeros(model.ndof)
+    load[model.dof_map.rotations(2)[0]] = 1.0
+    free = fem.solve_static(model, load, {place: (0, 1, 2, 3, 4, 5)}).rotations[2, 0]
+    clamp = fem.solve_static(model, load, [place]).rotations[2, 0]
+    assert free == pytest.approx(1 / (G * s.J), rel=1e-9)
+    assert clamp == pytest.approx(tip_twist(s, 1.0), rel=1e-9)
+
+
 @pytest.mark.parametrize("shape", ["I", "U", "Z"])
 @pytest.mark.parametrize("cells", [1, 3])
 def test_cantilever(shape, cells):

@@ -202,3 +202,14 @@ def test_reduced_modes_are_shown_beside_the_full_modes_that_they_are():
     ]
     assert lines[4].endswith("47           none of the 3 lowest is like it (MAC at most 0.02)")
     assert lines[5:] == ["  full modes that are not among them: 20"]
+
+
+@pytest.mark.filterwarnings("ignore::fem.IllConditionedWarning")
+def test_a_thin_plate_is_not_taken_for_one_that_is_held():
+    """Its stiffness against stretching leaves more round-off in rigid motion than a hundred thousandth of its bending;
+    frequencies go as the thickness."""
+    first = [
+        modal(fem.Model(block("hexahedron20", (1.0, 1.0, t), (3, 3, 1)), fem.Material.steel()), 1).frequencies[0]
+        for t in (1e-2, 1e-3)
+    ]
+    assert first[0] / first[1] == pytest.approx(10.0, rel=5e-3)

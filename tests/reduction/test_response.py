@@ -17,7 +17,8 @@ from reduction.build import reduction_context, size_spec
 from reduction.error.inputs import resolve_inputs
 from reduction.error.reference_response import modal_response, reference_response
 from reduction.methods.balanced_truncation import position_factor
-from reduction.methods.gramian import position_gramian, singular_values
+from reduction.methods.gramian import gramian_shape_generator, position_gramian, singular_values
+from reduction.methods.irka import h2_shapes
 from reduction.solutions.statics import statics
 
 STEEL = fem.Material.isotropic(2.1e11, 0.3, 7850.0)
@@ -89,6 +90,31 @@ def test_the_grid_resolves_every_resonance():
         near = found.frequencies[np.abs(found.frequencies - f) < 0.021 * f]
         assert len(near) >= 5
         assert np.abs(found.frequencies - f).min() < 1e-3 * f
+
+
+def test_an_error_is_looked_for_at_the_resonances_of_the_reduced_body_too():
+    """Those of static shapes alone are far above those of the part."""
+    model = part(("rigid", "rigid"))
+    basis = reduction.guyan(model)
+    found = reduction.response_error(model, basis, BAND)
+    inside = basis.frequencies[basis.frequencies < BAND[1]]
+    assert len(inside) >= 3
+    for f in inside:
+        assert np.abs(found.frequencies - f).min() < 1e-3 * f
+    fine = np.linspace(0.98, 1.02, 41) * inside[0]
+    full, reduced = (reduction.frequency_response(model, fine, basis=b) for b in (None, basis))
+    errors = np.linalg.norm(full.elastic - reduced.elastic, axis=(1, 2)) / full.magnitude
+    assert found.worst > 0.99 * errors.max()
+
+
+def test_the_response_of_a_basis_does_not_depend_on_its_frame():
+    model = part(("rigid", "rigid"))
+    frequencies = [0.0, 300.0, 900.0]
+    free, attached = (
+        reduction.frequency_response(model, frequencies, basis=reduction.craig_bampton(model, 4, frame)).elastic
+        for frame in (None, "end 1")
+    )
+    np.testing.assert_allclose(attached, free, atol=1e-9 * np.abs(free).max())
 
 
 def test_response_of_a_rod_is_the_closed_form():
@@ -274,6 +300,18 @@ def test_gramian_equals_dense_integral():
     np.testing.assert_allclose(singular_values(position_gramian(reference))[:6], largest, rtol=1e-4)
 
 
+def test_gramian_shapes_are_the_best_beside_the_static_responses():
+    """No other three shapes leave less of the trace of the Gramian that the static responses leave."""
+    model = part(("rigid",), (6, 2, 1))
+    context = reduction_context(model, size_spec(3, (0, 6000), None, least=0), None, None)
+    P, reference = position_gramian(context.reference), context.reference
+    sequence = gramian_shape_generator(context, P)(3)
+    static, both = (np.linalg.qr(reference.shapes.T @ (model.M @ V))[0] for V in (sequence.first, sequence.columns(3)))
+    outside = np.eye(len(P)) - static @ static.T
+    left = np.linalg.eigvalsh(outside @ P @ outside)[:-3].sum()
+    assert (np.trace(P) - np.trace(both.T @ P @ both)) / left == pytest.approx(1.0, rel=1e-6)
+
+
 def small_system(alpha, beta):
     model = part(("rigid", "rigid"), (3, 1, 1))
     context = reduction_context(model, size_spec(3, BAND, None, least=0), None, None)
@@ -305,6 +343,22 @@ def test_irka_interpolates_and_beats_plain_modes():
     assert basis.options["error"] < modes.options["error"]
     with pytest.raises(MatrixError, match="more than the band needs"):
         reduction.irka(model, 300, band=BAND)
+
+
+def test_irka_settles_where_its_shapes_are_those_of_its_own_poles():
+    """Of the response at the mirror image of each pole, with viscous damping 2 z w of each mode of the full system, the
+    span holds the direction in which it is largest."""
+    model = part(("rigid", "rigid"))
+    reference = reference_response(statics(model), resolve_inputs(model, None), BAND, loss_factor=0.2)
+    values, rows, ratio = reference.eigenvalues, reference.rows, reference.loss_factor / 2
+    V, _, settled = h2_shapes(reference, np.zeros((len(values), 0)), 6)
+    assert settled
+    reduced, W = np.linalg.eigh(V.T @ (values[:, None] * V))
+    for w, row in zip(np.sqrt(reduced), (rows @ V @ W).T, strict=True):
+        s = w * (ratio + 1j * np.sqrt(1 - ratio**2))
+        x = (rows.T @ row) / (values + 2 * ratio * np.sqrt(values) * s + s**2)
+        largest = np.linalg.svd(np.column_stack([x.real, x.imag]))[0][:, 0]
+        assert np.linalg.norm(largest - V @ (V.T @ largest)) < 1e-5
 
 
 def test_inputs_left_out_are_reported():

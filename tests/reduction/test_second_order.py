@@ -14,7 +14,8 @@ from fem.elements import ELEMENTS
 from fem.mesh.structured_meshes import block, line
 from flexmb.bodies.invariants import inertia_invariants
 from flexmb.files.bodies.body_file import load_body, save_body
-from reduction.second_order_modes import leading_pairs
+from reduction.second_order import second_order
+from reduction.second_order_modes import leading_pairs, second_order_modes
 from validation import steady_rotation
 
 SIZE = (1.0, 0.3, 0.2)
@@ -191,6 +192,26 @@ def test_pictures_of_a_bent_beam_keep_its_length(mesh, tmp_path):
     assert length(model.points + body.displacements(eta)) == pytest.approx(LENGTH, rel=1e-3)
     picked = np.array([5, 2])
     np.testing.assert_array_equal(body.displacements(eta, picked), body.displacements(eta)[picked])
+
+
+@pytest.mark.parametrize("frame", [None, "root"])
+def test_drawn_nodes_of_a_rigid_link_move_with_their_reference_to_second_order(frame):
+    """They keep their distance: `d . (g_node - g_reference) = -|theta x d|^2`; and their mean motion is that of the
+    interface on them, by its integrals."""
+    beam = line((0, 0, 0), (1, 0, 0), 4)
+    points = np.vstack([beam.points, [[1.1, 0.3, 0.2], [1.2, 0.4, 0.2], [1.0, 0.2, 0.4]]])
+    linked = fem.Mesh(points, beam.cells, constraints=(fem.RigidLink([5, 6, 7], 4),))
+    model = fem.Model(linked, fem.Beam(MATERIAL, fem.Section.rectangle(0.1, 0.2)))
+    model = model.with_interfaces(root=[0], tip=fem.Interface([5, 6, 7], "average"))
+    basis = reduction.craig_bampton(model, 2, frame)
+    field, second = second_order_modes(model, basis), second_order(model, basis).interfaces["tip"]
+    theta = model.dof_map.expand(np.asarray(basis.Psi))[model.dof_map.rotations(4)]
+    d = points[5] - points[4]
+    for (i, j), g in zip(field.pairs, np.moveaxis(field.shapes, 2, 0), strict=True):
+        stretch = np.cross(theta[:, i], d) @ np.cross(theta[:, j], d)
+        scale = 1e-5 * np.linalg.norm(second[:3, i, j])
+        assert d @ (g[5] - g[4]) == pytest.approx(-stretch, abs=scale)
+        np.testing.assert_allclose(g[5:].mean(axis=0), second[:3, i, j], atol=scale)
 
 
 def test_euler_load_of_one_reduced_body():

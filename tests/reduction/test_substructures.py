@@ -251,6 +251,16 @@ def test_reanalysis_in_the_old_span():
         reduction.reanalyse(old, parts()["post"])
 
 
+def test_reanalysis_does_not_stiffen_an_interface():
+    """Shapes of an average interface would stay softer than the part with a rigid one."""
+    whole = fem.Model(block("hexahedron", (1.0, 0.2, 0.1), (4, 2, 1)), STEEL)
+    kinds = ("average", "rigid")
+    soft, stiff = (whole.with_interfaces(root="x0", tip=fem.Interface("x1", kind=kind)) for kind in kinds)
+    with pytest.raises(MatrixError, match=r"deforms the interface 'tip', which is rigid.*reduce the model anew"):
+        reduction.reanalyse(reduction.craig_bampton(soft, 4), stiff)
+    assert reduction.reanalyse(reduction.craig_bampton(stiff, 4), soft).n_modes == 10
+
+
 def test_springs_leave_rigid_motion_free():
     arm = parts()["arm"].with_springs([fem.Spring("root", "tip", np.diag([1e8, 2e8, 3e8, 1e5, 2e5, 3e5]))])
     R = arm.rigid_body_modes((0.3, 0.2, 0.1))

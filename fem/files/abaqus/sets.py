@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fem.axes.cylindrical import CylindricalAxes
+from fem.axes.cylindrical import CylindricalAxes, turn_about
 from fem.elements import LINE, TRUSS
 from fem.errors import MeshError
 from fem.files.abaqus.constraints.axes import Axes
@@ -349,9 +349,8 @@ def _turned(C: np.ndarray, axes: Axes) -> tuple[np.ndarray, CylindricalAxes | No
     space and that matters."""
     c = elasticity_tensor(C)
     if axes.cylindrical:
-        turn = np.deg2rad(57.0)
-        R = np.array([[np.cos(turn), np.sin(turn), 0], [-np.sin(turn), np.cos(turn), 0], [0, 0, 1]])
-        if np.abs(turned_elasticity(c, R) - c).max() > 1e-9 * np.abs(c).max():
+        around = turned_elasticity(c, turn_about(axes.turned_about, axes.turn))  # along radius, tangent and axis
+        if np.abs(turned_elasticity(around, turn_about(2, 57.0)) - around).max() > 1e-9 * np.abs(c).max():
             a, b = (tuple(v.tolist()) for v in (axes.a, axes.b - axes.a))
             return C, CylindricalAxes((a[0], a[1], a[2]), (b[0], b[1], b[2]), axes.turn, axes.turned_about)
         R = axes.at(axes.a + np.linalg.svd((axes.b - axes.a)[None])[2][1])

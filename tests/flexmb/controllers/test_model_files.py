@@ -72,10 +72,11 @@ def test_a_model_file_gives_the_controller_of_python(tmp_path, sampling):
         ('{ kind = "pid", kp = 4.0, ki = 2.0, upper = 3.0 }', flexmb.controllers.pid(4.0, 2.0, upper=3.0)),
         ('{ kind = "pid", kp = 4.0, ki = 2.0, upper = 3.0, anti_windup = "none" }', flexmb.controllers.pid(4.0, 2.0, upper=3.0, anti_windup=None)),
         ('{ kind = "linear", numerator = [1.0], denominator = [1.0, 2.0], inputs = ["measured"], sample_time = 0.01 }', flexmb.controllers.linear(([1.0], [1.0, 2.0]), inputs=["measured"], sample_time=0.01)),
+        ('{ kind = "linear", numerator = [1.0], denominator = [1.0, -0.5], inputs = ["measured"], sample_time = 0.01, discrete = true }', flexmb.controllers.linear(flexmb.controllers.discrete(([1.0], [1.0, -0.5]), 0.01), inputs=["measured"], sample_time=0.01)),
         ('{ kind = "state-feedback", K = [[2.0]], inputs = ["measured"] }', flexmb.controllers.state_feedback([[2.0]], inputs=["measured"], commands=["command"])),
         ('{ kind = "gain-schedule", points = [0.0, 1.0], gains = [[[2.0]], [[3.0]]], inputs = ["measured"] }', flexmb.controllers.gain_schedule([0.0, 1.0], [[[2.0]], [[3.0]]], inputs=["measured"], commands=["command"])),
     ],
-    ids=["proportional", "integral", "limited", "winds up", "linear", "state feedback", "gain schedule"],
+    ids=["proportional", "integral", "limited", "winds up", "linear", "discrete", "state feedback", "gain schedule"],
 )  # fmt: skip
 def test_numbers_that_a_law_of_a_file_leaves_out_are_those_of_python(law, made, tmp_path):
     text = MODEL if made.law.name == "pid" else re.sub(", reference = .* }}", " }}", MODEL)

@@ -288,7 +288,8 @@ class Result:
     def reaction(self, joint: str) -> Float[np.ndarray, "nt 6"]:
         """Force and moment (nt, 6) that a joint exerts on its second body at that body's marker, in world axes.
 
-        Those of a relation (a gear) act on the second body of the joint of its first coordinate.
+        Those of a relation (a gear) act on the second body of the joint of its first coordinate, and are of its
+        coordinates in this joint: a screw in one cylindrical joint exerts a moment about its axis and a force along it.
         """
         return joint_reaction(self.mechanism, joint, self.t, self.q, self.multipliers)
 

@@ -224,6 +224,8 @@ def test_bad_events_are_told():
         flexmb.simulate(falling(), 0.1, events=[Event("x", measure("coordinate:guide"), Lock("gide"))])
     with pytest.raises(JointError, match=r"'guide' .prismatic. has no free rotation z"):
         flexmb.simulate(falling(), 0.1, events=[Event("x", measure("coordinate:guide"), Lock("guide", "rotation z"))])
+    with pytest.raises(EventError, match=r"'x': `when` must be a function of a result.*found 'coordinate:guide'"):
+        Event("x", "coordinate:guide", Lock("guide"))
     with pytest.raises(EventError, match="one finite number"):
         flexmb.simulate(falling(), 0.1, events=[Event("x", lambda r: r.q)])
     buzz = Event("buzz", measure("coordinate:guide"), StopImpact("guide", True, 1.0))

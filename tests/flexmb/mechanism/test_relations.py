@@ -10,6 +10,7 @@ from flexmb.analyses.mobility import mobility
 from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.errors import AssemblyWarning, EventError, IntegratorError, JointError, MechanismError
 from flexmb.files.results.result_file import load_result, save_result
+from flexmb.kernels.base.data import ANGLE, TRANSLATION
 from flexmb.kernels.equations.displacement import displace
 from flexmb.linear.equilibrium import equilibrium
 from flexmb.linear.linearise import linearise
@@ -419,6 +420,15 @@ def test_wrong_relations_in_a_model_file_are_refused_by_name(tmp_path, change, m
     path.write_text(before + 'name = "mesh"' + after.replace(old, change, 1))
     with pytest.raises(flexmb.ModelFileError, match=f"(?s){message}"):
         flexmb.files.load_model(path)
+
+
+def test_a_model_file_takes_the_names_of_motions_in_results(tmp_path):
+    spring = '[[joint_springs]]\nname = "s"\njoint = "out"\nstiffness = 3.0\ndof = "{} z"\n'
+    for dof, kind in (("rotation", ANGLE), ("translation", TRANSLATION)):
+        path = tmp_path / f"{dof}.toml"
+        path.write_text(FILE + spring.format(dof))
+        mechanism = flexmb.files.load_model(path).mechanism()
+        assert mechanism.rows[mechanism.force_elements["s"][0]].kind == kind
 
 
 def test_a_differential_and_a_relation_in_a_model_file_are_those_of_the_methods(tmp_path):

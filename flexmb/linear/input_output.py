@@ -1,7 +1,7 @@
 """Inputs and outputs of small motions: inputs by their names, outputs as functions of a result."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,13 +22,15 @@ from flexmb.linear.velocity_freedom import velocity_freedom
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.elements.motion import row_dof
-from flexmb.results.measure import NamedMeasure
+from flexmb.results.measure import NamedMeasure, measure
 from flexmb.results.result import Result, followed_angles, result_of_states
 
 Output = Callable[[Result], np.ndarray]
 """One number for each stored time, which depends on positions, velocities and reactions at that time only, such as
 `lambda r: r.position("arm.end")[:, 2]`.
 """
+Outs = str | Iterable[str] | Mapping[str, Output | str]
+"""Outputs as users give them: measures, by their texts, or functions and measures by names."""
 
 TINY = 1e-6
 """Size of a state, relative to its usual changes, below which these stand for it in differences."""
@@ -77,13 +79,28 @@ def _motions(mechanism: Mechanism) -> dict[str, int]:
     return found
 
 
-def require_some(mechanism: Mechanism, inputs: Sequence[str], outputs: Mapping[str, Output]) -> None:
-    """Raise `LinearError` without inputs or outputs."""
-    if not inputs or not outputs:
+def named(mechanism: Mechanism, inputs: Iterable[str], outputs: Outs) -> tuple[tuple[str, ...], dict[str, Output]]:
+    """The names of inputs, and outputs as functions by their names, of which measures have their own.
+
+    Raises `LinearError` without inputs or outputs and for outputs that are none, `MeasureError` for unknown measures.
+    """
+    names = (inputs,) if isinstance(inputs, str) else tuple(inputs)
+    listed = (outputs,) if isinstance(outputs, str) else outputs
+    known = dict(listed) if isinstance(listed, Mapping) else {text: text for text in listed}
+    if not names or not known:
         raise LinearError(
             f"Small motions need at least one input and one output; inputs of {mechanism.name!r}: "
             f"{input_names(mechanism)}."
         )
+    found: dict[str, Output] = {}
+    for name, output in known.items():
+        if not isinstance(name, str) or not (isinstance(output, str) or callable(output)):
+            raise LinearError(
+                "Outputs are measures, such as ['position:rod.end:z'], or functions of a result and measures by their "
+                f"names, {{'tip': lambda result: ...}}; found {output!r}{'' if name is output else f' for {name!r}'}."
+            )
+        found[name] = measure(output) if isinstance(output, str) else output
+    return names, found
 
 
 def resonance(frequency: float) -> LinearError:

@@ -13,11 +13,11 @@ from fem.shown import shown
 from flexmb.errors import LinearError
 from flexmb.linear.input_output import (
     InputOutputModel,
-    Output,
+    Outs,
     dimensions_of,
     input_output_model,
+    named,
     require_restrained,
-    require_some,
     resonance,
     with_outputs,
 )
@@ -101,14 +101,15 @@ def with_peaks(frequencies: ArrayLike, vibration: Vibration) -> np.ndarray:
 
 
 def frequency_response(
-    linear: LinearisedModel, frequencies: ArrayLike, inputs: Iterable[str], outputs: Mapping[str, Output]
+    linear: LinearisedModel, frequencies: ArrayLike, inputs: Iterable[str], outputs: Outs
 ) -> Response:
     """Steady-state responses to harmonic inputs.
 
     - `frequencies` (nf,): in cycles per unit of time; `with_peaks` adds those of lightly damped vibrations.
     - `inputs`: names of loads (a unit of their factor), motors and springs (a unit of force or torque), driven joints
       and `prescribe`d coordinates (a unit of motion); `input_names` lists them.
-    - `outputs`: functions of a result, by name.
+    - `outputs`: texts of measures, `["position:arm.end:z"]`, or functions of a result and measures by names of yours,
+      `{"tip": "position:arm.end:z"}`.
 
     With sampled controllers the motion contains other frequencies, too; the response is the part of an output with the
     frequency of the input.
@@ -123,12 +124,11 @@ def frequency_response(
     f = np.atleast_1d(np.asarray(frequencies, dtype=float))
     if f.ndim != 1 or not len(f) or not (np.isfinite(f) & (f >= 0)).all():
         raise LinearError(f"frequencies must be finite and not negative; found {frequencies!r}.")
-    names = tuple(inputs)
-    require_some(linear.mechanism, names, outputs)
-    p = input_output_model(linear, names, outputs)
-    dimensions = dimensions_of(linear, names, outputs)
+    names, functions = named(linear.mechanism, inputs, outputs)
+    p = input_output_model(linear, names, functions)
+    dimensions = dimensions_of(linear, names, functions)
     if linear.sampled is not None:
-        values = sampled_responses(linear, names, outputs, p.is_motion, f)
+        values = sampled_responses(linear, names, functions, p.is_motion, f)
         return Response(f, values, p.inputs, p.outputs, linear.mechanism.units, dimensions)
     if linear.is_first_order:
         return _of_first_order(linear, p, f, dimensions)
@@ -187,20 +187,17 @@ def _first_order_space(linear: LinearisedModel, p: InputOutputModel) -> "scipy.s
     return scipy.signal.StateSpace(A, B, C, D)
 
 
-def state_space(
-    linear: LinearisedModel, inputs: Iterable[str], outputs: Mapping[str, Output]
-) -> "scipy.signal.StateSpace":
+def state_space(linear: LinearisedModel, inputs: Iterable[str], outputs: Outs) -> "scipy.signal.StateSpace":
     """The small motions as `scipy.signal.StateSpace`; for python-control `control.ss(p.A, p.B, p.C, p.D)`.
 
     The states are the independent coordinates, the imposed motions, and the rates of both. The inputs have the given
     order: loads and efforts as in `frequency_response`, imposed motions by their ACCELERATION, since reactions depend
-    on it and a state-space model cannot differentiate. `outputs`: functions of a result, by name. With states of force
+    on it and a state-space model cannot differentiate. `outputs` as in `frequency_response`. With states of force
     elements or rows for velocities, the states of the model are the independent coordinates, the independent
     velocities, the states of the elements, and the imposed motions with their rates. Raises `LinearError` for unknown
     inputs and invalid outputs, and for mechanisms with sampled controllers.
     """
-    names = tuple(inputs)
-    require_some(linear.mechanism, names, outputs)
+    names, functions = named(linear.mechanism, inputs, outputs)
     if linear.sampled is not None:
         own = [controller.name for controller in sampled_controllers(linear.mechanism)]
         raise LinearError(
@@ -208,7 +205,7 @@ def state_space(
             "time. For a design, build the mechanism without them; LinearisedModel.period_matrix() is the map of the "
             "closed loop over a period, and frequency_response includes them."
         )
-    p = input_output_model(linear, names, outputs)
+    p = input_output_model(linear, names, functions)
     if linear.is_first_order:
         return _first_order_space(linear, p)
     nf, n = linear.degrees_of_freedom, p.T.shape[1]

@@ -180,18 +180,27 @@ def aligned_axes(kind: str) -> tuple[int, ...]:
 
 
 def joint_dof(joint: str, kind: str, dof: str | None) -> str:
-    """The free motion "rotation" or "translation" selected by `dof`; None selects the first that the joint has.
+    """The free motion "rotation" or "translation" selected by `dof`, also by its name in results, "rotation z" or
+    "translation z"; None selects the first that the joint has.
 
     Raises `JointError` when the joint does not have it.
     """
     free = JOINTS[kind].dofs if kind in JOINTS else ()
-    dof = dof or (free[0] if free else None)
-    if dof is None or dof not in free:
+    chosen = dof.removesuffix(" z") if dof else free[0] if free else None
+    if chosen is None or chosen not in free:
+        instead = (
+            ""
+            if free
+            else (
+                "; springs, motors, drivers and locks act in one motion about or along the axis of a joint. Make this "
+                "one of revolute and prismatic joints with light bodies between them, or use a bushing at its places"
+            )
+        )
         raise JointError(
             f"Joint {joint!r} ({kind}) has no free {dof or 'motion'} about or along its axis. Free motions: "
-            f"{', '.join(free) or 'none'}."
+            f"{', '.join(free) or 'none'}{instead}."
         )
-    return dof
+    return chosen
 
 
 refuse_old_names(__name__)

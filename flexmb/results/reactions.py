@@ -35,7 +35,7 @@ def coordinate_in(mechanism: Mechanism, relation: str, coordinate: str) -> tuple
     factors = {
         f"{known[markers]}:{'rotation' if kind == ANGLE else 'translation'}": factor for kind, markers, factor in terms
     }
-    named = [key for key in factors if coordinate in (key, key.rpartition(":")[0])]
+    named = [key for key in factors if coordinate in (key, f"{key} z", key.rpartition(":")[0])]
     if len(named) != 1:
         raise MechanismError(unknown_name(f"coordinate of relation {relation!r}", coordinate, factors))
     return named[0], factors[named[0]]
@@ -50,10 +50,19 @@ def joint_reaction(
 ) -> Float[np.ndarray, "nt 6"]:
     """Force and moment (nt, 6) that `joint` exerts on its second body at its marker, in world axes.
 
+    A relation exerts those of all its coordinates in the joint of the first one: the thread of a cylindrical joint a
+    moment about the axis and a force along it.
+
     `t` (nt,), `q` (nt, nq) and `multipliers` (nt, nj): stored times, configurations and joint multipliers.
     """
     flat, rows = compiled(mechanism), np.array(mechanism.joint(joint).rows, dtype=np.int64)
     out = np.zeros((len(t), 6))
     functions = mechanism.function_table(np.array(t))
     row_wrenches(flat, rows, q, functions, multipliers, make_marker_kinematics(flat), out)
+    first = mechanism.rows[rows[0]]
+    for term in first.terms:
+        if term.markers == first.markers:  # the other coordinate about or along the same axis
+            force, moment = out[:, :3], out[:, 3:]
+            own, other = (moment, force) if first.kind == ANGLE else (force, moment)
+            other += term.factor * own
     return out

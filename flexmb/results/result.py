@@ -244,8 +244,9 @@ class Result:
           joint. The default is the motion about or along the axis.
 
         Angles about the axis count all revolutions; other angles are continuous over the stored times. The rotations of
-        a ball joint are components of its rotation vector. Raises `JointError` when the joint does not have the degree
-        of freedom, or has several and `dof` names none.
+        a joint with three of them (a ball joint, `in_line`, `in_plane`) and of a constant-velocity joint are components
+        of the rotation vector. Raises `JointError` when the joint does not have the degree of freedom, or has several
+        and `dof` names none.
         """
         record = self.mechanism.joint(joint)
         chosen = chosen_dof(record, dof)
@@ -259,8 +260,8 @@ class Result:
     def coordinate_rate(self, joint: str, dof: str | None = None) -> Float[np.ndarray, "nt"]:
         """The rate (nt,) of a joint's coordinate; `dof` and errors as of `coordinate`.
 
-        For the rotations of a ball joint it is a component of the relative angular velocity, in the axes of its first
-        marker.
+        For the components of a rotation vector it is that of the relative angular velocity, in the axes of the first
+        marker, which is not their derivative.
         """
         record = self.mechanism.joint(joint)
         return coordinate_motion(self, record, chosen_dof(record, dof))[1]
@@ -288,7 +289,8 @@ class Result:
     def reaction(self, joint: str) -> Float[np.ndarray, "nt 6"]:
         """Force and moment (nt, 6) that a joint exerts on its second body at that body's marker, in world axes.
 
-        Those of a relation (a gear) act on the second body of the joint of its first coordinate.
+        Those of a relation (a gear) act on the second body of the joint of its first coordinate, and are of its
+        coordinates in this joint: a screw in one cylindrical joint exerts a moment about its axis and a force along it.
         """
         return joint_reaction(self.mechanism, joint, self.t, self.q, self.multipliers)
 

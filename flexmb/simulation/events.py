@@ -68,11 +68,21 @@ class Event:
     With `do=None` the integration only restarts, for instance at a switch in a force law. `when` takes a result and
     returns one number for each time, which depends on that time only (see `flexmb.results.measure`); angles of joints
     are continuous.
+
+    Raises `EventError` when `when` is no function.
     """
 
     name: str
     when: Measure
     do: Action = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.when):
+            raise EventError(
+                f"Event {self.name!r}: `when` must be a function of a result, such as "
+                f"lambda r: r.coordinate('hinge') - 0.3 or flexmb.results.measure.measure('coordinate:hinge'); found "
+                f"{self.when!r}."
+            )
 
 
 @renamed(along="dof")

@@ -8,7 +8,6 @@ import numpy as np
 
 from fem.errors import unknown_name
 from flexmb.errors import KinematicsError, MechanismError
-from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.locking import locked_row
 from flexmb.mechanism.mechanism import Mechanism, require_state
 from flexmb.mechanism.state import State
@@ -113,8 +112,7 @@ def _require_undriven(mechanism: Mechanism, name: str, value: float, rate: float
     function = _driver(mechanism, name)
     if function is None:
         return
-    joint, dof = joint_and_dof(mechanism, name)
-    angle = joint_dof(joint, mechanism.joint(joint).kind, dof) == "rotation"
+    angle = joint_and_dof(mechanism, name)[1] == "rotation"
     at, speed, _ = mechanism.function_values(mechanism.initial.t)[function]
     scale = 1.0 if angle else mechanism.length
     rate = float(speed) if rate is None else rate

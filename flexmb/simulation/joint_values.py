@@ -9,7 +9,7 @@ from flexmb.equations.initial_conditions import assemble, consistent_state
 from flexmb.errors import AssemblyError, KinematicsError
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.joints import joint_dof
-from flexmb.mechanism.locking import LockedJoint, locked_row, with_locked_joints
+from flexmb.mechanism.locking import LockedJoint, with_locked_joints
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.results.result import Result, result_of_states
@@ -23,16 +23,16 @@ Advice = Callable[[Mechanism, State, Mechanism], str]
 """What to say of joints that cannot be moved: of the mechanism that holds them, the state, and the mechanism itself."""
 
 
-def joint_and_dof(mechanism: Mechanism, name: str) -> tuple[str, str | None]:
+def joint_and_dof(mechanism: Mechanism, name: str) -> tuple[str, str]:
     """The joint and the free motion that `name` means: "JOINT", or "JOINT:translation" and "JOINT:rotation".
 
     Raises `MechanismError` when there is no such joint, `JointError` when it does not have the motion.
     """
     joint, _, dof = name.rpartition(":")
     known = {record.name for record in mechanism.joints}
-    chosen: tuple[str, str | None] = (joint, dof) if name not in known and joint in known else (name, None)
-    locked_row(mechanism, *chosen)
-    return chosen
+    if name in known or joint not in known:
+        joint, dof = name, ""
+    return joint, joint_dof(joint, mechanism.joint(joint).kind, dof or None)
 
 
 def state_at(
@@ -66,7 +66,7 @@ def moved(
     names = list(wanted)
     begin, end = (np.array([x[name] for name in names]) for x in (reached, wanted))
     chosen = [joint_and_dof(mechanism, name) for name in names]
-    turns = [joint_dof(joint, mechanism.joint(joint).kind, dof) == "rotation" for joint, dof in chosen]
+    turns = [dof == "rotation" for _, dof in chosen]
     far = np.abs(end - begin) / np.where(turns, 1.0, mechanism.length)
     if not far.max() <= MOST_STEPS * LARGEST_TURN:
         k = int(np.argmax(far))

@@ -32,7 +32,7 @@ from flexmb.simulation.simulate import Progress, simulate
 from flexmb.study.identity import identity
 from flexmb.study.kept import KeptOutcomes
 from flexmb.study.parameters import Parameters, checked
-from flexmb.study.peaks import Measure, peaks
+from flexmb.study.peaks import Measure, numbers_by_name, peaks, require_function
 from flexmb.study.readings import files_read, listening
 from flexmb.study.table import Row, Study
 from flexmb.study.workers import one_thread, packed, pool, received
@@ -94,6 +94,7 @@ def parameter_study(
     stored.
     """
     variants = checked(parameters)
+    require_function(measure)
     _check_simulation(duration, options)
     if threads and executor is not None:
         raise StudyError("Variants run in threads of this process, or on an executor: give threads=True or executor=.")
@@ -165,7 +166,7 @@ def _outcome(task: Callable[[], Task], keeping: bool, variant: Parameters) -> An
                 if duration is None:
                     raise StudyError("The model function returned a mechanism: give the duration of the simulation.")
                 made = measure(simulate(made, duration, **options))
-            outcome = {name: float(value) for name, value in made.items()}
+            outcome = numbers_by_name(made)
         return outcome, None, files_read() if keeping else {}
     except Exception as error:
         told = str(error) if isinstance(error, FlexmbError) else f"{type(error).__name__}: {error}"

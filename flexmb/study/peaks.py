@@ -5,10 +5,33 @@ from functools import partial
 
 import numpy as np
 
+from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.result import Result
 
 Measure = Callable[[Result], Mapping[str, float]]
+"""Numbers by name, of one result."""
+
+
+def require_function(measure: object, example: str = "{'angle': r.coordinate('hinge')[-1]}") -> None:
+    """Raise `StudyError` when what measures a result is no function, with an `example` of what one returns."""
+    if not callable(measure):
+        raise StudyError(f"A measure must be a function of a result, such as lambda r: {example}; found {measure!r}.")
+
+
+def numbers_by_name(made: object) -> dict[str, float]:
+    """What a measure, or a model without a mechanism, returned: numbers by name. Raises `StudyError` when it did not
+    return these."""
+    if isinstance(made, Mapping):
+        wrong = [name for name, value in made.items() if np.size(value) != 1]
+        if not wrong:
+            return {name: float(value) for name, value in made.items()}
+        found = f"an array of {np.shape(made[wrong[0]])} for {wrong[0]!r}"
+    else:
+        found = type(made).__name__
+    raise StudyError(
+        f"A measure must return numbers by name, such as {{'angle': r.coordinate('hinge')[-1]}}; found {found}."
+    )
 
 
 def peak_series(mechanism: Mechanism) -> dict[str, Callable[[Result], np.ndarray]]:

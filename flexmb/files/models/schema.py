@@ -27,6 +27,9 @@ from flexmb.mechanism.relations.linear import RELATIONS
 from flexmb.units import require_units, unit_ratio
 from reduction.registry import METHODS
 
+Dof = Literal["rotation", "translation", "rotation z", "translation z"]
+"""The free motion of a joint about or along its axis, which results call z."""
+
 
 class InterfaceKeys(Keys):
     """A node or face set that forms an interface."""
@@ -245,7 +248,7 @@ class JointKeys(_Between):
     second_axis: Direction | None = None
     drive: MotionKeys | None = None
     speed: float | None = None
-    dof: Literal["rotation", "translation"] | None = None
+    dof: Dof | None = None
 
     @model_validator(mode="after")
     def _used_keys(self) -> Self:
@@ -461,7 +464,7 @@ class JointSpringKeys(WithLaw):
     stiffness: NotNegative = 0.0
     damping: NotNegative = 0.0
     free: float | Literal["drawn"] | None = None
-    dof: Literal["rotation", "translation"] | None = None
+    dof: Dof | None = None
 
 
 class FrictionKeys(Keys):
@@ -493,7 +496,7 @@ class MotorKeys(WithLaw):
     name: Name
     joint: str
     damping: NotNegative = 0.0
-    dof: Literal["rotation", "translation"] | None = None
+    dof: Dof | None = None
 
 
 class LoadKeys(Keys):
@@ -543,7 +546,7 @@ class StopKeys(Keys):
     upper: float | None = None
     lower: float | None = None
     restitution: Annotated[float, Field(ge=0, le=1)] = 0.0
-    dof: Literal["rotation", "translation"] | None = None
+    dof: Dof | None = None
 
     @model_validator(mode="after")
     def _one_side(self) -> Self:

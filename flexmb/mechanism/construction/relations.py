@@ -89,7 +89,7 @@ class WithRelations(WithCurves):
     def _coordinate(self, text: str) -> Coordinate:
         """The coordinate "JOINT", "JOINT:rotation" or "JOINT:translation"."""
         joint, _, dof = text.rpartition(":") if isinstance(text, str) else (text, "", "")
-        chosen = (joint, dof) if text not in self._joints and dof in ("rotation", "translation") else (text, None)
+        chosen = (joint, dof) if text not in self._joints and joint in self._joints else (text, None)
         _, pair, dof = self._free_axis(*chosen)
         return Coordinate(chosen[0], dof, pair, self._drawn(pair, dof))
 

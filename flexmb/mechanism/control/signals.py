@@ -115,7 +115,7 @@ def _joint(system: "WithForces", what: str, source: str, rest: str, sort: int) -
     axes = {f"translation {'xyz'[k]}": k for k in (JOINTS[kind].free_axes if kind in JOINTS else ()) if k < 3}
     if dof in axes:
         return Signal(source, sort, TRANSLATION, pair, (axes[dof], 0))
-    chosen = joint_dof(joint, kind, dof.removesuffix(" z") or None)
+    chosen = joint_dof(joint, kind, dof or None)
     row_kind, axis = (ANGLE, 0) if chosen == "rotation" else (TRANSLATION, 2)
     return Signal(source, sort, row_kind, pair, (axis, 0))
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmb.errors import EquilibriumError, EventError
-from flexmb.mechanism.locking import locked_row
+from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.mechanism import Mechanism, Row
 from flexmb.results.result import Result
 from flexmb.simulation.detection.in_force import touching_distance
@@ -27,7 +27,7 @@ def require_events(mechanism: Mechanism, events: Sequence[Event]) -> None:
 
 
 def require_names(mechanism: Mechanism, events: Sequence[Event]) -> None:
-    """Raises `EventError` when names of events are taken, and the errors of `locked_row` and of unknown joints for what
+    """Raises `EventError` when names of events are taken, and the errors of `joint_dof` and of unknown joints for what
     they lock or release."""
     names = [e.name for e in events]
     taken = {*names} & {*(j.name for j in mechanism.joints), *mechanism.force_elements}
@@ -36,7 +36,7 @@ def require_names(mechanism: Mechanism, events: Sequence[Event]) -> None:
         raise EventError(f"Events need names of their own; these are taken: {sorted(taken)}.")
     for event in events:
         if isinstance(event.do, Lock | StopImpact):
-            locked_row(mechanism, event.do.joint, event.do.dof)
+            joint_dof(event.do.joint, mechanism.joint(event.do.joint).kind, event.do.dof)
         elif isinstance(event.do, Release) and event.do.joint not in names:
             _require_unrelated(
                 mechanism, event.name, event.do.joint, [e.do.joint for e in events if isinstance(e.do, Release)]

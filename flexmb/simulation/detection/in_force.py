@@ -201,7 +201,7 @@ class InForce:
         if name in self._sticks:
             return locked_coordinates(self._sticks[name], {name: value})[0]
         do = self._do(name)
-        return LockedJoint(name, do.joint, value, do.dof)
+        return LockedJoint(name, do.joint, value, joint_dof(do.joint, self.base.joint(do.joint).kind, do.dof))
 
 
 class _Values:

@@ -26,6 +26,7 @@ from flexmb.study.gradients.seeds import Over, Scalar, Series, scalar, seeds
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.gradients.trust import error_of, other_step, suspicious, warn_of_errors
 from flexmb.study.parameters import Progress, checked_values, nothing
+from flexmb.study.peaks import require_function
 
 
 def adjoint_gradient(
@@ -80,6 +81,7 @@ def adjoint_gradient(
     before they are differentiated.
     """
     values = checked_values(at)
+    require_function(series, "r.coordinate('hinge')")
     model = smooth_model(started(model, initial_state), values, duration, step, rho_inf, newton_tolerance)
 
     def ask(step: float, progress: Progress) -> tuple[float, np.ndarray, _Swept]:

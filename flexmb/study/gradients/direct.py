@@ -23,7 +23,7 @@ from flexmb.study.gradients.rates import Rates, rates_of
 from flexmb.study.gradients.sensitivity import Gradient
 from flexmb.study.gradients.trust import error_of, other_step, suspicious, warn_of_errors
 from flexmb.study.parameters import Progress, checked_values, nothing
-from flexmb.study.peaks import Measure, peaks_of_states
+from flexmb.study.peaks import Measure, numbers_by_name, peaks_of_states, require_function
 
 MOVED = 4e-3
 """Change, to both sides, of a number on which residuals depend nonlinearly, relative to its size; half of it is used
@@ -71,6 +71,7 @@ def direct_gradient(
     (2008), section 3: derivatives of the discrete equations.
     """
     values = checked_values(at)
+    require_function(measure)
     model = smooth_model(started(model, initial_state), values, duration, step, rho_inf, newton_tolerance)
 
     def ask(step: float, progress: Progress) -> tuple[Recording, dict[str, float], dict[str, np.ndarray], bool]:
@@ -78,7 +79,7 @@ def direct_gradient(
         base = mechanism_of(model, values)
         refuse_without_derivatives(base, "The direct method")
         recording = record(base, duration, step, output_step, rho_inf, newton_tolerance, lambda x: progress(x / whole))
-        outcome, doubted = dict(measure(recording.result)), False
+        outcome, doubted = numbers_by_name(measure(recording.result)), False
         derivatives = {name: np.zeros(len(values)) for name in outcome}
         for k, parameter in enumerate(values):
             rates = rates_of(model, values, parameter, relative_step, base, recording.times)

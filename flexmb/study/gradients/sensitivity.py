@@ -17,7 +17,7 @@ from flexmb.study.gradients.model import Model as Build
 from flexmb.study.gradients.model import mechanism_of
 from flexmb.study.many import Model, parameter_study
 from flexmb.study.parameters import checked_values
-from flexmb.study.peaks import Measure, peaks
+from flexmb.study.peaks import Measure, peaks, require_function
 
 AROUND, ABOVE = (1.0, -1.0, 0.5, -0.5), (0.25, 0.5, 0.75, 1.0)
 """Positions of a parameter in steps: to both sides of its value; for the value zero, to one side."""
@@ -104,6 +104,7 @@ def gradient(
     Raises `StudyError` when the relative step is not between 0 and 0.5, or a run fails.
     """
     values = checked_values(at)
+    require_function(measure)
     if not 0 < relative_step < 0.5:
         raise StudyError(f"relative_step is a fraction of each parameter, between 0 and 0.5; found {relative_step}.")
     sizes = {name: relative_step * (abs(value) or 1.0) for name, value in values.items()}

@@ -509,12 +509,28 @@ def test_a_strongly_loaded_beam_is_found_in_steps():
     assert rest.stable
 
 
+def test_outputs_are_named_by_their_measures():
+    linear = linearise(shaken())
+    texts = ["position:mass:z", "force:table:z"]
+    named = {"tip": texts[0], "bearing": measure(texts[1])}
+    found, same = (frequency_response(linear, [0.3, 1.0], ["push"], outputs) for outputs in (texts, named))
+    assert (found.outputs, same.outputs) == (tuple(texts), ("tip", "bearing"))
+    np.testing.assert_array_equal(found.values, same.values)
+    assert found.dimensions["outputs"] == {texts[0]: "length", texts[1]: "force"}
+    one = state_space(linear, "push", texts[0])
+    np.testing.assert_array_equal(one.C, state_space(linear, ["push"], named).C[:1])
+
+
 def test_bad_requests_are_told():
     linear = linearise(shaken())
     with pytest.raises(LinearError, match=r"no input named 'pusch'.*push"):
         frequency_response(linear, [1.0], ["pusch"], MEASURES)
     with pytest.raises(LinearError, match="at least one input and one output"):
         frequency_response(linear, [1.0], [], MEASURES)
+    with pytest.raises(LinearError, match=r"Outputs are measures.*found <function"):
+        frequency_response(linear, [1.0], ["push"], [lambda r: r.t])
+    with pytest.raises(LinearError, match=r"Outputs are measures.*found 3 for 'tip'"):
+        frequency_response(linear, [1.0], ["push"], {"tip": 3})
     with pytest.raises(LinearError, match="of that time alone"):
         frequency_response(linear, [1.0], ["push"], {"energy": lambda r: r.ledger.kinetic})
     with pytest.raises(LinearError, match="not negative"):

@@ -10,6 +10,7 @@ from flexmb.analyses.mobility import mobility
 from flexmb.equations.initial_conditions import row_jacobian
 from flexmb.errors import AssemblyWarning, EventError, IntegratorError, JointError, MechanismError
 from flexmb.files.results.result_file import load_result, save_result
+from flexmb.kernels.base.data import ANGLE, TRANSLATION
 from flexmb.kernels.equations.displacement import displace
 from flexmb.linear.equilibrium import equilibrium
 from flexmb.linear.linearise import linearise
@@ -118,6 +119,23 @@ def test_a_free_screw_jack_sinks_with_its_reflected_inertia_from_where_it_is_dra
     fall = 50 * 9.81 / (50 + 2e-4 * turn**2)
     np.testing.assert_allclose(result.coordinate("spindle", "translation"), 0.3 - 0.5 * fall * result.t**2, rtol=1e-9)
     np.testing.assert_allclose(result.coordinate("spindle", "rotation"), -0.5 * turn * fall * result.t**2, rtol=1e-8)
+
+
+@pytest.mark.parametrize("order", [("rotation", "translation"), ("translation", "rotation")])
+def test_the_reaction_of_a_thread_has_its_moment_and_its_force(order):
+    """The thread alone holds a nut on a tilted spindle along the spindle, and turns its inertia."""
+    tilt = np.array([0.0, 0.6, 0.8])
+    system = flexmb.System(gravity=-9.81 * tilt)
+    nut = system.add(flexmb.rigid_body("nut", mass=50.0, inertia=(0.3, 0.3, 0.3)))
+    system.cylindrical("spindle", system.ground, nut, axis=tilt, at=(0, 0, 0))
+    factors = {"rotation": 0.05, "translation": -1.0}
+    system.relation("thread", {f"spindle:{dof} z": factors[dof] for dof in order})
+    result = flexmb.simulate(system, 0.1, step=1e-3)
+    fall = 50 * 9.81 / (50 + 0.3 / 0.05**2)
+    np.testing.assert_allclose(result.relation_effort("thread", "spindle:translation z"), 50 * (9.81 - fall), rtol=1e-7)
+    wrench = np.concatenate([50 * (9.81 - fall) * tilt, -0.3 * fall / 0.05 * tilt])
+    np.testing.assert_allclose(result.reaction("thread"), np.tile(wrench, (len(result.t), 1)), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(result.reaction("spindle"), 0.0, atol=1e-7)
 
 
 def test_equilibrium_and_frequency_of_a_jack_on_a_torsion_spring():
@@ -402,6 +420,15 @@ def test_wrong_relations_in_a_model_file_are_refused_by_name(tmp_path, change, m
     path.write_text(before + 'name = "mesh"' + after.replace(old, change, 1))
     with pytest.raises(flexmb.ModelFileError, match=f"(?s){message}"):
         flexmb.files.load_model(path)
+
+
+def test_a_model_file_takes_the_names_of_motions_in_results(tmp_path):
+    spring = '[[joint_springs]]\nname = "s"\njoint = "out"\nstiffness = 3.0\ndof = "{} z"\n'
+    for dof, kind in (("rotation", ANGLE), ("translation", TRANSLATION)):
+        path = tmp_path / f"{dof}.toml"
+        path.write_text(FILE + spring.format(dof))
+        mechanism = flexmb.files.load_model(path).mechanism()
+        assert mechanism.rows[mechanism.force_elements["s"][0]].kind == kind
 
 
 def test_a_differential_and_a_relation_in_a_model_file_are_those_of_the_methods(tmp_path):

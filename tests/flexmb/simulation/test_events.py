@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import flexmb
 from flexmb.analyses.mobility import mobility
 from flexmb.cli.main import app
-from flexmb.errors import EquilibriumError, EventError, MechanismError
+from flexmb.errors import EquilibriumError, EventError, JointError, MechanismError
 from flexmb.files import load_model, load_result, save_result
 from flexmb.linear import linearise
 from flexmb.results.measure import measure
@@ -201,6 +201,20 @@ def test_the_end_comes_with_its_event(tmp_path):
     np.testing.assert_array_equal(loaded.ledger.impacts, result.ledger.impacts)
 
 
+def test_motions_have_the_same_names_in_results_and_elsewhere():
+    """The name "translation z", which results give, is "translation" also where a motion is sprung, set or locked."""
+    system = flexmb.System()
+    sleeve = system.add(flexmb.rigid_body("sleeve", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    system.cylindrical("fit", system.ground, sleeve, axis=(0, 1, 0), at=(0, 0, 0))
+    system.motor("push", "fit", 2.0, dof="translation z")
+    system.joint_spring("twist", "fit", stiffness=0.4, dof="rotation z")
+    latch = Event("latch", lambda r: r.t - 0.5, Lock("fit", "translation z"))
+    start = {"fit:translation z": (0.1, 0.3), "fit:rotation z": 0.2}
+    result = flexmb.simulate(system, 1.0, step=1e-3, events=[latch], initial_state=start)
+    np.testing.assert_allclose(result.position("sleeve")[-1], [0, 0.1 + 0.3 * 0.5 + 0.5**2, 0], atol=1e-6)
+    np.testing.assert_allclose(result.coordinate("fit", "rotation z")[-1], 0.2 * np.cos(2.0), atol=1e-5)
+
+
 def test_bad_events_are_told():
     with pytest.raises(EventError, match="restitution must be between 0"):
         stop("floor", "guide", 0.0, restitution=2.0)
@@ -208,6 +222,10 @@ def test_bad_events_are_told():
         flexmb.simulate(falling(), 0.1, events=[Event("guide", measure("coordinate:guide"))])
     with pytest.raises(flexmb.FlexmbError, match="no joint named 'gide'"):
         flexmb.simulate(falling(), 0.1, events=[Event("x", measure("coordinate:guide"), Lock("gide"))])
+    with pytest.raises(JointError, match=r"'guide' .prismatic. has no free rotation z"):
+        flexmb.simulate(falling(), 0.1, events=[Event("x", measure("coordinate:guide"), Lock("guide", "rotation z"))])
+    with pytest.raises(EventError, match=r"'x': `when` must be a function of a result.*found 'coordinate:guide'"):
+        Event("x", "coordinate:guide", Lock("guide"))
     with pytest.raises(EventError, match="one finite number"):
         flexmb.simulate(falling(), 0.1, events=[Event("x", lambda r: r.q)])
     buzz = Event("buzz", measure("coordinate:guide"), StopImpact("guide", True, 1.0))

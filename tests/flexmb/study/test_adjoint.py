@@ -238,6 +238,8 @@ def test_bad_requests_are_told():
 
     with pytest.raises(StudyError, match="one number for each stored time"):
         ask(lambda r: r.position("rod 0.end"))
+    with pytest.raises(StudyError, match=r"function of a result.*found 'position:rod 0.end:z'"):
+        ask("position:rod 0.end:z")
     with pytest.raises(StudyError, match="not finite"):
         ask(lambda r: r.ledger.kinetic)
     with pytest.raises(StudyError, match="largest, smallest"):

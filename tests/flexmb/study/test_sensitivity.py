@@ -68,6 +68,8 @@ def test_bad_requests_are_told():
         gradient(formula, {"a": np.nan})
     with pytest.raises(StudyError, match="between 0 and"):
         gradient(formula, {"a": 1.0, "b": 1.0}, relative_step=2.0)
+    with pytest.raises(StudyError, match=r"function of a result.*found 'coordinate:hinge'"):
+        gradient(formula, {"a": 1.0}, measure="coordinate:hinge")
     with pytest.raises(StudyError, match="no measure named"):
         gradient(formula, {"a": 1.0, "b": 1.0}, threads=True).of("cub")
 

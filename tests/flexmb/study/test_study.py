@@ -31,6 +31,7 @@ from flexmb.files.models.changes import changed, number_at
 from flexmb.files.models.model_file import load_model
 from flexmb.mechanism.compile import compiled
 from flexmb.plots.study_plots import plot_study
+from flexmb.study import direct_gradient
 from flexmb.study.identity import identity
 from flexmb.study.kept import KeptOutcomes
 
@@ -121,6 +122,7 @@ def test_variants_may_have_different_measures_and_the_first_one_none():
         ([{"x": 1}, {"z": 1}], {}, "same parameters"),
         ([{"x": 1}], {"step": 1e-3}, "duration"),
         ([{"x": object()}], {"checkpoint": "kept.jsonl"}, "numbers"),
+        ([{"x": 1}], {"measure": "coordinate:pin"}, "must be a function of a result.*found 'coordinate:pin'"),
     ],
 )
 def test_a_study_that_cannot_be_is_refused(tmp_path, monkeypatch, parameters, options, words):
@@ -134,6 +136,16 @@ def test_all_variants_failing_is_an_error():
         flexmb.parameter_study(pendulum, [{"mass": -1.0}, {"mass": -2.0}], 0.1, threads=True)
     with pytest.raises(StudyError, match="give the duration"):
         flexmb.parameter_study(pendulum, [{"mass": 1.0}], workers=1)
+
+
+@pytest.mark.parametrize(
+    ("made", "found"), [(2.0, "found float"), ({"x": np.zeros(3)}, r"found an array of \(3,\) for 'x'")]
+)
+def test_a_measure_that_returns_no_numbers_by_name_is_told(made, found):
+    with pytest.raises(StudyError, match=f"numbers by name.*{found}"):
+        flexmb.parameter_study(lambda x: made, [{"x": 1}], threads=True)
+    with pytest.raises(StudyError, match=f"numbers by name.*{found}"):
+        direct_gradient(pendulum, {"mass": 1.0}, 0.01, step=1e-3, measure=lambda r: made)
 
 
 def test_names_that_do_not_exist_are_told():

@@ -141,7 +141,7 @@ class _Closing:
         kinematics = make_marker_kinematics(flat)
         all_rows(flat, q, self.functions, angles, kinematics, values, G)
         angles_at(flat, kinematics, angles)
-        over = sp.diags(1 / _scale_of_rows(self.mechanism))
+        over = sp.diags(1 / scale_of_rows(self.mechanism))
         holding = np.setdiff1d(np.arange(nj), velocity_rows(flat))
         return (over @ values[:nj])[holding], sp.csr_matrix((over @ as_sparse(flat, G)[:nj])[holding])
 
@@ -275,7 +275,7 @@ def _small_steps(functions: np.ndarray, numbers: np.ndarray, off: np.ndarray, fa
     return list(way)
 
 
-def _scale_of_rows(mechanism: Mechanism) -> np.ndarray:
+def scale_of_rows(mechanism: Mechanism) -> np.ndarray:
     """Scale of each joint equation (nj,): the length of the mechanism for lengths, one for angles."""
     kinds = [row.kind for row in mechanism.rows[: mechanism.joint_rows]]
     return np.array([mechanism.length if kind in FORCES else 1.0 for kind in kinds])
@@ -419,7 +419,7 @@ def _warn_of_moved_bodies(mechanism: Mechanism, flat: CompiledModel, q: np.ndarr
     configuration."""
     nj, given = mechanism.joint_rows, mechanism.initial.q
     values = row_jacobian(mechanism, flat, given, mechanism.function_values(mechanism.initial.t))[0][:nj]
-    open_by = np.abs(values) / _scale_of_rows(mechanism)
+    open_by = np.abs(values) / scale_of_rows(mechanism)
     driven = np.array([r.function >= 0 for r in mechanism.rows[:nj]])
     if open_by[driven].max(initial=0.0) > NOTICEABLE >= open_by[~driven].max(initial=0.0):
         return

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmb.equations.evaluation import angles_near
-from flexmb.equations.initial_conditions import accelerations, row_jacobian, start_jacobian
+from flexmb.equations.initial_conditions import accelerations, row_jacobian, scale_of_rows, start_jacobian
 from flexmb.equations.projection import mass_weighted_projection
 from flexmb.errors import EquilibriumError
 from flexmb.kernels.base.data import CompiledModel
@@ -127,7 +127,8 @@ def require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
     q = np.empty_like(state.q)
     displace(flat, state.q, later * state.w, q)
     functions = mechanism.function_values(t + later)
-    opened = np.abs(row_jacobian(mechanism, flat, q, functions)[0][:nj]).max(initial=0.0)
+    opened = row_jacobian(mechanism, flat, q, functions)[0][:nj] / scale_of_rows(mechanism)
+    widest = float(np.abs(opened).max(initial=0.0))
     changed = accelerations(
         mechanism,
         replace(state, t=t + later, q=q, w=in_bodies(flat, q, world), angles=angles_near(mechanism, q, state.angles)),
@@ -135,12 +136,12 @@ def require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
     )[0]
     scale = speed**2 + float(np.linalg.norm(mechanism.gravity)) / mechanism.length
     sizes = np.abs(changed) * flat.weight / scale
-    if opened > STEADY * mechanism.length or sizes.max(initial=0.0) > STEADY:
+    if widest > STEADY or sizes.max(initial=0.0) > STEADY:
         body = mechanism.bodies[int(np.searchsorted(flat.v_start, int(sizes.argmax()), side="right")) - 1].name
         raise EquilibriumError(
-            f"{mechanism.name!r} does not move steadily: {later:.3g} later its joints are open by {opened:.3g} and "
-            f"{body!r} accelerates by {sizes.max(initial=0.0):.2g}, relative to the effects of speed and gravity. "
-            "Steady motion needs drivers of constant speed, gravity along the axis, and a mechanism that rotates as "
+            f"{mechanism.name!r} does not move steadily: {later:.3g} later its joints are open by {widest:.3g} of its "
+            f"length or rad, and {body!r} accelerates by {sizes.max(initial=0.0):.2g}, relative to the effects of speed "
+            "and gravity. Steady motion needs drivers of constant speed, gravity along the axis, and a mechanism that rotates as "
             "one body or whose parts keep their shape as they rotate. steady_running finds motions in which joints "
             "keep their rates, such as rotors on arms that their weight bends."
         )

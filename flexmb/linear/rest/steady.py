@@ -140,8 +140,8 @@ def require_steady(found: Equilibrium, world: np.ndarray, t: float) -> None:
         body = mechanism.bodies[int(np.searchsorted(flat.v_start, int(sizes.argmax()), side="right")) - 1].name
         raise EquilibriumError(
             f"{mechanism.name!r} does not move steadily: {later:.3g} later its joints are open by {widest:.3g} of its "
-            f"length or rad, and {body!r} accelerates by {sizes.max(initial=0.0):.2g}, relative to the effects of speed "
-            "and gravity. Steady motion needs drivers of constant speed, gravity along the axis, and a mechanism that rotates as "
-            "one body or whose parts keep their shape as they rotate. steady_running finds motions in which joints "
-            "keep their rates, such as rotors on arms that their weight bends."
+            f"length or rad, and {body!r} accelerates by {sizes.max(initial=0.0):.2g}, relative to the effects of "
+            "speed and gravity. Steady motion needs drivers of constant speed, gravity along the axis, and a mechanism "
+            "that rotates as one body or whose parts keep their shape as they rotate. steady_running finds motions in "
+            "which joints keep their rates, such as rotors on arms that their weight bends."
         )

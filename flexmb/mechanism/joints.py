@@ -186,7 +186,8 @@ def joint_dof(joint: str, kind: str, dof: str | None) -> str:
     Raises `JointError` when the joint does not have it.
     """
     free = JOINTS[kind].dofs if kind in JOINTS else ()
-    chosen = dof.removesuffix(" z") if dof else free[0] if free else None
+    named = dof.removesuffix(" z") if isinstance(dof, str) else dof
+    chosen = named or (free[0] if free else None)
     if chosen is None or chosen not in free:
         instead = (
             ""

@@ -42,6 +42,10 @@ class Integrator(Protocol):
         """Integrate to as many of the next stored times, `targets` (n,), as the method likes; returns the motion there,
         or None if `to` is to be called for the next one."""
 
+    def beside_impacts(self) -> Sequence[Snapshot]:
+        """The motions just before and just after each impact since the last call, with the first of which they begin
+        to be kept."""
+
     def statistics(self, cpu: float) -> Statistics:
         """Statistics of the integration, which took `cpu` seconds so far."""
 
@@ -66,6 +70,10 @@ class Run:
     def several(self, targets: np.ndarray) -> Snapshots | None:
         """None: `to` is to be called for the next of the stored times, `targets` (n,)."""
         return None
+
+    def beside_impacts(self) -> Sequence[Snapshot]:
+        """None."""
+        return ()
 
 
 def together(parts: Sequence[Statistics], cpu: float) -> Statistics:

@@ -2,7 +2,8 @@
 
 **Sampling.** The measures of events are sampled such that no body moves by more than a quarter of a radian, or of the
 length of the mechanism, between two samples, independently of the stored times (within the cost bounds `FEWEST` and
-`MOST_LOOKS`). A measure that rises above its level and returns between two samples is detected from its rates at both.
+`MOST_LOOKS`), and before and after each impact of exact contacts, at which velocities jump. A measure that rises above
+its level and returns between two samples is detected from its rates at both.
 
 **Location.** The integration is restarted from the last sample and ends at trial times, until the first instant at
 which a measure has passed its level is located to machine precision.
@@ -58,6 +59,8 @@ BEFORE_REST = 0.5
 """Part of the expected time to rest that the initial values of a method use."""
 SHORTER = (1.0, 0.37, 0.13, 0.05)
 """Parts of a fixed step that are taken in turn where its equations are not solved."""
+BESIDE = 1e-9
+"""Distance of the samples before and after an impact of exact contacts from it, relative to the time since the last."""
 ROUND = 2e-15
 """Accuracy of the located instants, relative to the largest time of the simulation."""
 MOST_AT_ONCE = 100
@@ -149,19 +152,46 @@ class EventDetection(Run):
             time = self._next_look(target)
             again = _Again(self)
             try:
-                look = self._looks.at(self._leg, self._leg.run.to(time)._replace(t=time))
+                looks = self._on_the_way(self._leg, time)
             except ConvergenceError:
                 if not self._may_shorten():
                     raise
                 again(time)
-                look = self._go_on(again, time)
-            low, high = self._arming.sight(self._at), self._arming.sight(look)
-            hidden = high if high.passed(self._round).any() else self._between(again, low, high)
-            if hidden is None:
-                self._looked(look)
-            else:
-                self._meet(again, low, hidden.t)
+                looks = [self._go_on(again, time)]
+            self._examine(again, looks)
         return self._at.snapshot
+
+    def _on_the_way(self, leg: Leg, time: float) -> list[Look]:
+        """Integrate to a time; the samples beside the impacts of exact contacts on the way, and the one there."""
+        leg.run.beside_impacts()
+        end = leg.run.to(time)._replace(t=time)
+        return [*self._beside(leg, time), self._looks.at(leg, end)]
+
+    def _beside(self, leg: Leg, time: float) -> list[Look]:
+        """The samples before and after each impact of an integration from the last sample to a time."""
+        aside = max(BESIDE * (time - self._at.snapshot.t), 4 * self._round)
+        sides = leg.run.beside_impacts()
+        return [self._looks.at(leg, s._replace(t=s.t + (aside if k % 2 else -aside))) for k, s in enumerate(sides)]
+
+    def _examine(self, again: "_Again", looks: Sequence[Look]) -> None:
+        """Execute the first event up to the last of the next samples. Without one, advance to the last one, or to one
+        between, at which an event is armed again."""
+        low, start = self._arming.sight(self._at), self._at.snapshot.t
+        first, before = low, self._at
+        for look in looks:
+            high = self._arming.sight(look)
+            hidden = high if high.passed(self._round).any() else self._between(again, low, high)
+            if hidden is not None:
+                self._meet(again, first, hidden.t)
+                return
+            own = [look.snapshot.t] if look is not looks[-1] and self._arming.arms(look).any() else []
+            for t in (t for t in (*self._arming.dips(before, look), *own) if t - start > 4 * self._round):
+                again(t)
+                if self._arming.arms(again.tried[t][1]).any():
+                    self._looked(self._go_on(again, t))
+                    return
+            low, before = high, look
+        self._looked(looks[-1])
 
     def _may_shorten(self) -> bool:
         """Whether fixed steps may be shortened: while joints slide in several directions, in which a step may end
@@ -235,12 +265,15 @@ class EventDetection(Run):
     def _meet(self, again: "_Again", low: Sight, time: float) -> None:
         """Locate the first event between the last sample and `time`, and execute it."""
         high = again(time)
+        if not high.passed(self._round).any():  # an impact may occur at a slightly other instant
+            beside = [self._arming.sight(look) for look in self._beside(again.tried[time][0], time)]
+            high = next((again(sight.t) for sight in beside if sight.passed(self._round).any()), high)
         if high.passed(self._round).any():
             found = first_instant(again, low, high, self._round)
             look = self._go_on(again, found.t)
             self._happen(look, found.passed(self._round))
         else:  # with these steps the measure does not reach its level; the integration continues with them
-            self._looked(self._go_on(again, time))
+            self._looked(self._go_on(again, high.t))
 
     def _go_on(self, again: "_Again", time: float) -> Look:
         """Continue the integration from the end of a trial."""
@@ -396,6 +429,7 @@ class _Again:
         for part in SHORTER:
             leg = self._leg(part)
             try:
+                leg.run.beside_impacts()
                 look = self._watched._looks.at(leg, leg.run.to(t)._replace(t=t))
             except ConvergenceError:
                 if part == SHORTER[-1] or not self._watched._may_shorten():

@@ -5,6 +5,7 @@ restitution; otherwise a bouncing body that comes to rest would need infinitely 
 """
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class ImpactRun(TouchingRun):
         self._lost = 0.0
         self._happened: list[EventRecord] = []
         self._unclosed: list[str] = []
+        self._beside: list[Snapshot] | None = None
 
     @property
     def happened(self) -> list[EventRecord]:
@@ -52,6 +54,15 @@ class ImpactRun(TouchingRun):
     def now(self) -> Snapshot:
         """The present motion, with the energy lost in impacts."""
         return super().now()._replace(lost=self._lost)
+
+    def beside_impacts(self) -> list[Snapshot]:
+        """The motions just before and just after each impact since the last call."""
+        kept, self._beside = self._beside or [], []
+        return kept
+
+    def _kept(self) -> Snapshot:
+        """The present motion, which later steps do not change."""
+        return deepcopy(self.now())
 
     def _meet(self, h: float, hits: Sequence[int] | np.ndarray = (), strikes: bool = True) -> None:
         """The impact of the points that touch at the present motion: their modes and the velocities after it. Unless it
@@ -66,11 +77,13 @@ class ImpactRun(TouchingRun):
         numbers = self._spread(numbers, hits)
         if not len(numbers):
             return
+        beside = [self._kept()] if strikes and self._beside is not None else []
         p = self._points(numbers, turning=True)
         before = p.G @ m.w
         slow = SLOW * h * self._accelerations(p)
         rest = STILL * max(float(np.abs(before).max()), float(slow.max()))
-        if strikes and before[p.normal].min() < -rest:
+        closes = strikes and bool(before[p.normal].min() < -rest)
+        if closes:
             self._require_free(p, before[p.normal] < -rest)
             m.w[:] += self._change_by(p.G.T @ self._impulses(p, before, slow))
         after = p.G @ m.w
@@ -83,6 +96,8 @@ class ImpactRun(TouchingRun):
         m.last[AFRESH], m.last[KNOWN], m.last[BEFORE] = 1.0, 0.0, 0.0
         self._evaluate()
         m.powers[0] = e.powers(self._at_end, m.w, m.multipliers)
+        if closes and self._beside is not None:
+            self._beside += [*beside, self._kept()]
 
     def _close(self, hits: np.ndarray) -> None:
         """Move the bodies so that points that overlap by more than round-off do not, and those that touch still do.

@@ -5,7 +5,7 @@ import numpy as np
 from flexmb.simulation.detection.in_force import InForce
 from flexmb.simulation.detection.looks import Look
 from flexmb.simulation.events import Stick, StopImpact
-from flexmb.simulation.instants import Sight
+from flexmb.simulation.instants import Sight, peak
 
 NEGATIVE = 1e-9
 """Value of a measure, relative to its largest so far, below zero at which it counts as negative."""
@@ -41,14 +41,33 @@ class Arming:
         """Disarm the events (n,) that are executed; stops remain armed."""
         self.armed[passed & ~np.isin([*self._number], list(self._in_force.stops))] = False
 
+    def arms(self, look: Look) -> np.ndarray:
+        """The events (n,) that are not armed and whose measures are negative at a sample."""
+        return self._negative(look) & ~self.armed
+
+    def dips(self, low: Look, high: Look) -> list[float]:
+        """Times between two samples at which the measures of events that are not armed may be negative, although they
+        are not at the samples."""
+        begin, end = (
+            Sight(look.snapshot.t, np.where(self.armed, np.nan, -look.values), -look.rates) for look in (low, high)
+        )
+        times = [peak(begin, end, k) for k in range(len(self.armed))]
+        return sorted(t for t in times if t is not None)
+
     def looked(self, look: Look) -> None:
         """Arm the events whose measures are negative at a sample without events."""
-        in_force, known = self._in_force, ~np.isnan(look.values)
+        known = ~np.isnan(look.values)
         self._largest[known] = np.maximum(self._largest[known], np.abs(look.values[known]))
+        negative = self._negative(look)
+        self.armed[negative], self.levels[negative] = True, 0.0
+
+    def _negative(self, look: Look) -> np.ndarray:
+        """The events (n,) that are not in force and whose measures are negative by more than round-off."""
+        in_force, negative = self._in_force, np.zeros(len(look.values), dtype=bool)
         for k, event in enumerate(in_force.events):
             band = in_force.reach(event.name) if event.name in in_force.stops else NEGATIVE * self._largest[k]
-            if known[k] and event.name not in in_force.held and look.values[k] < -band:
-                self.armed[k], self.levels[k] = True, 0.0
+            negative[k] = event.name not in in_force.held and look.values[k] < -band  # false if it is NaN
+        return negative
 
     def leave(self, look: Look) -> None:
         """Set the levels of stops that touch and are not in force to their present values, and those of joints that

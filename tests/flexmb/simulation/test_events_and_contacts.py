@@ -64,6 +64,27 @@ def test_an_event_after_an_impact_is_located():
     assert end.ledger.impacts[-1] == pytest.approx(0.75 * G, rel=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("measure", "least"),
+    [
+        (lambda r: r.velocity("ball")[:, 2] - 0.05, 0.05 / 0.8),  # upwards, by an impact
+        (lambda r: -r.velocity("ball")[:, 2] - 0.05, 0.05),  # downwards, until an impact
+        (lambda r: 0.05 + 1e-5 - r.position("ball")[:, 2], np.sqrt(2 * G * 1e-5)),  # near the floor
+    ],
+)
+def test_what_lasts_shortly_beside_an_impact_is_seen(measure, least):
+    """In bounces shorter than the time between two samples; those that strike with the speed `least` are to be seen."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(4e-4,) * 3), position=(0, 0, 0.06))
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("floor", floor, Sphere(0.05).on(body.at((0, 0, 0))), restitution=0.8)
+    result = flexmb.simulate(system, 2.0, step=1e-3, output_step=0.5, events=[Event("seen", measure)])
+    names = [record.event for record in result.happened]
+    speeds = np.sqrt(2 * G * 0.01) * 0.8 ** np.arange(names.count("floor"))
+    assert len(speeds) == 12
+    assert names.count("seen") == np.sum(speeds > least)
+
+
 def test_an_event_without_action_changes_nothing():
     rising = Event("up", lambda r: r.position("ball")[:, 2] - 0.2)
     plain, seen = (flexmb.simulate(ball(), 2.0, step=1e-3, events=events) for events in ((), (rising,)))

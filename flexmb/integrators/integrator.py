@@ -43,8 +43,8 @@ class Integrator(Protocol):
         or None if `to` is to be called for the next one."""
 
     def beside_impacts(self) -> Sequence[Snapshot]:
-        """The motions just before and just after each impact since the last call, with the first of which they begin
-        to be kept."""
+        """The motions just before and just after each impact since the last call; they are kept from the first call
+        on."""
 
     def statistics(self, cpu: float) -> Statistics:
         """Statistics of the integration, which took `cpu` seconds so far."""

@@ -230,17 +230,16 @@ class Equations:
             return wdot, multipliers
         wanted, still = self.wanted_accelerations(functions, q, w), np.zeros(len(w))
         multipliers = np.zeros(self.flat.joint_rows)
-        bounds, before, loads = self.friction_bounds(multipliers), np.zeros(0), 0.0
-        for _ in range(SLIDING):
+        bounds, before, least = self.friction_bounds(multipliers), np.zeros(0), 0.0
+        for iteration in range(SLIDING):
             unbalanced, _ = self.residual(functions, q, w, still, multipliers)
-            loads = loads or float(np.abs(unbalanced).max())
+            if iteration == 0:
+                loads = np.full_like(multipliers, np.abs(unbalanced).max(initial=0.0))
+                least = self.friction_bounds(loads).max(initial=0.0)
             wdot, change = self._sliding_on(multipliers, *self.on_joints(-unbalanced, wanted))
             multipliers = multipliers + change
             bounds, before = self.friction_bounds(multipliers), bounds
-            scale = max(
-                bounds.max(initial=0.0), self.friction_bounds(np.full_like(multipliers, loads)).max(initial=0.0)
-            )
-            if np.abs(bounds - before).max(initial=0.0) <= SETTLED * scale:
+            if np.abs(bounds - before).max(initial=0.0) <= SETTLED * bounds.max(initial=least):
                 return wdot, multipliers
         raise ConvergenceError(self._jammed())
 

@@ -14,6 +14,16 @@ def orifice(drop: float, laminar: float) -> float:
     return drop / math.sqrt(abs(drop) + laminar)
 
 
+SIZES: Any = dict.fromkeys(("area_a", "area_b", "stroke", "bulk_modulus", "supply", "flow"))
+DETAILS: Any = {
+    "retracted": 0.0,
+    "dead_volume": None,
+    "leakage": 0.0,
+    "tank": 0.0,
+    "laminar": None,
+    "vapour": 0.0,
+}
+"""Parameters of double-acting cylinders before and after those of their own valves, as files have them in order."""
 CHAMBERS: Any = {
     "states": ("pressure a", "pressure b"),
     "positive": ("area_a", "area_b", "stroke", "bulk_modulus", "dead_volume", "laminar"),
@@ -53,22 +63,7 @@ def double_acting(
 
 
 @law(
-    parameters={
-        "area_a": None,
-        "area_b": None,
-        "stroke": None,
-        "bulk_modulus": None,
-        "supply": None,
-        "flow": None,
-        "target": None,
-        "gain": None,
-        "retracted": 0.0,
-        "dead_volume": None,
-        "leakage": 0.0,
-        "tank": 0.0,
-        "laminar": None,
-        "vapour": 0.0,
-    },
+    parameters={**SIZES, "target": None, "gain": None, **DETAILS},
     **CHAMBERS,
 )
 def hydraulic_cylinder(t: Any, relative: Any, states: Any, parameters: Any, wrench: Any, rates: Any) -> Any:
@@ -101,20 +96,7 @@ def hydraulic_cylinder(t: Any, relative: Any, states: Any, parameters: Any, wren
 
 @law(
     inputs=("opening",),
-    parameters={
-        "area_a": None,
-        "area_b": None,
-        "stroke": None,
-        "bulk_modulus": None,
-        "supply": None,
-        "flow": None,
-        "retracted": 0.0,
-        "dead_volume": None,
-        "leakage": 0.0,
-        "tank": 0.0,
-        "laminar": None,
-        "vapour": 0.0,
-    },
+    parameters={**SIZES, **DETAILS},
     **CHAMBERS,
 )
 def commanded_cylinder(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import LARGEST, floats, is_number, within_limits
 from fem.errors import MaterialError, unknown_name
 from fem.material import Material
 from fem.shown import shown
@@ -14,6 +15,9 @@ TORSIONS = ("saint-venant", "vlasov")
 SIDES = 24
 """Number of sides by which circles are drawn, at whose ends they have fibres: whatever way they bend, one of these has
 99 % of the largest stress."""
+
+LARGEST_SECTION = 1e50
+"""Largest width of a section: moments of inertia, products of five, must be finite."""
 
 
 @shown
@@ -60,11 +64,12 @@ class Section:
     def __post_init__(self) -> None:
         for name in ("angle", "shear_centre", "warping", "drawn_centroid"):
             shape = (2,) if name in ("shear_centre", "drawn_centroid") else ()
-            if np.shape(getattr(self, name)) != shape or not np.isfinite(getattr(self, name)).all():
+            found = floats(getattr(self, name))
+            if found.shape != shape or not np.isfinite(found).all():
                 raise MaterialError(f"A section's {name} must be finite; found {getattr(self, name)}.")
         for name in ("area", "Iy", "Iz", "J", "shear_y", "shear_z"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and (value > 0 or (name == "J" and value == 0))):
+            if not (is_number(value) and (value > 0 or (name == "J" and value == 0))):
                 raise MaterialError(f"A section's {name} must be positive and finite; found {value}.")
         if self.warping < 0 or not np.isfinite(self.fibre_warping).all():
             raise MaterialError(
@@ -235,8 +240,10 @@ def _shear_around(at_y: float, at_z: float, corner: float) -> tuple[tuple[float,
 
 def _positive(what: str, **values: float) -> None:
     for name, value in values.items():
-        if not (np.isfinite(value) and value > 0):
-            raise MaterialError(f"A {what} section needs a positive {name}; found {value}.")
+        if not 0 < value <= LARGEST_SECTION:
+            raise MaterialError(
+                f"A {what} section needs a positive {name} of at most {LARGEST_SECTION:.0e}; found {value}."
+            )
 
 
 @dataclass(frozen=True)
@@ -272,7 +279,7 @@ class Truss(_OfMaterial):
     def __post_init__(self) -> None:
         if not isinstance(self.material, Material):
             raise MaterialError(f"A truss needs a fem.Material; found {type(self.material).__name__}.")
-        if not (np.isfinite(self.area) and self.area > 0):
+        if not (is_number(self.area) and self.area > 0):
             raise MaterialError(f"A truss's area must be positive and finite; found {self.area}.")
 
     @property
@@ -320,8 +327,11 @@ class Beam(_OfMaterial):
             )
         if self.y_axis is not None:
             y = np.asarray(self.y_axis, dtype=float)
-            if y.shape != (3,) or not np.isfinite(y).all() or not np.linalg.norm(y) > 0:
-                raise MaterialError(f"A beam's y_axis needs three finite numbers, not all zero; found {self.y_axis}.")
+            if y.shape != (3,) or not within_limits(y) or not np.linalg.norm(y) > 0:
+                raise MaterialError(
+                    f"A beam's y_axis needs three finite numbers of at most {LARGEST:.0e}, not all zero; found "
+                    f"{self.y_axis}."
+                )
         if np.shape(self.offset) != (2,) or not np.isfinite(self.offset).all():
             raise MaterialError(f"A beam's offset needs two finite numbers (y, z); found {self.offset}.")
 

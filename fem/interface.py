@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from fem.dofs.dof_map import DofMap
 from fem.errors import InterfaceError, MeshError, unknown_name
 from fem.mesh.face_area import lumped_area
-from fem.mesh.mesh import Mesh, is_selection
+from fem.mesh.mesh import Mesh, is_selection, label_of
 from fem.mesh.selection import Points
 from fem.renamed import renamed
 from fem.shown import shown
@@ -360,5 +360,5 @@ def _floats(value: Any, what: str) -> np.ndarray:
 
 def _some(numbers: np.ndarray, mesh: Mesh | None) -> str:
     """The first of some nodes, with their numbers in the file of the mesh, and how many there are."""
-    shown = ", ".join(str(n) if mesh is None else mesh.node_label(n) for n in numbers[:5].tolist())
+    shown = ", ".join(label_of(mesh, n) for n in numbers[:5].tolist())
     return shown if len(numbers) <= 5 else f"{shown}, ... {len(numbers)} in all"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from fem.axes.limits import is_number
 from fem.elements import LINES, SHELLS, Element, element
 from fem.elements.quadrature import triangle
 from fem.errors import MatrixError, MeshError, MeshWarning, unknown_name
@@ -39,9 +40,11 @@ def pressure(model: Model, faces: str | Int[np.ndarray, "nf 2"], value: float) -
 
     Issues a `MeshWarning` for sets of shells of which neighbours have opposite normals: it pushes them apart.
 
-    Raises `MeshError` for sets and faces that do not exist.
+    Raises `MeshError` for sets and faces that do not exist, and for a pressure that is no finite number.
     """
     mesh = _mesh_of(model, "a pressure")
+    if not is_number(value):
+        raise MeshError(f"Model {model.name!r}: a pressure is a finite number; found {value!r}.")
     if isinstance(faces, str) and faces not in mesh.face_sets and faces in mesh.cell_sets:
         return _pressure_on_shells(model, mesh, faces, value)
     pairs = _faces_of(mesh, faces)

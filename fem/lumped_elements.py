@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from fem.axes.limits import floats, is_number
 from fem.errors import InterfaceError, MatrixError, unknown_name
 from fem.interface import HasPoints, Interface, rigid_motion
 from fem.matrices.beam_matrices import SPIN, LineMass, work_of_turning
@@ -23,12 +24,19 @@ class PointMass:
     - `mass`; `inertia` (3, 3), or its 3 diagonal entries, about the centre of the lump;
     - `offset` (3,): the centre relative to the point of the interface.
 
-    Mesh axes. Units: consistent.
+    Mesh axes. Units: consistent. Raises `MatrixError` when mass, inertia or offset are not finite numbers.
     """
 
     mass: float
     inertia: Any = (0.0, 0.0, 0.0)
     offset: Any = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        J, c = floats(self.inertia), floats(self.offset)
+        if not (is_number(self.mass) and J.shape in ((3,), (3, 3)) and c.shape == (3,)):
+            raise MatrixError(f"A point mass needs a mass, inertia (3,) or (3, 3) and offset (3,); found {self}.")
+        if not (np.isfinite(J).all() and np.isfinite(c).all()):
+            raise MatrixError(f"A point mass needs finite numbers; found {self}.")
 
     def matrix(self, name: str) -> np.ndarray:
         """Mass matrix (6, 6) about the interface's point, of [translation; rotation].
@@ -155,11 +163,6 @@ def lumps_of(model: HasPoints, interfaces: Mapping[str, Interface], masses: Mapp
     found = []
     for name, lump in masses.items():
         interface = _interface(interfaces, name)
-        if len(interface.rotation_dofs):
-            raise InterfaceError(
-                f"Interface {name!r} has nodes of beams, shells or links, which turn: attach a rigid body "
-                "there instead of adding mass."
-            )
         M, arm, point = lump.matrix(name), np.asarray(lump.offset, dtype=float), np.asarray(interface.point)
         to_centre = rigid_motion(arm[None], np.zeros(3))
         turned = np.vstack([to_centre, np.hstack([np.zeros((3, 3)), np.eye(3)])])

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fem.axes.cylindrical import CylindricalAxes
+from fem.axes.limits import LARGEST, floats, is_number, scaled, within_limits
 from fem.errors import MaterialError, unknown_name
 from fem.shown import shown
 
@@ -38,7 +39,7 @@ class Material:
                 f"Material {self.name!r}: axes are fem.CylindricalAxes; found {type(self.axes).__name__}. "
                 "Material.turned makes a material with other fixed axes."
             )
-        C = np.array(self.elasticity, dtype=float)
+        C = floats(self.elasticity)
         if C.shape != (6, 6) or not np.isfinite(C).all():
             raise MaterialError(
                 f"Material {self.name!r}: elasticity must be a finite (6, 6) matrix; found shape {C.shape}."
@@ -54,8 +55,11 @@ class Material:
                 f"{lowest:.3g}); with these moduli and Poisson's ratios the material would give energy away. Check "
                 "them."
             )
-        if self.density is not None and not (np.isfinite(self.density) and self.density > 0):
-            raise MaterialError(f"Material {self.name!r}: density must be positive and finite; found {self.density}.")
+        if self.density is not None and not (is_number(self.density) and 0 < self.density <= LARGEST):
+            raise MaterialError(
+                f"Material {self.name!r}: density must be positive and finite, at most {LARGEST:g}; found "
+                f"{self.density}."
+            )
         C = (C + C.T) / 2
         C.setflags(write=False)
         object.__setattr__(self, "elasticity", C)
@@ -78,13 +82,16 @@ class Material:
         Raises `MaterialError` for vectors along each other, and for a material with `axes`.
         """
         x, y = (np.asarray(v, dtype=float) for v in (x_axis, y_axis))
-        z = np.cross(x, y)
-        if self.axes is not None or not np.linalg.norm(z) > 1e-9 * np.linalg.norm(x) * np.linalg.norm(y):
+        usable = within_limits([x, y])
+        first, second = (scaled(v) if usable else v for v in (x, y))
+        z = np.cross(first, second)
+        spanned = usable and np.linalg.norm(z) > 1e-9 * np.linalg.norm(first) * np.linalg.norm(second)
+        if self.axes is not None or not spanned:
             raise MaterialError(
                 f"Material {self.name!r} is turned by two vectors that span a plane, once; found {x.tolist()} and "
                 f"{y.tolist()}, {'no axes' if self.axes is None else self.axes}."
             )
-        x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
+        x, z = first / np.linalg.norm(first), z / np.linalg.norm(z)
         R = np.stack([x, np.cross(z, x), z])
         return Material(self.name, _along(self.elasticity, R), self.density)
 
@@ -149,7 +156,8 @@ def required_density(name: str, density: float | None, what: str = "Material") -
     if density is None:
         raise MaterialError(
             f"{what} {name!r} has no density, and a mass matrix needs one. Give density=... when making it; for a "
-            "material of a file, RHO of MAT1 (Nastran), *DENSITY (Abaqus, CalculiX), or a material of your own."
+            "material of a file, RHO of MAT1 (Nastran), *DENSITY (Abaqus, CalculiX), or a material of your own. A part "
+            "whose mass is in point masses alone (CONM2) needs a small one, of a millionth of their mass."
         )
     return density
 

@@ -152,10 +152,16 @@ class _Assembly(_Condensed):
 
     def _between_nodes(self, what: str) -> sp.csr_matrix:
         """The matrix of the springs, or of the dampers, between nodes, over the dofs of all nodes."""
-        found = [(s, getattr(s, what)) for s in self.mesh.springs if getattr(s, what)]
-        rows = [self.dofs.row(s.nodes, s.components, s.coefficients, s.source) * value**0.5 for s, value in found]
-        C = sp.vstack(rows, format="csr")
+        roots = np.sqrt([getattr(s, what) for s in self.mesh.springs if getattr(s, what)])
+        C = sp.diags_array(roots) @ self.motions_of(what)
         return sp.csr_matrix(C.T @ C)
+
+    def motions_of(self, what: str) -> sp.csr_matrix:
+        """The motions of the springs with a "stiffness", or a "damping", from the dofs of all nodes, a row for each."""
+        found = [s for s in self.mesh.springs if getattr(s, what)]
+        label = self.mesh.node_label
+        rows = [self.dofs.row(s.nodes, s.components, s.coefficients, s.source, label) for s in found]
+        return sp.csr_matrix(sp.vstack([sp.csr_matrix((0, self.dofs.size_of_all)), *rows], format="csr"))
 
 
 def _dofs_of(
@@ -165,7 +171,7 @@ def _dofs_of(
     if bare is None and mesh.constraints:
         bare, unturned = mesh.bare_nodes, mesh.unturned_nodes
     rates = Warping.of(mesh, materials, material_of)
-    return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare, rates, unturned)
+    return DofMap.of(mesh.points, mesh.rotation_nodes, mesh.constraints, bare, rates, unturned, mesh.node_label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,6 +386,13 @@ class Model:
         """Damping and gyroscopic matrix (ndof, ndof): that of imported matrices, or of the dampers between the nodes of
         a mesh (`fem.NodeSpring`); None without one."""
         return self._matrices.D
+
+    @property
+    def damper_loads(self) -> sp.csr_matrix:
+        """The unit forces (ndof, k) of the k dampers between the nodes of a mesh; none for imported matrices."""
+        if not isinstance(self._matrices, _Assembly):
+            return sp.csr_matrix((self.ndof, 0))
+        return sp.csr_matrix(self.dof_map.gather(self._matrices.motions_of("damping").T))
 
     def line_masses(self, fields: Float[np.ndarray, "ndof k"]) -> list[LineMass]:
         """The mass of beams, trusses, shells and lumps at interfaces, at points, with `fields` there: a record for each
@@ -648,7 +661,7 @@ class Model:
         references = np.unique(np.asarray(dof_map.link_references, dtype=np.int64))
         rows = (dof_map.T.tocsr()[dof_map.rotations(references).ravel()]).T.tocsr()
         forces = dof_map.link_moments(source.stiffness_of_all @ whole, references)
-        return sp.csr_matrix(K + rows @ sp.block_diag([np.zeros((0, 0)), *forces], format="csr") @ rows.T)
+        return sp.csr_matrix(K + rows @ sp.block_diag([sp.csr_matrix((0, 0)), *forces], format="csr") @ rows.T)
 
     def projected_geometric_stiffness(
         self, U: Float[np.ndarray, "ndof p"], V: Float[np.ndarray, "ndof m"]
@@ -724,12 +737,11 @@ class Model:
 
         The places are the nodes of the skin of solids, then the fibres of beams at both ends of each cell (and between
         them for Vlasov's torsion and tables), the middles of trusses, and the bottom, middle and top of shells at their
-        nodes, whose node is -1. Stresses jump between materials: a node there occurs once for each of them, the
-        stiffest first. Beams are exact for loads at nodes; a load w along a cell of length L, such as its
-        weight, adds a moment of w L^2 / 12 (and along the beam a normal force of w L / 2) at its ends, which stresses
-        leave out: divide such beams. Issues a
-        `MeshWarning` for beams with torsion by Vlasov whose section has no `fibre_warping`: their stresses leave out
-        those of held warping.
+        nodes, of layups also both sides of the faces between plies; their node is -1. Stresses jump between materials:
+        a place there occurs once for each of them, the stiffest first. Beams are exact for loads at nodes; a load w
+        along a cell of length L, such as its weight, adds a moment of w L^2 / 12 (and along the beam a normal force of
+        w L / 2) at its ends, which stresses leave out: divide such beams. Issues a `MeshWarning` for beams with torsion
+        by Vlasov whose section has no `fibre_warping`: their stresses leave out those of held warping.
         """
         self._warn_of_stresses_left_out()
         source, u = self.elements, self.dof_map.expand(U)
@@ -744,7 +756,7 @@ class Model:
             found, places = [*found, rods.stresses(u[dofs])], [*places, rods.x.mean(axis=1)]
             owners = [*owners, np.full(len(rods.x), -1)]
         for shells, dofs in source.shells:
-            x, _, stress, _ = layers(shells, u[dofs], (-1.0, 0.0, 1.0))
+            x, _, stress, _ = layers(shells, u[dofs], shells.shell.section.levels)
             found, places, owners = [*found, stress], [*places, x], [*owners, np.full(len(x), -1)]
         return np.concatenate(owners), np.concatenate(places), np.concatenate(found)
 

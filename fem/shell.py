@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fem.axes.cylindrical import CylindricalAxes
+from fem.axes.limits import LARGEST, floats, is_number, within_limits
 from fem.axes.sides import SideAxes
 from fem.errors import MaterialError
 from fem.material import Material
@@ -69,11 +70,12 @@ class Shell:
             raise MaterialError(f"A shell needs a fem.Material; found {type(self.material).__name__}.")
         for name in ("thickness", "drilling", "bending_ratio", "shear_ratio"):
             value = getattr(self, name)
-            if not (np.isfinite(value).all() and np.greater(value, 0).all() and np.shape(value) in ((), (2,))):
+            found = floats(value)
+            if not (np.isfinite(found).all() and (found > 0).all() and found.shape in ((), (2,))):
                 raise MaterialError(f"A shell's {name} must be positive and finite; found {value}.")
-        if not (np.isfinite(self.added_mass) and self.added_mass >= 0):
+        if not (is_number(self.added_mass) and self.added_mass >= 0):
             raise MaterialError(f"A shell's added_mass must be finite and not negative; found {self.added_mass}.")
-        if not np.isfinite(self.offset):
+        if not is_number(self.offset):
             raise MaterialError(f"A shell's offset must be finite; found {self.offset}.")
         if self.plies and abs(sum(ply.thickness for ply in self.plies) - self.thickness) > 1e-9 * self.thickness:
             raise MaterialError(
@@ -87,8 +89,11 @@ class Shell:
             pass
         elif self.x_axis is not None:
             x = np.asarray(self.x_axis, dtype=float)
-            if x.shape != (3,) or not np.isfinite(x).all() or not np.linalg.norm(x) > 0:
-                raise MaterialError(f"A shell's x_axis needs three finite numbers, not all zero; found {self.x_axis}.")
+            if x.shape != (3,) or not within_limits(x) or not np.linalg.norm(x) > 0:
+                raise MaterialError(
+                    f"A shell's x_axis needs three finite numbers of at most {LARGEST:.0e}, not all zero; found "
+                    f"{self.x_axis}."
+                )
         elif not isotropic:
             what = "The layup" if self.plies else f"Material {self.material.name!r}"
             raise MaterialError(

@@ -10,6 +10,7 @@ import numpy as np
 from fem.errors import InterfaceError, MeshError, MeshWarning, unknown_name
 from fem.interface import Interface
 from fem.mesh.check import drop_unused_nodes
+from fem.mesh.constraints import is_whole
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
 from fem.renamed import renamed
@@ -132,8 +133,8 @@ def split(model: Model, n_parts: int) -> list[Model]:
             f"Model {model.name!r} has point masses or springs at its interfaces, which a cut could part. Cut it "
             "without them, and give them to the pieces (with_point_masses, with_springs)."
         )
-    if n_parts < 1:
-        raise MeshError(f"Model {model.name!r} can be cut into one piece or more; found {n_parts}.")
+    if not is_whole(n_parts) or n_parts < 1:
+        raise MeshError(f"Model {model.name!r} can be cut into one piece or more, a whole number; found {n_parts!r}.")
     taken = [f"cut {k}" for k in range(1, n_parts) if f"cut {k}" in model.interfaces]
     if taken:
         raise InterfaceError(
@@ -163,9 +164,9 @@ def split(model: Model, n_parts: int) -> list[Model]:
         warping = np.intersect1d(shared, model.dof_map.rates.nodes)
         if len(warping):
             raise MeshError(
-                f"Model {model.name!r}: the cut between pieces {k + 1} and {k + 2} goes through node {warping[0]} of "
-                'beams with torsion="vlasov", and the pieces would not resist each other\'s warping there. Take it as '
-                "one body, or cut it elsewhere."
+                f"Model {model.name!r}: the cut between pieces {k + 1} and {k + 2} goes through node "
+                f'{mesh.node_label(int(warping[0]))} of beams with torsion="vlasov", and the pieces would not resist '
+                "each other's warping there. Take it as one body, or cut it elsewhere."
             )
         _warn_of_offsets(model, shared, f"the cut between pieces {k + 1} and {k + 2} of {n_parts}")
         cuts[k] = Interface(shared, "average", mesh.points[shared].mean(axis=0))

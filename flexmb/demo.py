@@ -155,7 +155,7 @@ def _draw_rod(directory: Path) -> None:
     from flexmb.plots import pictures
 
     pictures.picture_mesh(fem.read_mesh(MESH), directory / "mesh.png")
-    pictures.picture_modes(connecting_rod(), directory / "modes.png")
+    pictures.picture_modes(connecting_rod(), directory / "modes.png", units="SI")
 
 
 def _animate(result: Result, directory: Path, progress: Callable[[float], None]) -> None:

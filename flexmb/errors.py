@@ -271,9 +271,25 @@ class PreloadWarning(FlexmbWarning):
 
 
 class UnresolvedWarning(FlexmbWarning):
-    """A fixed step is too long to resolve a function of time.
+    """A fixed step is too long to resolve a function of time, or the points of a table to resolve its corners.
 
-    Raised before the first step; the message names the element, and a step that resolves the function.
+    Raised before the first step; the message names the element, and a step that resolves the function. Of a table it is
+    raised where the table is made.
+    """
+
+
+class DriverEffortWarning(FlexmbWarning):
+    """The effort of a driver errs, because the steps do not follow the acceleration of its motion.
+
+    Raised at the end of a run by generalised-alpha or HHT, which need motions whose jerk is continuous; the message
+    names the driver, the motion, the error and what to do.
+    """
+
+
+class StoredMotionWarning(FlexmbWarning):
+    """A mechanism of a loaded result is simulated again, and its file has a function of a user at stored times only.
+
+    Raised before the first step; the message names the function, what uses it, and the number of these times.
     """
 
 

@@ -5,7 +5,7 @@ A name such as "mm-t-s" labels the numbers of a model. No number of a model is c
 
 import re
 from collections.abc import Mapping, Sequence
-from math import isclose, pi
+from math import inf, isclose, pi
 from typing import NamedTuple
 
 from fem.material import UnitSystem
@@ -90,17 +90,25 @@ WRITTEN: Mapping[str, tuple[float, tuple[float, float, float]]] = {
     **{name: (size, DIMENSIONS["power"]) for name, size in POWERS.items()},
     **{name.replace(" ", ""): (size, DIMENSIONS["moment"]) for name, size in MOMENTS.items()},
     **{name: (size, DIMENSIONS["angle"]) for name, size in ANGLES.items()},
+    **{name: (size, DIMENSIONS["frequency"]) for name, size in FREQUENCIES.items()},
     "rpm": (2 * pi / 60, DIMENSIONS["angular velocity"]),
+    "RPM": (2 * pi / 60, DIMENSIONS["angular velocity"]),
+    "rps": (2 * pi, DIMENSIONS["angular velocity"]),
+    **dict.fromkeys(("seconds", "second"), (1.0, DIMENSIONS["time"])),
+    **dict.fromkeys(("turn", "turns", "revs"), (2 * pi, DIMENSIONS["angle"])),
+    **dict.fromkeys(("radian", "radians"), (1.0, DIMENSIONS["angle"])),
     "inch": (LENGTHS["in"], DIMENSIONS["length"]),
     "daN": (10.0, DIMENSIONS["force"]),
     "1": (1.0, DIMENSIONS["1"]),
 }
 """Units as titles of columns write them: their sizes in SI, and their exponents of length, mass and time."""
-_FACTOR = re.compile(r"([A-Za-z_]+|1)(?:\^?(-?\d+))?")
+_FACTOR = re.compile(r"([A-Za-z_]+|1)(?:\^?(-?\d))?")
 _JOINED = re.compile(r"[*·]|(?<=[A-Za-z])[.-](?=[A-Za-z])")
 """Signs between the factors of a product: "N.m", "in-lbf"."""
 _SIGNS = str.maketrans("µμ⁻¹²³", "uu-123")
-TURNS = ("1/min", "min^-1", "min-1")
+LETTERS = ("t", "g", "h", "s", "m")
+"""Units that may also be the symbol of an argument, as in "speed (t)", where no system of units is known."""
+TURNS = ("1/min", "min^-1", "min-1", "r/min", "U/min", "Rpm")
 """Speeds in turns per minute, not radians, as data sheets write them."""
 
 
@@ -196,18 +204,27 @@ def read_unit(text: str) -> tuple[float, tuple[float, ...]] | None:
             exponents = [a + power * b for a, b in zip(exponents, own[1], strict=True)]
         if not words:
             return None
-    return size, tuple(exponents)
+    return (size, tuple(exponents)) if 0.0 < size < inf else None
 
 
-def unit_ratio(text: str, dimension: str, units: str) -> float | None:
+def unit_ratio(text: str, dimension: str, units: str | None) -> float | None:
     """The unit `text` divided by that of a dimension in the system `units`: 0.001 for "mm" and a length in SI.
 
-    Zero if it measures something else; None where the text is no unit or the system is not known.
+    Zero if it measures something else; None where the text is no unit or the system is not known. Without a system,
+    speeds in turns or degrees have a ratio too: to radians in the same time, which every system has.
     """
-    found, size = read_unit(text), _size(dimension, units)
-    if found is None or size is None:
+    found = read_unit(text)
+    if found is None or (units is None and text.strip() in LETTERS):
         return None
-    return found[0] / size if found[1] == DIMENSIONS[dimension] else 0.0
+    size = _size(dimension, units)
+    if size is None and (units is not None or found[1] == DIMENSIONS[dimension]):
+        return _ratio_to_radians(found[0]) if units is None and dimension == "angular velocity" else None
+    return found[0] / size if size is not None and found[1] == DIMENSIONS[dimension] else 0.0
+
+
+def _ratio_to_radians(speed: float) -> float | None:
+    """An angular velocity in rad/s divided by a radian in a second; None if it is a radian in some unit of time."""
+    return None if any(isclose(speed * time, 1.0, rel_tol=1e-9) for time in TIMES.values()) else speed
 
 
 class Shown(NamedTuple):

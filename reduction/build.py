@@ -15,11 +15,12 @@ from fem.analysis.model_warnings import (
     warn_of_turned_sections,
     warn_of_turned_shells,
 )
+from fem.axes.limits import is_number
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis, interface_modes
 from reduction.error.contact_loads import require_surfaces
-from reduction.error.inputs import Inputs, resolve_inputs
+from reduction.error.inputs import Inputs, acting_loads, resolve_inputs
 from reduction.error.reference_frame import attach, diagonalise, require_elastic, require_interface
 from reduction.error.reference_response import ReferenceResponse, reference_response
 from reduction.error.response_error import SHARE, measure
@@ -93,7 +94,7 @@ def size_spec(
     """
     if band is not None:
         require_band(band)
-    if tolerance is not None and not (np.isfinite(tolerance) and FINEST <= tolerance < 1):
+    if tolerance is not None and not (is_number(tolerance) and FINEST <= tolerance < 1):
         raise MatrixError(
             f"A tolerance is a relative error between {FINEST:.0e} (round-off of the full model) and 1; found "
             f"{tolerance}."
@@ -128,9 +129,9 @@ def reduction_context(
     warn_of_turned_sections(model)
     warn_of_turned_shells(model)
     require_interface(model, reference_frame)
-    resolve_inputs(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
+    acting_loads(model, inputs)  # its errors come before the work, its loads after the factor, which needs the memory
     body = statics(model)
-    made = resolve_inputs(model, inputs)
+    made = acting_loads(model, inputs)
     reference = None
     clock = perf_counter()
     driving = made.deforming

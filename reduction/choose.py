@@ -85,6 +85,8 @@ def choose(
         raise MatrixError(f"No method to choose from; existing: {', '.join(families)}.")
     if band is None:
         raise MatrixError("A choice by error needs a band=(0, f).")
+    if tolerance is None:
+        raise MatrixError("A choice by error needs a tolerance, such as 0.01.")
     spec = size_spec(None, band, tolerance, least=0)
     context = reduction_context(model, spec, inputs, reference_frame, contacts)
     rows: list[dict[str, Any]] = []

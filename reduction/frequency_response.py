@@ -15,6 +15,10 @@ from reduction.error.reference_response import LOSS_FACTOR, modal_response, refe
 from reduction.solutions.condensed import condense
 from reduction.solutions.statics import orthonormal_rigid_motions, statics
 
+ROUND_OFF = 1e-12
+"""Rigid motion of a row for a load of another, relative to the geometric mean of those of both for their own loads,
+that is round-off."""
+
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:
@@ -39,9 +43,15 @@ class FrequencyResponse:
 
     @property
     def total(self) -> Complex[np.ndarray, "f p p"]:
-        """Elastic and rigid motion together; infinite at frequency 0."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.elastic - self.rigid / (2 * np.pi * self.frequencies[:, None, None]) ** 2
+        """Elastic and rigid motion together. At frequency 0 the entries with rigid motion are infinite, and those
+        without have that of `elastic`."""
+        found = self.elastic.copy()
+        still = self.frequencies == 0
+        found[~still] -= self.rigid / (2 * np.pi * self.frequencies[~still, None, None]) ** 2
+        size = np.sqrt(np.diag(self.rigid))
+        moved = np.abs(self.rigid) > ROUND_OFF * np.outer(size, size)
+        found.real[np.ix_(still)] = np.where(moved, -np.copysign(np.inf, self.rigid), found.real[still])
+        return found
 
     @property
     def magnitude(self) -> Float[np.ndarray, " f"]:
@@ -76,8 +86,8 @@ def frequency_response(
     - `inputs`: default: all interfaces; see `resolve_inputs`.
     - `progress`: called with the finished fraction after each direct solve.
 
-    Raises `MatrixError` when frequencies and band are both given, or neither; when a frequency is negative; when the
-    basis does not belong to this model.
+    Raises `MatrixError` when frequencies and band are both given, or neither; when a frequency or the loss factor
+    is negative; when the basis does not belong to this model.
     """
     if (frequencies is None) == (band is None):
         raise MatrixError("Give frequencies=..., or band=(0, f) for a grid that resolves every resonance; one of them.")
@@ -93,6 +103,8 @@ def frequency_response(
         body.release()
         grid = reference.grid()
         return FrequencyResponse(f"{model.name}, full", grid, reference.response(grid), *rest, reference.bound(grid))
+    if not (np.isfinite(loss_factor) and loss_factor >= 0):
+        raise MatrixError(f"The loss factor of a response must be finite and not negative; found {loss_factor}.")
     f = np.asarray(frequencies, dtype=float)
     if f.ndim != 1 or not len(f) or not np.isfinite(f).all() or f.min() < 0:
         raise MatrixError(f"Frequencies must be finite and not negative; found {frequencies!r}.")

@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import floats
 from fem.errors import MeshError
 from fem.model import Model
 from fem.renamed import refuse_old_names
@@ -21,7 +22,7 @@ def strain_modes(
 
     Raises `MeshError` when the point is not three finite coordinates.
     """
-    at = np.asarray(point, dtype=float)
+    at = floats(point)
     if at.shape != (3,) or not np.isfinite(at).all():
         raise MeshError(f"Model {model.name!r}: a strain is asked for at {point!r}; give three finite coordinates.")
     nearest, found, place = np.inf, np.zeros((3, 3, basis.n_modes)), at

@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 0.0 if marker is None else marker.kwargs.get("minutes", 0.0)
 
     items.sort(key=minutes, reverse=True)
+
+
+if "FLEXMB_SHAKEN" in os.environ:
+    from recorded.shaken import shake_libraries
+
+    shake_libraries()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None]:
+    """Compare what some tests see with what was recorded; imported late, because types are checked as packages load."""
+    from recorded.watch import watched
+
+    yield from watched(pyfuncitem)
 
 
 @pytest.fixture(autouse=True)

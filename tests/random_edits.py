@@ -3,12 +3,16 @@
     python -m tests.random_edits --map /tmp/map.json               # which test runs which line; needs pytest-cov
     python -m tests.random_edits --map /tmp/map.json --count 40 --seed 606
     python -m tests.random_edits --map /tmp/map.json --count 20 --seed 1 --only reduction/ --list
+    python -m tests.random_edits --map /tmp/map.json --count 20 --seed 1 --compiled
+    python -m tests.random_edits --map /tmp/map.json --refusals  # raise statements that no test reaches
 
 `tests.mutants` runs mistakes that someone thought of; these are drawn by a machine, so that their figure depends on nobody's
 choice. A place is a line outside of the compiled functions, and what is done there is one of the edits that are possible on
 it: another operator, sign, number or comparison, an argument left out or exchanged, a call or an error that does not come. It
-meets the shortest tests of each file that reaches the line, up to a limit of time. An edit is caught if one of them fails,
-which passed when the map was made. Survivors are for a reader: either nothing can be seen of them, or a test is missing.
+meets the tests with records (tests/recorded) that reach the line, then the shortest tests of each other file, up to a limit of
+time. An edit is caught if one of them fails, which passed when the map was made. Survivors are for a reader: either nothing
+can be seen of them, or a test is missing. With `--compiled`, places are in compiled functions, which coverage does not see:
+they meet all tests with records.
 """
 
 import argparse
@@ -16,12 +20,14 @@ import ast
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,15 +35,19 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests import switches
 from tests.mutants import ROOT, Copy, copied
 
 PACKAGES = ("flexmb", "fem", "reduction")
+TYPED = re.compile(r"exchanged arguments|argument left out|transpose|function: append|number: \d+ ->|operator: \* -> /")
+"""Edits of what decides types, such as that of an index, which the compiler of such functions refuses."""
 COMPILED = ("flexmb/kernels/", "flexmb/forces/frame/", "flexmb/controllers/formulas.py")
 """Files with functions that are compiled; edits of them are for `tests.mutants`, which builds a library of them."""
-SECONDS, TESTS = 60.0, 60
-"""Time after which an edit meets no further test, and the largest number of tests that it meets."""
-LONGEST = 240.0
+SECONDS, RECORDS, TESTS = 120.0, 40, 60
+"""Time after which an edit meets no further test, and the largest numbers of tests with records and of others that it meets."""
+LONGEST = 900.0
 """Time after which a run has no end."""
+CASE = "test_what_is_seen_is_what_was_recorded"
 BEGAN = time.monotonic()
 ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "//", ast.Pow: "*"}
 COMPARISONS = {
@@ -221,15 +231,19 @@ def sound(change: Change, root: Path = ROOT) -> bool:
         return False
 
 
-def drawn(count: int, seed: int, only: Sequence[str] = PACKAGES, root: Path = ROOT) -> list[Change]:
+def drawn(
+    count: int, seed: int, only: Sequence[str] = PACKAGES, root: Path = ROOT, compiled: bool = False
+) -> list[Change]:
     """Changes at lines that are drawn with equal probability from the files whose path begins with one of `only`, and of
-    one kind as probably as of another that is possible on the line."""
+    one kind as probably as of another that is possible on the line; outside of the files of compiled functions, or inside."""
     files = sorted(x for package in PACKAGES for x in (root / package).rglob("*.py"))
     lines: dict[tuple[str, int], dict[str, list[Change]]] = {}
     for path in files:
         name = path.relative_to(root).as_posix()
-        if name.startswith(tuple(only)) and not name.startswith(COMPILED):
+        if name.startswith(tuple(only)) and name.startswith(COMPILED) == compiled:
             for change in changes(path, root):
+                if compiled and TYPED.match(change.what):
+                    continue
                 kinds = lines.setdefault((change.file, change.line), {})
                 kinds.setdefault(change.what.partition(":")[0], []).append(change)
     draw = random.Random(seed)
@@ -239,9 +253,18 @@ def drawn(count: int, seed: int, only: Sequence[str] = PACKAGES, root: Path = RO
         if len(found) == count:
             break
         change = draw.choice(lines[place][draw.choice(sorted(lines[place]))])
-        if sound(change, root):
+        if sound(change, root) and (not compiled or _switchable(change, root)):
             found.append(change)
     return found
+
+
+def _switchable(change: Change, root: Path) -> bool:
+    before = (root / change.file).read_bytes()
+    try:
+        switches.change(ast.parse(before), ast.parse(change.applied(before)), 0)
+    except switches.NotSwitchableError:
+        return False
+    return True
 
 
 class Map(NamedTuple):
@@ -251,22 +274,39 @@ class Map(NamedTuple):
     lines: dict[str, dict[str, list[int]]]
 
     def reaching(self, change: Change) -> list[str]:
-        """Tests that run a line, the shortest first. Lines that run at import are met by the tests of the whole file."""
+        """Tests that run a line, those with records first, the shortest first. Lines that run at import are met by the
+        tests of the whole file, those of compiled functions by all tests with records."""
+        if change.file.startswith(COMPILED):
+            return [test for test in self.tests if test in _recorded()]
         own = self.lines.get(change.file, {})
         found = own.get(str(change.line)) or _spread({x for numbers in own.values() for x in numbers}, self.tests)
         return [self.tests[number] for number in found]
 
 
 def _spread(numbers: Iterable[int], tests: list[str]) -> list[int]:
-    """Up to `TESTS` of the tests with these numbers: the shortest of each file, then the second of each, and so on, since
-    tests of one file see the same things."""
+    """Of the tests with these numbers, up to `RECORDS` with records, the shortest first; then up to `TESTS` others: the
+    shortest of each file, then the second of each, and so on, since tests of one file see the same things."""
     ranks: dict[str, int] = {}
-    ranked = []
+    known, ranked = [], []
     for number in sorted(numbers):
+        if tests[number] in _recorded():
+            known.append(number)
+            continue
         file = tests[number].partition("::")[0]
         ranks[file] = ranks.get(file, -1) + 1
         ranked.append((ranks[file], number))
-    return sorted(number for _, number in sorted(ranked)[:TESTS])
+    return [*known[:RECORDS], *sorted(number for _, number in sorted(ranked)[:TESTS])]
+
+
+@cache
+def _recorded() -> frozenset[str]:
+    """The tests that compare all that they see with a record."""
+    found = set()
+    for path in (ROOT / "tests/recorded/values/watched").glob("*.json"):
+        file = f"tests/{path.stem.replace('.', '/')}.py"
+        found |= {f"{file}::{name}" for name in json.loads(path.read_text())}
+    cases = (name for path in (ROOT / "tests/recorded/values").glob("*.json") for name in json.loads(path.read_text()))
+    return frozenset(found | {f"tests/whole/test_recorded.py::{CASE}[{name}]" for name in cases})
 
 
 def pytest_runtest_teardown(item: Any) -> None:
@@ -319,6 +359,23 @@ def mapped(data: Path, junit: Path) -> Map:
     return Map(tests, lines)
 
 
+def refusals(known: Map, only: Sequence[str] = PACKAGES, root: Path = ROOT) -> tuple[list[str], int]:
+    """The `raise` statements outside of compiled functions that no test of a map reaches, and the number of all."""
+    found, count = list[str](), 0
+    for path in sorted(x for package in PACKAGES for x in (root / package).rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(tuple(only)) or name.startswith(COMPILED):
+            continue
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Raise):
+                count += 1
+                lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                if not any(str(line) in known.lines.get(name, {}) for line in lines):
+                    found.append(f"{name}:{node.lineno} {_short((ast.get_source_segment(text, node) or '').encode())}")
+    return found, count
+
+
 def _identifier(module: str, name: str) -> str:
     """What pytest calls the test that a report of JUnit names."""
     parts = module.split(".")
@@ -329,13 +386,17 @@ def _identifier(module: str, name: str) -> str:
 def campaign(chosen: list[Change], known: Map, record: Path | None = None) -> list[Change]:
     """Run the changes in a copy of the project, print what catches each, and return the survivors."""
     survivors = []
+    compiled = [change for change in chosen if change.file.startswith(COMPILED)]
     with tempfile.TemporaryDirectory(prefix="edits-") as place:
         copy = copied(Path(place), [])
         copy.seconds = LONGEST
+        if compiled:
+            switches.build(copy.place, [_as_text(change, n) for n, change in enumerate(compiled, 1)])
         for number, change in enumerate(chosen, 1):
             began = time.monotonic()
             tests = known.reaching(change)
-            how = _caught(change, tests, copy)
+            switch = compiled.index(change) + 1 if change in compiled else 0
+            how = _caught(change, tests, copy, switch)
             if not how:
                 survivors.append(change)
             said = f"{'caught' if how else 'SURVIVES'} {change.file}:{change.line} {change.what}"
@@ -349,21 +410,32 @@ def campaign(chosen: list[Change], known: Map, record: Path | None = None) -> li
     return survivors
 
 
-def _caught(change: Change, tests: list[str], copy: Copy) -> str:
-    """The test that fails with a change; empty if none does."""
+def _as_text(change: Change, number: int) -> tuple[int, str, str, str]:
+    before = (ROOT / change.file).read_bytes()
+    return number, change.file, before.decode(), change.applied(before).decode()
+
+
+def _caught(change: Change, tests: list[str], copy: Copy, switch: int = 0) -> str:
+    """The test that fails with a change, which is in the library if it has a switch; empty if none does."""
     if not tests:
         return ""
     shutil.rmtree(copy.place / ".pytest_cache", ignore_errors=True)  # it names the tests that failed before, too
     path = copy.place / change.file
     before = path.read_bytes()
-    path.write_bytes(change.applied(before))
+    limited = [] if switch else ["-p", "tests.random_edits"]
+    if not switch:
+        path.write_bytes(change.applied(before))
     try:
-        done = copy.run(["-p", "tests.random_edits", *tests])
+        done = copy.run([*limited, *tests], **{switches.VARIABLE: str(switch)})
     except subprocess.TimeoutExpired:
         return "no end"
     finally:
         path.write_bytes(before)
     if failed := copy.failed():
+        if switch and failed[0] not in copy.sound:
+            if copy.run(failed[:1]).returncode:  # it reads the sources, which have the switches
+                return _caught(change, [test for test in tests if test != failed[0]], copy, switch)
+            copy.sound.add(failed[0])
         return failed[0]
     if done.returncode in (pytest.ExitCode.OK, pytest.ExitCode.INTERRUPTED):  # the latter when the time is over
         return ""
@@ -383,12 +455,18 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="how the paths of the files begin; may be repeated")
     parser.add_argument("--record", type=Path, help="file to which outcomes are added")
     parser.add_argument("--list", action="store_true", help="print the edits, run none")
+    parser.add_argument("--compiled", action="store_true", help="edit compiled functions")
+    parser.add_argument("--refusals", action="store_true", help="list the raise statements that no test reaches")
     chosen = parser.parse_args()
-    found = drawn(chosen.count, chosen.seed, chosen.only or PACKAGES)
+    found = drawn(chosen.count, chosen.seed, chosen.only or PACKAGES, compiled=chosen.compiled)
     if chosen.list:
         print("\n".join(f"{x.file}:{x.line} {x.what}" for x in found))
         return 0
     known = Map(**json.loads(chosen.map.read_text())) if chosen.map.is_file() else make_map(chosen.map, chosen.workers)
+    if chosen.refusals:
+        missed, count = refusals(known, chosen.only or PACKAGES)
+        print("\n".join(missed), f"{len(missed)} of {count} are not reached", sep="\n")
+        return 0
     survivors = campaign(found, known, chosen.record)
     if found:
         print(f"{len(found) - len(survivors)} of {len(found)} caught ({1.0 - len(survivors) / len(found):.1%})")

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import re
 import shlex
+import warnings
 from pathlib import Path
 
 import matplotlib
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 import typer
+from recorded import cases, record, summary
 
 import flexmb
 from benchmarks import REGISTRY
@@ -22,15 +24,12 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def names_of(page):
-    """What the examples of a page define, after they have run one after the other."""
-    found = re.findall(
-        r"```(?:python|{code-cell})\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), flags=re.DOTALL
-    )
-    blocks = [block for block in found if not block.startswith(":tags: [remove-input]")]  # which show pictures
-    assert blocks
-    names = {"__name__": "__main__"}
-    for block in blocks:
-        exec(compile(block, page, "exec"), names)
+    """What the examples of a page define, as it was recorded where the page is in a record."""
+    names = cases.names_of(page)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told = record.differences(record.recorded(f"pages/{page}"), summary.seen_of(cases.shown(names)))
+    assert not told, f"python -m tests.recorded pages/{page}\n" + "\n".join(told[:10])
     return names
 
 

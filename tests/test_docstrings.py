@@ -21,8 +21,10 @@ def public():
                 yield from (
                     item
                     for key, v in vars(value).items()
-                    if not key.startswith("_")
-                    for item in members(f"{room}.{name}.{key}", v, value.__name__)
+                    if not key.startswith("_") and key in getattr(value, "__all__", [key])
+                    for item in members(
+                        f"{room}.{name}.{key}", v, None if hasattr(value, "__all__") else value.__name__
+                    )
                 )
             else:
                 yield from members(f"{room}.{name}", value)

@@ -209,6 +209,7 @@ def test_names_that_are_not_registered_are_refused(changes, said, tmp_path):
         (lambda: body_file.register_body_reader([".mat"], print), FileError, "'.mat' already"),
         (lambda: body_file.register_body_writer(["."], print), FileError, "An ending is a point and letters"),
         (lambda: force_law.register_law("hardening spring")(np.sin), LawError, "There is a law 'hardening spring' already"),
+        (lambda: force_law.register_law("")(np.sin), LawError, "A law needs a name and a function"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("page")

@@ -187,8 +187,10 @@ def _disturbed() -> list[Row | Plot]:
     order = float(np.log2(errors[0] / errors[1]))
     growing = int(vibration.growing.sum())
     turning = float(corner.result.angular_velocity("chassis")[0, 2])
-    moved = vibration.eigenvalues[vibration.undecided]  # the heading, and the place as the turning chassis sees it
-    strays = float(np.abs(moved - [0, 1j * turning]).max() / turning) if len(moved) == 2 else np.inf
+    # the heading and the wheels, and the place as the turning chassis sees it
+    moved = vibration.eigenvalues[vibration.ignorable | vibration.undecided]
+    away = np.abs(moved[:, None] - [0, 1j * turning])
+    strays = float(max(away.min(axis=0).max(), away.min(axis=1).max()) / turning)
     return [
         Row(CASE, "disturbed in the corner: yaw rate, roll and tyre load from the small motions, relative", 0.0, "exact", float(errors[1]), float(errors[1]), 1e-4),
         Row(CASE, "order in the disturbance of that difference", 2.0, "theory", order, abs(order - 2), 0.2),

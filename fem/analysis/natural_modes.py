@@ -91,13 +91,22 @@ class NaturalModes:
 
     def to_csv(self, path: str | Path) -> Path:
         """Write a table of the modes: frequencies per unit of time, in cycles and radians, and effective masses and
-        moments of inertia. Returns the path."""
+        moments of inertia. Returns the path.
+
+        Raises `MatrixError` when the file cannot be written.
+        """
         names = ["mode", "frequency", "angular frequency", *(f"effective mass {a}" for a in "xyz")]
         names += [f"effective inertia {a}" for a in "xyz"]
         number = np.arange(1, len(self.frequencies) + 1)
         columns = np.column_stack([number, self.frequencies, self.angular_frequencies, self.effective_masses])
-        with written_whole(Path(path)) as place:
-            np.savetxt(place, columns, fmt="%.15g", delimiter=",", header=",".join(names), comments="")
+        try:
+            with written_whole(Path(path)) as place:
+                np.savetxt(place, columns, fmt="%.15g", delimiter=",", header=",".join(names), comments="")
+        except OSError as error:
+            raise MatrixError(
+                f"The table of natural modes cannot be written to {path}: {error.strerror}. Free space there, or name "
+                "another file."
+            ) from None
         return Path(path)
 
     def __str__(self) -> str:

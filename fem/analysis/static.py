@@ -17,6 +17,7 @@ from fem.analysis.model_warnings import (
     warn_of_turned_shells,
 )
 from fem.analysis.supports import FREE, Support, held_part, loose, rows_of, supports_of
+from fem.axes.limits import floats
 from fem.errors import FactorisationError, MatrixError, unknown_name
 from fem.interface import Interface
 from fem.linear_algebra.factor import factor
@@ -101,7 +102,7 @@ def interface_load(
 
     Raises `MatrixError` for an unknown interface, and vectors that have not three finite numbers.
     """
-    wrench = np.concatenate([np.asarray(force, dtype=float).ravel(), np.asarray(moment, dtype=float).ravel()])
+    wrench = np.concatenate([floats(force).ravel(), floats(moment).ravel()])
     if np.shape(force) != (3,) or np.shape(moment) != (3,) or not np.isfinite(wrench).all():
         raise MatrixError(f"A load at interface {interface!r} needs three finite numbers; found {force} and {moment}.")
     return np.asarray(_interface(model, interface).interface_matrix(model) @ wrench)
@@ -178,7 +179,7 @@ def _twists(model: Model, q: np.ndarray) -> bool:
 
 
 def _interface(model: Model, name: str) -> Interface:
-    if name not in model.interfaces:
+    if not isinstance(name, str) or name not in model.interfaces:
         raise MatrixError(f"Model {model.name!r}: " + unknown_name("interface", name, model.interfaces))
     return model.interfaces[name]
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from fem.errors import FactorisationError, MatrixError, MeshError
 from fem.interface import rigid_interface_map
-from fem.mesh.mesh import is_selection, triple
+from fem.mesh.mesh import is_selection, label_of, triple
 from fem.mesh.selection import Points
 from fem.model import Model
 
@@ -204,13 +204,8 @@ def loose(held: Held, error: FactorisationError) -> str:
         return str(error)
     model = held.model
     q = held.T[:, [held.free[int(found[1])]]].nonzero()[0][0]
-    dof, dofs = int(model.dof_map.independent[q]), model.dof_map
-    turns = 3 * dofs.nodes <= dof < dofs.start_of_rates
-    if dof >= dofs.start_of_rates:
-        node = int(dofs.rates.nodes[dof - dofs.start_of_rates])
-    else:
-        node = int(dofs.rotation_nodes[dof // 3 - dofs.nodes]) if turns else dof // 3
-    label = str(node) if model.mesh is None else model.mesh.node_label(node)
+    node, turns = model.dof_map.node_of(int(q))
+    label = label_of(model.mesh, node)
     released = (
         " Where all ends of beams at it are released (pins), nothing resists its own rotation, and supports hold that: "
         f"supports={{({node},): (3, 4, 5)}}."

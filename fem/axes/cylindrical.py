@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import LARGEST, within_limits
 from fem.errors import MaterialError
 from fem.shown import shown
 
@@ -32,8 +33,11 @@ class CylindricalAxes:
     def __post_init__(self) -> None:
         for name in ("point", "direction"):
             value = np.asarray(getattr(self, name), dtype=float)
-            if value.shape != (3,) or not np.isfinite(value).all():
-                raise MaterialError(f"Cylindrical axes: {name} needs three finite numbers; found {value.tolist()}.")
+            if value.shape != (3,) or not within_limits(value):
+                raise MaterialError(
+                    f"Cylindrical axes: {name} needs three finite numbers of at most {LARGEST:.0e}; found "
+                    f"{value.tolist()}."
+                )
         if not np.linalg.norm(self.direction) > 0:
             raise MaterialError("Cylindrical axes: the direction of the axis must not be zero.")
         if not np.isfinite(self.turn) or self.turned_about not in (0, 1, 2):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import is_number
 from fem.errors import MaterialError
 from fem.shown import shown
 
@@ -21,7 +22,7 @@ class SideAxes:
     angle: float = 0.0
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.angle):
+        if not is_number(self.angle):
             raise MaterialError(f"The angle of axes along sides must be finite, in degrees; found {self.angle}.")
 
     def __str__(self) -> str:

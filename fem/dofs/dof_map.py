@@ -11,7 +11,7 @@ beside the linear motion. That term goes through the elimination with its equati
 nodes, or linked twice, move as one rigid body. All other constraints are linear.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -63,12 +63,13 @@ class DofMap:
         bare: Int[np.ndarray, " b"] | None = None,
         rates: Warping | None = None,
         unturned: Int[np.ndarray, " t"] | None = None,
+        label: Callable[[int], str] = str,
     ) -> "DofMap":
         """The dofs of nodes at `points`, those of `rotation_nodes` with rotations, and their `rates` of twist,
         under `constraints`.
 
         `bare`: nodes of no cell, and `unturned`: nodes whose rotations no cell sees; those of these dofs on which
-        nothing depends are held at zero.
+        nothing depends are held at zero; `label(node)`: the name of a node in messages.
 
         Raises `MeshError` for constraints on rotations that nodes do not have, and on rates of twist of nodes that have
         none or several.
@@ -82,7 +83,7 @@ class DofMap:
         if unturned is not None:
             idle |= set(free.rotations(unturned).ravel().tolist())
             constraints = _turning_too(constraints, points, unturned)
-        return _eliminated(free, points, tuple(constraints), idle)
+        return _eliminated(free, points, tuple(constraints), idle, label)
 
     @property
     def size(self) -> int:
@@ -126,9 +127,9 @@ class DofMap:
         """The `dofs` of `cells` of the mesh, followed by the rates of twist at their ends."""
         return np.concatenate([dofs, self.start_of_rates + self.rates.ends[cells]], axis=1)
 
-    def dof(self, node: int, component: int, source: str) -> int:
+    def dof(self, node: int, component: int, source: str, label: Callable[[int], str] = str) -> int:
         """Number of a component (0 to 2 translations, 3 to 5 rotations, 6 rate of twist) of a node, among the dofs of
-        all nodes.
+        all nodes. `label(node)`: its name in messages.
 
         Raises `MeshError` for components that a node does not have, and where beams of several directions meet and
         have a rate of twist each."""
@@ -141,22 +142,32 @@ class DofMap:
         found = self.warping(np.array([node]))
         if len(found) != 1:
             raise MeshError(
-                f"{source}: acts on the rate of twist (component 6) of node {node}, which has {len(found)} of them. "
-                'Beams of torsion="vlasov" have one, and one for each direction where they meet at an angle: a rigid '
-                "interface holds these."
+                f"{source}: acts on the rate of twist (component 6) of node {label(node)}, which has {len(found)} of "
+                'them. Beams of torsion="vlasov" have one, and one for each direction where they meet at an angle: a '
+                "rigid interface holds these."
             )
         return int(found[0])
+
+    def node_of(self, independent: int) -> tuple[int, bool]:
+        """The node of one of the independent dofs, and whether it is a rotation of the node."""
+        dof = int(self.independent[independent])
+        if dof >= self.start_of_rates:
+            return int(self.rates.nodes[dof - self.start_of_rates]), False
+        turns = dof >= 3 * self.nodes
+        return (int(self.rotation_nodes[dof // 3 - self.nodes]) if turns else dof // 3), turns
 
     def of_cells(self, connectivity: Int[np.ndarray, "e nn"]) -> Int[np.ndarray, "e d"]:
         """Dofs of cells with rotations and the nodes `connectivity`, `[u, theta]` of each node: (e, 6 nn)."""
         both = np.concatenate([self.translations(connectivity), self.rotations(connectivity)], axis=2)
         return np.asarray(both.reshape(len(connectivity), -1))
 
-    def row(self, nodes: Any, components: Any, coefficients: Any, source: str) -> sp.csr_matrix:
+    def row(
+        self, nodes: Any, components: Any, coefficients: Any, source: str, label: Callable[[int], str] = str
+    ) -> sp.csr_matrix:
         """The row (1, n_all) of coefficients of components (0 to 6) of nodes, among the dofs of all nodes; errors as in
         `dof`."""
         terms = zip(np.asarray(nodes).tolist(), np.asarray(components).tolist(), strict=True)
-        dofs = np.array([self.dof(node, component, source) for node, component in terms], dtype=np.int64)
+        dofs = np.array([self.dof(node, component, source, label) for node, component in terms], dtype=np.int64)
         shape = (1, self.size_of_all)
         return sp.csr_matrix((np.asarray(coefficients, dtype=float), (np.zeros(len(dofs), dtype=int), dofs)), shape)
 
@@ -252,12 +263,14 @@ class _Row:
     second: dict[int, float] = field(default_factory=dict)
 
 
-def _rows(free: DofMap, points: np.ndarray, constraint: Constraint, start: int) -> Iterator[_Row]:
+def _rows(
+    free: DofMap, points: np.ndarray, constraint: Constraint, start: int, label: Callable[[int], str]
+) -> Iterator[_Row]:
     source = constraint.source
     if isinstance(constraint, Equation):
         terms: dict[int, float] = {}
         for node, c, value in zip(constraint.nodes, constraint.components, constraint.coefficients, strict=True):
-            dof = free.dof(int(node), int(c), source)
+            dof = free.dof(int(node), int(c), source, label)
             terms[dof] = terms.get(dof, 0.0) + float(value)
         yield _Row({dof: value for dof, value in terms.items() if value}, tuple(terms)[:1], source)
     elif isinstance(constraint, RigidLink):
@@ -330,10 +343,16 @@ def _of_nodes(free: DofMap, nodes: np.ndarray | None) -> set[int]:
     return {*free.translations(nodes).ravel().tolist(), *free.rotations(turning).ravel().tolist()}
 
 
-def _eliminated(free: DofMap, points: np.ndarray, constraints: tuple[Constraint, ...], bare: set[int]) -> DofMap:
+def _eliminated(
+    free: DofMap,
+    points: np.ndarray,
+    constraints: tuple[Constraint, ...],
+    bare: set[int],
+    label: Callable[[int], str] = str,
+) -> DofMap:
     counts = np.cumsum([0] + [len(c.nodes) if _turns(c) else 0 for c in constraints])
     starts = counts[:-1].tolist()
-    rows = [row for c, start in zip(constraints, starts, strict=True) for row in _rows(free, points, c, start)]
+    rows = [row for c, start in zip(constraints, starts, strict=True) for row in _rows(free, points, c, start, label)]
     length = max(float(np.ptp(points, axis=0).max()), np.finfo(float).tiny)
     size = np.ones(free.size_of_all)
     size[3 * free.nodes :] = 1 / length  # a rotation beside a displacement of the part

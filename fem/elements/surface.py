@@ -10,7 +10,12 @@ _NONE: Rule = (np.zeros((0, 3)), np.zeros(0))
 
 
 def _surface(
-    kind: str, nodes: list[tuple[float, float]], corners: int, powers: list[tuple[int, int]], volume: float
+    kind: str,
+    nodes: list[tuple[float, float]],
+    corners: int,
+    powers: list[tuple[int, int]],
+    volume: float,
+    larger: tuple[str, ...] = (),
 ) -> Element:
     coordinates = np.array([(*c, 0) for c in nodes], dtype=float)
     shape, gradient = polynomial_basis(coordinates, np.array([(*p, 0) for p in powers]))
@@ -18,7 +23,18 @@ def _surface(
     turned = [0, *range(corners - 1, 0, -1)]
     mirrored = (*turned, *(2 * corners - 1 - k for k in range(corners)), 2 * corners)[: len(nodes)]
     return Element(
-        kind, coordinates, corners, edges, (), shape, gradient, _NONE, _NONE, mirrored=mirrored, corner_volume=volume
+        kind,
+        coordinates,
+        corners,
+        edges,
+        (),
+        shape,
+        gradient,
+        _NONE,
+        _NONE,
+        mirrored=mirrored,
+        corner_volume=volume,
+        larger=larger,
     )
 
 
@@ -37,7 +53,7 @@ _QUAD = [
 _SQUARES = [(a, b) for a in range(3) for b in range(3)]
 _SIDE = float(np.sqrt(3) / 2)
 TRIANGLE3 = _surface("triangle", _TRIANGLE[:3], 3, [(0, 0), (1, 0), (0, 1)], _SIDE)
-TRIANGLE6 = _surface("triangle6", _TRIANGLE, 3, [(a, b) for a, b in _SQUARES if a + b < 3], _SIDE)
+TRIANGLE6 = _surface("triangle6", _TRIANGLE, 3, [(a, b) for a, b in _SQUARES if a + b < 3], _SIDE, ("triangle7",))
 QUAD4 = _surface("quad", _QUAD[:4], 4, [(0, 0), (1, 0), (0, 1), (1, 1)], 1.0)
 QUAD8 = _surface("quad8", _QUAD[:8], 4, _SQUARES[:8], 1.0)
 QUAD9 = _surface("quad9", _QUAD, 4, _SQUARES, 1.0)

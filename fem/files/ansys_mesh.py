@@ -215,7 +215,12 @@ def _fields(line: str, widths: list[int]) -> list[str]:
 
 
 def _whole(line: str, widths: list[int]) -> list[int]:
-    return [int(f or "0") for f in _fields(line, widths)]
+    entries = _fields(line, widths)
+    try:
+        return [int(f or "0") for f in entries]
+    except ValueError:
+        wrong = next((f for f in entries if not re.fullmatch(r"(?:[+-]?\d{1,99})?", f)), "one of too many digits")
+        raise ValueError(f"a whole number is needed, found {wrong!r} in {line.strip()!r}") from None
 
 
 def _reals(line: str, widths: list[int]) -> list[float]:

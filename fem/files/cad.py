@@ -2,7 +2,6 @@
 
 import json
 import re
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from fem.files.gmsh_reader import read_gmsh
 from fem.mesh.mesh import Mesh
 from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
 from fem.meshing import cad_process
-from fem.user_files import alone, require_file, text_of
+from fem.user_files import alone, require_file, temporary_folder, text_of
 
 SECONDS, BYTES_PER_SECOND = 20.0, 1e5
 """Processor time that Gmsh may take to read a file, and the slowest speed of a long one."""
@@ -52,8 +51,8 @@ def _raw(path: Path, size: float | None, order: int, units: str) -> RawMesh:
     require_file(path, MeshError, "CAD file")
     if "ISO-10303-21" not in text_of(path, MeshError, "STEP file", errors="replace")[:200]:
         raise MeshError(f"{path.name} is no STEP file: it does not begin with ISO-10303-21.")
-    with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "part.msh"
+    with temporary_folder(f"The CAD part {path.name}", MeshError) as folder:
+        made = folder / "part.msh"
         told, lost = _meshed(path, made, [size or 0.0, order, units])
         raw = read_gmsh(made)
     return replace(

@@ -8,6 +8,7 @@ https://gmsh.info/doc/texinfo/gmsh.html#MSH-file-format.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,8 @@ def cells() -> dict[int, tuple[str, int, tuple[int, ...]]]:
 
 
 _UNNAMED = ("point", "curve", "surface", "volume")
+SAID = 10
+"""Numbers of partitions that a message names, at most: a damaged file may say that there are billions."""
 
 
 @dataclass
@@ -79,6 +82,11 @@ def read_gmsh(path: Path) -> RawMesh:
         header = data[data.index(b"$MeshFormat") + 11 :].split(None, 3)
         version, binary, eight = header[0].decode(), header[1] == b"1", header[2] == b"8"
     except (ValueError, IndexError, UnicodeDecodeError):
+        if data.lstrip().startswith(b"$NOD"):
+            raise MeshError(
+                f"The Gmsh file {path} has the old format 1; 4.1 and 2.2 are read. Save it again: gmsh FILE -save "
+                "-format msh41 -o part.msh."
+            ) from None
         raise MeshError(f"The file {path} is no Gmsh mesh: it does not begin with $MeshFormat.") from None
     if not (version == "4.1" or version.startswith("2")):
         raise MeshError(
@@ -187,7 +195,9 @@ def _read_41(data: bytes, binary: bool) -> RawMesh:
         found.append((code, nodes, [(tag, np.arange(count)) for tag in tags.get((dim, entity), [])]))
     highest = max((dim for dim, _ in there), default=0)
     owners = {place: owned for place, owned in parts.owners.items() if place[0] == highest}
-    _require_all({p for k in there & set(owners) for p in owners[k]}, {p for owned in owners.values() for p in owned})
+    _require_all(
+        {p for k in there & set(owners) for p in owners[k]}, sorted({p for own in owners.values() for p in own})
+    )
     return _raw(np.concatenate(ids), np.concatenate(points), _joined(found), _names(data))
 
 
@@ -222,12 +232,13 @@ def _partitions(data: bytes, binary: bool, tags: dict[tuple[int, int], list[int]
 
 
 def _require_all(owners: set[int], expected: Iterable[int]) -> None:
-    """Raise `MeshError` for a file with the cells of some of the partitions of a mesh."""
-    lost = sorted(set(expected) - owners)
+    """Raise `MeshError` for a file with the cells of some of the partitions of a mesh; `expected` ascending."""
+    lost = list(islice((p for p in expected if p not in owners), SAID + 1))
     if lost:
+        there, missing = (f"{rows[:SAID]}{' and more' if len(rows) > SAID else ''}" for rows in (sorted(owners), lost))
         raise MeshError(
-            f"it holds the cells of the partitions {sorted(owners)}, and those of {lost} are in other files; write all "
-            "into one file (Mesh.PartitionSplitMeshFiles = 0)"
+            f"it holds the cells of the partitions {there}, and those of {missing} are in other files; write all into "
+            "one file (Mesh.PartitionSplitMeshFiles = 0)"
         )
 
 

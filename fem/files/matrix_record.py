@@ -66,10 +66,11 @@ def collected(entries: Mapping[str, Entries], name: str) -> ImportedMatrices:
 
     Raises `MatrixError` for numbers that are none of nodes and dofs, and nodes that lack a translation.
     """
-    try:
-        given = {key: (np.asarray(at, dtype=np.int64).reshape(-1, 4), values) for key, (at, values) in entries.items()}
-    except OverflowError:
-        raise MatrixError(f"Matrices {name!r}: expected numbers of nodes below 2^63; found larger ones.") from None
+    for at, _ in entries.values():
+        largest = max(int(np.max(at)), -int(np.min(at))) if np.size(at) else 0
+        if largest >= 2**63:
+            raise MatrixError(f"Matrices {name!r}: expected numbers of nodes below 2^63; found {largest}.")
+    given = {key: (np.asarray(at, dtype=np.int64).reshape(-1, 4), values) for key, (at, values) in entries.items()}
     found = np.unique(np.concatenate([at.reshape(-1, 2) for key, (at, _) in given.items() if key != "D"]), axis=0)
     if not len(found):
         raise MatrixError(f"Matrices {name!r}: expected entries of M and K; found none.")

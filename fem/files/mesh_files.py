@@ -5,7 +5,6 @@ import contextlib
 import io
 import re
 import shutil
-import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -19,26 +18,26 @@ from fem.errors import FlexmbError, MeshError, MeshWarning
 from fem.files.abaqus.sets import read_abaqus_mesh
 from fem.files.ansys_mesh import read_ansys_mesh
 from fem.files.cad import read_step
+from fem.files.foreign.by_meshio import completed_meshio, read_by_meshio
+from fem.files.foreign.set_fields import MARK, by_block, read_set_fields, set_fields
 from fem.files.gmsh_reader import read_gmsh
 from fem.files.gmsh_writer import write_gmsh
 from fem.files.nastran.mesh import read_nastran_mesh
 from fem.files.vtk_files import VtkFields, read_vtk, write_vtk
 from fem.mesh.cell_quality import scaled_jacobian
 from fem.mesh.mesh import Mesh
-from fem.mesh.raw_mesh import RawMesh, mesh_and_steps
+from fem.mesh.raw_mesh import RawMesh, element_of, mesh_and_steps
 from fem.mesh.steps import Step
-from fem.user_files import require_file, written_whole
+from fem.user_files import require_file, temporary_folder, written_whole
 
 if TYPE_CHECKING:
     import meshio  # slow: imported where it is needed
 
 _REFERENCES = {"gmsh:physical": "group", "medit:ref": "ref"}
 """Cell data of meshio that hold a number of a group, and how a group without a name is called."""
-_MARK = " set "
-"""How sets are kept in formats that have none: as fields "node set NAME" (0/1), "cell set NAME" (0/1), "face set NAME"
-(bit k: face k)."""
 _ONE_FILE = (".msh", ".inp", ".vtu", ".vtk", ".med", ".mesh", ".bdf", ".nas", ".fem", ".stl")
 """Formats in one file, which is there whole or not at all."""
+_POINTER = b"version https://git-lfs"
 _FIELDS_IN = (".vtu", ".vtk", ".xdmf")
 SAME_PLACE = 1e-6
 """Distance of a node of a written file from its place, relative to the largest coordinate: files may have seven
@@ -159,6 +158,12 @@ def read_raw(path: str | Path, elements: str | None = None, expand: bool = False
     if expand and path.suffix.lower() != ".inp":
         raise MeshError(f"expand=True is for decks of Abaqus and CalculiX (.inp); found {path.name!r}.")
     require_file(path, MeshError, "mesh file")
+    with path.open("rb") as file:
+        if file.read(len(_POINTER)) == _POINTER:
+            raise MeshError(
+                f"The mesh file {str(path)!r} is a pointer, which Git LFS keeps in the place of a large file. Fetch "
+                "the file itself: git lfs pull."
+            )
     try:
         if elements == "file" or expand:
             return read_abaqus_mesh(path, as_named=elements == "file", expand=expand)
@@ -189,29 +194,32 @@ def _read_dat(path: Path) -> RawMesh:
 
 
 def _read_by_meshio(path: Path) -> RawMesh:
-    return raw_from_meshio(_meshio_read(path), first=0 if path.suffix.lower() in _FIELDS_IN else 1)
+    return raw_from_meshio(read_by_meshio(path), first=0 if path.suffix.lower() in _FIELDS_IN else 1)
 
 
-def _med_order(raw: RawMesh) -> RawMesh:
-    """MED numbers the nodes of a solid the other way round, which meshio passes on (and writes otherwise): turned when
-    all are inverted."""
+def _turned(raw: RawMesh, kinds: Collection[str] = tuple(ELEMENTS)) -> RawMesh:
+    """The blocks of solids, of some `kinds`, whose cells are all inverted, with the nodes of their mirror image."""
     blocks = []
     for kind, rows in raw.blocks:
-        inverted = kind in ELEMENTS and len(rows) and (scaled_jacobian(ELEMENTS[kind], raw.points[rows])[0] <= 0).all()
-        blocks.append((kind, rows[:, ELEMENTS[kind].mirrored] if inverted else rows))
+        if len(rows) and (to := element_of(kind)) in kinds:
+            own = ELEMENTS[to]
+            if (scaled_jacobian(own, raw.points[rows[:, : own.nodes]])[0] <= 0).all():
+                rows = rows[:, np.array([*own.mirrored, *range(own.nodes, rows.shape[1])])]
+        blocks.append((kind, rows))
     return replace(raw, blocks=tuple(blocks))
 
 
 def _read_med(path: Path) -> RawMesh:
-    """Files without any group may lack the table of groups, without which meshio reads none."""
+    """Files without any group may lack the table of groups, without which meshio reads none. MED numbers the nodes of
+    a solid the other way round, which meshio passes on (and writes otherwise)."""
     try:
-        return _med_order(_read_by_meshio(path))
+        return _turned(_read_by_meshio(path))
     except MeshError as error:
-        with tempfile.TemporaryDirectory() as folder:
-            copy = _with_families(path, Path(folder) / path.name)
+        with temporary_folder(f"{path.name}: a file of MED without groups", MeshError) as folder:
+            copy = _with_families(path, folder / path.name)
             if copy is not None:
                 with contextlib.suppress(MeshError):  # which would name the copy
-                    return _med_order(_read_by_meshio(copy))
+                    return _turned(_read_by_meshio(copy))
         raise error from None
 
 
@@ -244,29 +252,6 @@ def _read_tetgen(path: Path) -> RawMesh:
     return _read_by_meshio(path)
 
 
-def _meshio_read(path: Path) -> "meshio.Mesh":
-    """What meshio reads."""
-    import meshio
-
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            return meshio.read(path)
-    except ImportError as error:
-        raise MeshError(
-            f"The mesh file {str(path)!r} cannot be read: files of the format {path.suffix} need the package "
-            f"{error.name or error}, which is not installed: pip install {error.name or 'it'}."
-        ) from None
-    except (Exception, SystemExit) as error:  # meshio calls sys.exit on some files
-        detail = said.getvalue().strip() if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
-        raise MeshError(
-            f"The mesh file {str(path)!r} cannot be read as {path.suffix or 'a file without ending'}: "
-            f"{detail.rstrip('.') or 'no reason given'}. It may be damaged, of another format than its name says, or "
-            "of a format that is not supported. Gmsh (.msh) and Abaqus (.inp) files carry named sets best; Gmsh "
-            "converts many formats: gmsh FILE -save -format msh41 -o part.msh."
-        ) from None
-
-
 def raw_from_meshio(data: "meshio.Mesh", first: int = 1) -> RawMesh:
     """Cells, groups and sets of a meshio mesh; `first` is the number of the first node in messages."""
     if np.ndim(data.points) != 2 or not len(data.points):
@@ -283,11 +268,14 @@ def raw_from_meshio(data: "meshio.Mesh", first: int = 1) -> RawMesh:
 
 
 def _raw_from_vtk(data: VtkFields) -> RawMesh:
+    """VTK's manual numbers the triangles of a wedge the other way round than its other solids, and programs differ in
+    whether they obey it."""
     groups: dict[str, list[np.ndarray]] = {}
     nodes: dict[str, np.ndarray] = {}
     faces = _fields(groups, nodes, data.point_data, data.cell_data)
     told = _numbers_that_are_no_sets(data.cell_data)
-    return RawMesh(data.points, np.arange(len(data.points)), data.blocks, groups, nodes, faces, warnings=told)
+    raw = RawMesh(data.points, np.arange(len(data.points)), data.blocks, groups, nodes, faces, warnings=told)
+    return _turned(raw, ("wedge",))
 
 
 def _numbers_that_are_no_sets(cell_data: Mapping[str, list[np.ndarray]]) -> tuple[str, ...]:
@@ -296,7 +284,7 @@ def _numbers_that_are_no_sets(cell_data: Mapping[str, list[np.ndarray]]) -> tupl
     found = []
     for name, blocks in cell_data.items():
         values = np.concatenate([np.asarray(b) for b in blocks]) if blocks else np.zeros(0)
-        whole = _MARK not in name and name not in _REFERENCES and values.ndim == 1 and values.dtype.kind in "iu"
+        whole = MARK not in name and name not in _REFERENCES and values.ndim == 1 and values.dtype.kind in "iu"
         if whole and 1 < len(np.unique(values)) < len(values):
             found.append(repr(name))
     if not found:
@@ -355,26 +343,7 @@ def _fields(
     for field, label in _REFERENCES.items():
         values = cell_data.get(field)
         _by_number(groups, [(f"{label} {t}", t) for t in _numbers(values)], values)
-    faces = {}
-    for key, marks in point_data.items():
-        if key.startswith("node" + _MARK):
-            nodes[_name_in(key)] = np.flatnonzero(marks)
-    for key, blocks in cell_data.items():
-        if key.startswith("cell" + _MARK):
-            groups[_name_in(key)] = [np.flatnonzero(v) for v in blocks]
-        elif key.startswith("face" + _MARK):
-            found = [
-                (k, row, face)
-                for k, v in enumerate(blocks)
-                for face in range(6)
-                for row in np.flatnonzero(np.asarray(v, dtype=int) >> face & 1)
-            ]
-            faces[_name_in(key)] = np.array(found, dtype=np.int64).reshape(-1, 3)
-    return faces
-
-
-def _name_in(field: str) -> str:
-    return field.partition(_MARK)[2]
+    return read_set_fields(groups, nodes, point_data, cell_data)
 
 
 def write_mesh(mesh: Mesh, path: str | Path) -> Path:
@@ -432,8 +401,7 @@ def write_mesh(mesh: Mesh, path: str | Path) -> Path:
 
 
 def _write_by_meshio(mesh: Mesh, path: Path) -> None:
-    import meshio
-
+    meshio = completed_meshio()
     meshio.write(path, _to_meshio(mesh, path.suffix.lower()))
     _require_written(mesh, path)
 
@@ -462,41 +430,22 @@ def _require_written(mesh: Mesh, path: Path) -> None:
 
 
 def _to_meshio(mesh: Mesh, ending: str) -> "meshio.Mesh":
-    import meshio
-
+    meshio = completed_meshio()
     data = meshio.Mesh(mesh.points, [(file_cell(b.kind), b.connectivity) for b in mesh.cells])
     if ending in _FIELDS_IN:
-        data.point_data, data.cell_data = _as_fields(mesh)
+        data.point_data, data.cell_data = set_fields(mesh)
     elif ending == ".inp":
         data.point_sets = {**{key: mesh.nodes(key) for key in mesh.face_sets}, **mesh.node_sets}
         for key, cells in mesh.cell_sets.items():
             data.cell_sets[key] = [
-                np.flatnonzero(v) for v in _by_block(mesh, np.isin(np.arange(mesh.cell_count), cells))
+                np.flatnonzero(v) for v in by_block(mesh, np.isin(np.arange(mesh.cell_count), cells))
             ]
     return data
 
 
-def _by_block(mesh: Mesh, values: np.ndarray) -> list[np.ndarray]:
-    """Values of all cells, cut into blocks."""
-    return np.split(values, np.cumsum([len(b) for b in mesh.cells])[:-1])
-
-
-def _as_fields(mesh: Mesh) -> tuple[dict, dict]:
-    point_data, cell_data = {}, {}
-    for name, nodes in mesh.node_sets.items():
-        point_data["node" + _MARK + name] = np.isin(np.arange(len(mesh.points)), nodes).astype(np.int32)
-    for name, cells in mesh.cell_sets.items():
-        cell_data["cell" + _MARK + name] = _by_block(mesh, np.isin(np.arange(mesh.cell_count), cells).astype(np.int32))
-    for name, faces in mesh.face_sets.items():
-        bits = np.zeros(mesh.cell_count, dtype=np.int32)
-        np.bitwise_or.at(bits, faces[:, 0], (1 << faces[:, 1]).astype(np.int32))
-        cell_data["face" + _MARK + name] = _by_block(mesh, bits)
-    return point_data, cell_data
-
-
 def _write_vtk(mesh: Mesh, path: Path) -> None:
     blocks = tuple((b.kind, b.connectivity) for b in mesh.cells)
-    write_vtk(path, VtkFields(mesh.points, blocks, *_as_fields(mesh)))
+    write_vtk(path, VtkFields(mesh.points, blocks, *set_fields(mesh)))
 
 
 register_reader([".inp"], read_abaqus_mesh)

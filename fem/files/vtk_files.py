@@ -7,6 +7,7 @@ from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -19,7 +20,7 @@ _OTHERS = {
     1: ("vertex", 1), 3: ("line", 2), 5: ("triangle", 3), 8: ("quad", 4), 9: ("quad", 4), 11: ("hexahedron", 8), 21:
     ("line3", 3), 22: ("triangle6", 6),
     23: ("quad8", 8), 28: ("quad9", 9), 29: ("hexahedron27", 27), 32: ("wedge18", 18), 37: ("pyramid19", 19), 42:
-    ("polyhedron", 0),
+    ("polyhedron", 0), 33: ("hexahedron24", 24), 34: ("triangle7", 7),
 }  # fmt: skip
 
 
@@ -104,18 +105,32 @@ def _contents(path: Path) -> dict[str, np.ndarray]:
 
 
 def write_vtk(path: Path, fields: VtkFields) -> None:
-    """Write an unstructured grid (.vtu, .vtk; binary). Raises OSError when the file cannot be written."""
+    """Write an unstructured grid (.vtu, .vtk; binary). Raises `MeshError` for names of fields that the file cannot
+    hold, OSError when it cannot be written."""
     import pyvista
 
     codes = {kind: code for code, (kind, _) in _kinds().items() if code not in _ROW_BY_ROW}
     cells = [np.column_stack([np.full(len(rows), rows.shape[1]), rows]).ravel() for _, rows in fields.blocks]
     types = [np.full(len(rows), codes[file_cell(kind)], dtype=np.uint8) for kind, rows in fields.blocks]
     grid = pyvista.UnstructuredGrid(np.concatenate(cells), np.concatenate(types), fields.points)
+    ending = path.suffix.lower()
+    named = _in_xml if ending == ".vtu" else str
     for name, values in fields.point_data.items():
-        grid.point_data[name] = values
+        grid.point_data[named(name)] = values
     for name, lists in fields.cell_data.items():
-        grid.cell_data[name] = np.concatenate(lists)
-    path.write_bytes(_as_file(grid, path.suffix.lower()))
+        grid.cell_data[named(name)] = np.concatenate(lists)
+    path.write_bytes(_as_file(grid, ending))
+
+
+def _in_xml(name: str) -> str:
+    """A name as it stands between quotation marks of XML, in which VTK writes it as it is. Raises `MeshError` for
+    characters that XML does not have."""
+    if any(c < " " and c not in _ESCAPED for c in name):
+        raise MeshError(f"The name {name!r} has a control character, which a .vtu file cannot hold. Rename it.")
+    return escape(name, _ESCAPED)
+
+
+_ESCAPED = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 def _as_file(grid: Any, ending: str) -> bytes:

@@ -21,6 +21,7 @@ ROUND_OFF = 1e6  # times the length of a negligible direction: a negative square
 COLUMNS = 2**14  # of the rows, combined at a time
 WEAK = 1e-4  # directions this much shorter than the longest are orthonormalised in a later turn
 ASYMMETRIC = 1e-6  # relative asymmetry of the inverse that cannot be round-off
+NOISE = 1e-14  # a square this small beside the sum of its terms without those between dofs is round-off
 CLEAN = 1e-6  # a part of this relative size has been removed to round-off
 
 
@@ -36,6 +37,7 @@ class KrylovSpace:
     def __init__(self, inverse: Inverse, M: Any, capacity: int) -> None:
         n = M.shape[0]
         self._inverse, self._M = inverse, M
+        self._diagonal = np.asarray(M.diagonal()) if hasattr(M, "diagonal") else np.zeros(n)
         self._V, self._MP = np.empty((capacity, n)), np.empty((0, n))
         self._T = np.zeros((capacity, capacity))
         self.coupling, self.last = np.zeros((0, 0)), slice(0, 0)
@@ -169,13 +171,14 @@ class KrylovSpace:
         while len(U) and self.size < self.n:
             MU = self.mass_times(U)
             squares, Z = eigh(U @ MU.T)
-            if squares[0] < -max((ROUND_OFF * floor) ** 2, 1e-10 * squares[-1]):
+            noise = NOISE * ((Z.T @ U) ** 2 @ self._diagonal)  # what remains of motions without kinetic energy
+            if squares[0] < -max((ROUND_OFF * floor) ** 2, 1e-10 * squares[-1], noise[0]):
                 raise MatrixError(
                     "The mass matrix is not positive definite: some motions have negative kinetic energy. Export a "
                     "consistent mass matrix with positive densities."
                 )
             lengths = np.sqrt(np.maximum(squares, 0.0))
-            strong = np.flatnonzero(lengths > max(floor, WEAK * lengths[-1]))
+            strong = np.flatnonzero((lengths > max(floor, WEAK * lengths[-1])) & (squares > noise))
             if len(strong) == 0:
                 return
             to_unit = (Z[:, strong] / lengths[strong]).T

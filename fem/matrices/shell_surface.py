@@ -13,15 +13,15 @@ from fem.matrices.cell_matrices import VOIGT
 from fem.matrices.shell_matrices import Shells
 from fem.matrices.shell_strains import cartesian
 from fem.mesh.directors import SIDES, drawn_triangles
-from fem.sections.layup import Layup, turn_of_strains
+from fem.sections.layup import turn_of_strains
 
 
 def layers(
-    shells: Shells, fields: Float[np.ndarray, "e d k"], heights: tuple[float, ...]
+    shells: Shells, fields: Float[np.ndarray, "e d k"], levels: tuple[tuple[int, float], ...]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Places (p, 3), displacements (p, 3, k) and stresses (p, 6, k; xx, yy, zz, xy, yz, zx) of fields at the directors
-    of shells, at `heights` from -1 (bottom) to 1 (top), height by height; and the places in the list of the corners of
-    cells (e, n) at the first height.
+    of shells, at the plies and heights of `levels`, one after the other; and the places in the list of the corners of
+    cells (e, n) at the first level.
 
     In each cell the stresses are those of the assumed strains, linear between the points where they are most accurate;
     at a director the mean over its cells, weighted by area.
@@ -30,8 +30,8 @@ def layers(
     local = local.reshape(shells.vertex.shape)
     count, n, k = len(vertices), shells.count, fields.shape[2]
     places, moved, stresses = [], [], []
-    for t in heights:
-        z = shells.shell.offset + t * shells.shell.thickness / 2
+    for ply, height in levels:
+        z = shells.shell.offset + height
         x = np.zeros((count, 3))
         x[local] = shells.x[:, :n] + z * shells.V[:, :n]
         nodal = fields.reshape(len(shells.x), n, 6, k)
@@ -39,7 +39,7 @@ def layers(
         u[local] = nodal[:, :, :3] + z * np.cross(nodal[:, :, 3:], shells.V[:, :n, :, None], axis=2)
         total, weights = np.zeros((count, 6, k)), np.zeros(count)
         for chunk in shells.chunks():
-            stress, area = corner_stresses(shells, chunk, fields[chunk], t)
+            stress, area = corner_stresses(shells, chunk, fields[chunk], ply, height)
             np.add.at(total, local[chunk], stress * area[:, None, None, None])
             np.add.at(weights, local[chunk], np.broadcast_to(area[:, None], local[chunk].shape))
         places.append(x)
@@ -48,9 +48,12 @@ def layers(
     return np.concatenate(places), np.concatenate(moved), np.concatenate(stresses), local
 
 
-def corner_stresses(shells: Shells, chunk: slice, fields: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Stresses (e, count, 6, k) at the nodes of cells at the height t, in the axes of the mesh, and areas (e,)."""
-    local, axes, area = _stresses_at_points(shells, chunk, fields, *_ply_at(shells.shell.section, t))
+def corner_stresses(
+    shells: Shells, chunk: slice, fields: np.ndarray, ply: int, z: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stresses (e, count, 6, k) at the nodes of cells in a ply at the height z, in the axes of the mesh, and areas
+    (e,)."""
+    local, axes, area = _stresses_at_points(shells, chunk, fields, ply, z)
     tensor = np.zeros((*local.shape[:2], 3, 3, local.shape[3]))
     for row, (i, j) in enumerate(((0, 0), (1, 1), (0, 1), (0, 2), (1, 2))):
         tensor[:, :, i, j] = tensor[:, :, j, i] = local[:, :, row]
@@ -102,12 +105,6 @@ def ply_stresses(shells: Shells, nodes: Int[np.ndarray, "e n"], fields: Float[np
     return PlyStresses(node, ply_of, heights, places, found)
 
 
-def _ply_at(section: Layup, t: float) -> tuple[int, float]:
-    """The ply, and the height, at t from -1 (bottom) to 1 (top)."""
-    z = float(np.clip((t + 1) / 2, 0.0, 1.0) * (section.heights[-1] - section.heights[0]) + section.heights[0])
-    return int(np.clip(np.searchsorted(section.heights, z, side="left") - 1, 0, len(section.plies) - 1)), z
-
-
 def _stresses_at_points(
     shells: Shells, chunk: slice, fields: np.ndarray, ply: int, z: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -144,7 +141,7 @@ def _spread(n: int) -> np.ndarray:
 
 def shell_surface(shells: Shells, nodes: Int[np.ndarray, "e n"], fields: Float[np.ndarray, "e d k"]) -> BeamSurface:
     """The surface of shells with the `nodes` of their cells, for the values of `fields` at their dofs."""
-    x, u, stress, local = layers(shells, fields, (-1.0, 1.0))
+    x, u, stress, local = layers(shells, fields, (shells.shell.section.levels[0], shells.shell.section.levels[-1]))
     count = len(x) // 2
     fans = drawn_triangles(local)
     top, bottom, ring = fans + count, fans[:, ::-1], SIDES[shells.count]

@@ -93,16 +93,6 @@ class MeshReport:
         return "\n".join([head, *lines])
 
 
-def require_usable(mesh: Mesh) -> MeshReport:
-    """The report of a mesh. Raises `MeshError` with all errors found."""
-    report = check_mesh(mesh)
-    if not report.usable:
-        raise MeshError(
-            f"Mesh {mesh.name!r} cannot be used: " + " ".join(f.text for f in report.findings if f.severity == ERROR)
-        )
-    return report
-
-
 def check_mesh(mesh: Mesh) -> MeshReport:
     """Orientation, mid-side nodes, duplicate nodes and cells, disconnected parts, quality. Cost: linear in the mesh."""
     findings: list[Finding] = []

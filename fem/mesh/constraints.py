@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
+from fem.axes.limits import floats, is_number
 from fem.errors import MeshError
 
 Terms = TypeVar("Terms", bound="_Terms")
@@ -28,7 +29,8 @@ class _Terms:
         """Make arrays of the lists. Raises `MeshError`, which names the `source`."""
         nodes = _numbers(self.nodes, source)
         components = _numbers(self.components, source)
-        coefficients = np.asarray(self.coefficients, dtype=float)
+        coefficients = floats(self.coefficients)
+        coefficients = coefficients if coefficients.ndim == 1 else np.zeros(0)
         if not len(nodes) or not len(nodes) == len(components) == len(coefficients):
             raise MeshError(
                 f"{source}: needs a node, a component and a coefficient for each term; found {len(nodes)} nodes, "
@@ -144,7 +146,7 @@ class MeanLink(_Link):
     def __post_init__(self) -> None:
         self._check(self.source, self.components)
         nodes = _numbers(self.nodes, self.source)
-        weights = np.ones(len(nodes)) if self.weights is None else np.asarray(self.weights, dtype=float)
+        weights = np.ones(len(nodes)) if self.weights is None else floats(self.weights)
         if weights.shape != nodes.shape or not len(nodes) or not ((weights > 0) & np.isfinite(weights)).all():
             raise MeshError(f"{self.source}: needs one finite, positive weight for each of its {len(nodes)} nodes.")
         if self.reference in nodes:
@@ -167,7 +169,7 @@ class NodeMass:
     source: str = "a point mass"
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.mass) and self.mass > 0):
+        if not (is_number(self.mass) and self.mass > 0):
             raise MeshError(f"{self.source}: a point mass must be positive and finite; found {self.mass}.")
         if not is_whole(self.node):
             raise MeshError(f"{self.source}: a point mass is at the number of a node; found {self.node!r}.")
@@ -202,7 +204,7 @@ class NodeSpring(_Terms):
 
     def __post_init__(self) -> None:
         for what, value in (("stiffness", self.stiffness), ("damping", self.damping)):
-            if not (np.isfinite(value) and value >= 0):
+            if not (is_number(value) and value >= 0):
                 raise MeshError(f"{self.source}: the {what} must be positive and finite; found {value}.")
         if not (self.stiffness or self.damping):
             raise MeshError(f"{self.source}: needs a stiffness or a damping above zero.")

@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from jaxtyping import Float, Int
 
+from fem.axes.limits import LARGEST
 from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, RigidLink, turning_nodes
@@ -16,9 +17,6 @@ from fem.mesh.directors import Directors, directors
 from fem.mesh.unread import SHOWN, SUPPORTS, Declared, Unread, listed
 from fem.renamed import renamed
 from fem.shown import shown
-
-LARGEST = 1e100
-"""Largest coordinate: volumes, products of three, must be finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +30,8 @@ class CellBlock:
     connectivity: Int[np.ndarray, "ne nn"]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.kind, str):
+            raise MeshError(f"The kind of a block of cells is a name, such as 'tetra'; found {self.kind!r}.")
         nodes = element(self.kind).nodes
         cells = _integers(self.connectivity, f"Node numbers of {self.kind!r} cells")
         if cells.ndim != 2 or cells.shape[1] != nodes:
@@ -228,7 +228,7 @@ class Mesh:
         Raises `MeshError` when there is no such cell.
         """
         row = index(cell)
-        for block in self.cells:
+        for block in self.cells if row >= 0 else ():
             if row < len(block):
                 return block, row
             row -= len(block)
@@ -480,6 +480,11 @@ def _together(sources: list[str]) -> list[str]:
 def is_selection(where: Any) -> bool:
     """Whether nodes are given by a record of `fem.mesh.selection`, and not by a name or numbers."""
     return callable(getattr(where, "nodes", None))
+
+
+def label_of(mesh: Mesh | None, node: int) -> str:
+    """The name of a node in messages, also of a model without a mesh."""
+    return str(node) if mesh is None else mesh.node_label(node)
 
 
 def triple(x: np.ndarray) -> str:

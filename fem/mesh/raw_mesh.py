@@ -16,9 +16,10 @@ from fem.mesh.unread import Declared, Stated, Unread, kept, listed
 _LOWER = {"truss": 1, "vertex": 0, "line": 1, "triangle": 2, "quad": 2, "polygon": 2}
 
 
-def _element_of(kind: str) -> str:
+def element_of(kind: str) -> str:
     """The element that takes cells of a kind: the nodes inside faces and cells of larger ones are left out."""
-    return kind if kind in ELEMENTS else next((e.kind for e in ELEMENTS.values() if kind in e.larger), kind)
+    known = (*ELEMENTS.values(), *SHELLS.values())
+    return kind if kind in ELEMENTS else next((e.kind for e in known if kind in e.larger), kind)
 
 
 def dimension(kind: str) -> int:
@@ -144,7 +145,7 @@ def _cells(
 
     What changes is added to `recorded`, what is lost to `unsupported`.
     """
-    solid = [k for k, (kind, rows) in enumerate(raw.blocks) if _element_of(kind) in ELEMENTS and len(rows)]
+    solid = [k for k, (kind, rows) in enumerate(raw.blocks) if element_of(kind) in ELEMENTS and len(rows)]
     lines = _beam_cells(raw, name, beams, bool(solid), ignore)
     surfaces, flat = _shell_cells(raw, name, shells, ignore)
     if not solid and not lines and not surfaces:
@@ -173,7 +174,7 @@ def _cells(
     index: dict[int, np.ndarray] = {}
     count = 0
     for k, (kind, rows) in enumerate(raw.blocks):
-        to = _element_of(kind)
+        to = element_of(kind)
         if k in solid:
             blocks.append((to, rows[:, : ELEMENTS[to].nodes]))
             index[k] = count + np.arange(len(rows))
@@ -188,7 +189,11 @@ def _cells(
         index[k] = np.full(len(raw.blocks[k][1]), -1)
         index[k][rows] = count + np.arange(len(rows))
         count += len(rows)
-        blocks.append((raw.blocks[k][0], raw.blocks[k][1][rows]))
+        kind, cells = raw.blocks[k]
+        to = element_of(kind)
+        if to != kind:
+            recorded.append(f"{len(rows)} {kind} cells are used as {to}, without their nodes inside")
+        blocks.append((to, cells[rows][:, : SHELLS[to].nodes] if to in SHELLS else cells[rows]))
     unused = sum(len(rows) for kind, rows in raw.blocks if kind == LINE) - sum(map(len, lines.values()))
     if raw.beams and unused:
         unsupported.append(
@@ -218,7 +223,7 @@ def _shell_cells(
         every = shells == "all"
         rows = [np.arange(len(raw.blocks[k][1]))] if every else [raw.groups[group][k] for group in shells]
         chosen = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rows]))
-        if len(chosen) and raw.blocks[k][0] not in SHELLS:
+        if len(chosen) and element_of(raw.blocks[k][0]) not in SHELLS:
             raise MeshError(
                 f"Mesh {name!r}: {len(chosen)} cells of the shells are {raw.blocks[k][0]}; shells have "
                 f"{', '.join(SHELLS)} cells. Mesh with these."

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from fem.axes.limits import LARGEST, floats, within_limits
 from fem.errors import MeshError, MeshWarning, unknown_name
 from fem.mesh.constraints import is_whole
 from fem.mesh.mesh import Mesh
@@ -77,9 +78,9 @@ class Selection:
 
 
 def _vector(value: Vector, what: str) -> np.ndarray:
-    array = np.asarray(value, dtype=float)
-    if array.shape != (3,) or not np.isfinite(array).all():
-        raise MeshError(f"A selection's {what} needs three finite numbers; found {value!r}.")
+    array = floats(value)
+    if array.shape != (3,) or not within_limits(array):
+        raise MeshError(f"A selection's {what} needs three finite numbers of at most {LARGEST:.0e}; found {value!r}.")
     return array
 
 
@@ -167,7 +168,7 @@ class Nearest:
     def nodes(self, mesh: Mesh | Points) -> Int[np.ndarray, " k"]:
         """Sorted numbers of the nearest nodes. Issues a `MeshWarning` where even the first is farther from the point
         than the mesh is large."""
-        if not 1 <= self.count <= len(mesh.points):
+        if self.count > len(mesh.points):
             raise MeshError(
                 f"Mesh {mesh.name!r} has {len(mesh.points)} nodes; the nearest {self.count} were asked for."
             )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import LARGEST, floats, is_number, within_limits
 from fem.beam import Beam, Section
 from fem.errors import MaterialError, MeshWarning
 from fem.material import Material
@@ -38,10 +39,10 @@ class BeamTable:
       most 90 degrees from station to station.
     - `section`: what is drawn, and where strains are recovered, along the whole beam: its centroid is that of the mean
       stiffness, and its axes are turned by its angle. Default: a rectangle with the radii of gyration of the mean
-      stiffness. `moduli`: Young's and shear modulus of the stresses there; without them no stress is known, and it is
-      reported as zero. Stresses of tables whose sections vary in size are those of this one section, of which a
-      warning says so. Without section and moduli, strains are recovered at rectangles with the centroid and the radii
-      of gyration of the stiffness at each place.
+      stiffness. `moduli`: Young's and shear modulus of the stresses there; without them no stress is known: it counts
+      as zero, and bodies of such beams alone have no stresses. Stresses of tables whose sections vary in size are those
+      of this one section, of which a warning says so. Without section and moduli, strains are recovered at rectangles
+      with the centroid and the radii of gyration of the stiffness at each place.
 
     A curved beam is a line of straight cells. Geometric stiffness is that of the section forces; the part of the normal
     force that acts through the turning of sections takes centroid and radius of gyration from the stiffness.
@@ -143,8 +144,11 @@ class BeamTable:
                 f"three; found shapes {np.shape(self.y_axis)} and {along.shape}."
             )
         for what, vectors in (("y_axis", y), ("along", along[None])):
-            if not np.isfinite(vectors).all() or not np.linalg.norm(vectors, axis=1).all():
-                raise MaterialError(f"{self.name}: {what} must be finite and not zero; found {vectors.tolist()}.")
+            if not within_limits(vectors) or not np.linalg.norm(vectors, axis=1).all():
+                raise MaterialError(
+                    f"{self.name}: {what} must be finite and not zero, and at most {LARGEST:.0e}; found "
+                    f"{vectors.tolist()}."
+                )
         along /= np.linalg.norm(along)
         across = y - (y @ along)[:, None] * along
         turned = np.einsum("si,si->s", across[1:], across[:-1]) < -1e-9 * np.linalg.norm(y, axis=1).max() ** 2
@@ -287,6 +291,13 @@ def _placed(section: Section, S: Float[np.ndarray, "6 6"]) -> Section:
     )
 
 
+def _require_numbers(what: str, numbers: tuple[Any, ...], pairs: tuple[Any, ...]) -> None:
+    if not (
+        all(map(is_number, numbers)) and all(floats(p).shape == (2,) and np.isfinite(floats(p)).all() for p in pairs)
+    ):
+        raise MaterialError(f"{what} needs finite numbers, and pairs of them in y and z; found {(*numbers, *pairs)}.")
+
+
 def beam_stiffness(
     axial: float,
     shear: Sequence[float],
@@ -300,8 +311,9 @@ def beam_stiffness(
 
     `axial`: EA; `shear`: (k G A along y, along z); `torsion`: GJ about the shear centre; `bending`: (E I about y, about
     z) through the centroid, y and z being turned by `angle` (degrees, about x) to the principal axes. `centroid` and
-    `shear_centre`: (y, z) in the axes of the table.
+    `shear_centre`: (y, z) in the axes of the table. Raises `MaterialError` unless all are finite.
     """
+    _require_numbers("beam_stiffness", (axial, torsion, angle), (shear, bending, centroid, shear_centre))
     c, s = float(np.cos(np.deg2rad(angle))), float(np.sin(np.deg2rad(angle)))
     R = np.array([[c, -s], [s, c]])
     own = np.zeros((6, 6))
@@ -321,8 +333,9 @@ def beam_mass(
     """Mass matrix of a section per unit length about the line of the nodes, for `fem.BeamTable`.
 
     `inertia`: moments of inertia about y and z through the mass centre, that about x being their sum; `product`:
-    integral of y z over the mass about it; `centre`: its place (y, z).
+    integral of y z over the mass about it; `centre`: its place (y, z). Raises `MaterialError` unless all are finite.
     """
+    _require_numbers("beam_mass", (mass, product), (inertia, centre))
     y, z = centre
     arm = np.array([[0, z, -y], [-z, 0, 0], [y, 0, 0]])  # theta -> theta x c
     M = np.zeros((6, 6))

@@ -12,10 +12,15 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import is_number
 from fem.errors import MaterialError
 from fem.material import Material, required_density
 
 _XI, _W = np.polynomial.legendre.leggauss(3)
+MIDDLE = 1e-9
+"""Distance from the middle of a section, relative to half of its thickness, that is taken for rounding."""
+ALIKE = 1e-9
+"""Difference between the stiffnesses of two plies, relative to the largest, that is taken for rounding."""
 COUPLED = 1e-9
 """Stiffness between stretch and transverse shear, relative to that of stretch, that is taken for rounding."""
 
@@ -36,9 +41,9 @@ class Ply:
     def __post_init__(self) -> None:
         if not isinstance(self.material, Material):
             raise MaterialError(f"A ply needs a fem.Material; found {type(self.material).__name__}.")
-        if not (np.isfinite(self.thickness) and self.thickness > 0):
+        if not (is_number(self.thickness) and self.thickness > 0):
             raise MaterialError(f"A ply's thickness must be positive and finite; found {self.thickness}.")
-        if not np.isfinite(self.angle):
+        if not is_number(self.angle):
             raise MaterialError(f"A ply's angle must be finite, in degrees; found {self.angle}.")
         if self.material.axes is not None:
             raise MaterialError(
@@ -92,6 +97,22 @@ class Layup:
         """Heights of the bottom, of the faces between plies, and of the top."""
         z = np.concatenate([[0.0], np.cumsum([ply.thickness for ply in self.plies])])
         return np.asarray(z - z[-1] / 2)
+
+    @cached_property
+    def levels(self) -> tuple[tuple[int, float], ...]:
+        """Plies and heights at which the stresses of the section may be largest, from the bottom to the top: bottom,
+        middle and top, and both sides of each face at which stresses jump, that of the stiffer ply first."""
+        z, found = self.heights.tolist(), []
+        for k in range(1, len(self.plies)):
+            below, above = (self.plies[i].turned[0] for i in (k - 1, k))
+            rounding = ALIKE * float(np.abs(below).max())
+            if self.given is None and np.abs(below - above).max() > rounding:
+                sides = [(k - 1, z[k]), (k, z[k])]
+                found += sides if np.trace(below) >= np.trace(above) - rounding else sides[::-1]
+        if not any(abs(height) < MIDDLE * z[-1] for _, height in found):
+            found.append((int(np.clip(np.searchsorted(z, 0.0) - 1, 0, len(self.plies) - 1)), 0.0))
+        ends = (0, z[0]), (len(self.plies) - 1, z[-1])
+        return ends[0], *sorted(found, key=lambda level: level[1]), ends[1]
 
     @cached_property
     def _ABD(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -16,6 +16,7 @@ from fem.user_files.writing import (
     orphans,
     owner,
     remove_orphaned_folders,
+    temporary_folder,
     unfinished,
     written_whole,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "remove_orphaned_folders",
     "require_file",
     "require_size",
+    "temporary_folder",
     "text_of",
     "unfinished",
     "unpacked_size",

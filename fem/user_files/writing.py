@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -16,8 +17,11 @@ from pathlib import Path
 
 import psutil
 
+from fem.errors import FlexmbError
 from fem.user_files.place import real_path
 
+FOLDER = "flexmb-reading-"
+"""Begin of the names of temporary folders, which the mark of the process follows."""
 LONGEST_NAME = 192
 """Longest name of a file, in bytes, that stands in that of an unfinished one; file systems take 255 in all."""
 
@@ -72,6 +76,27 @@ def written_whole(path: Path, ending: str = "") -> Iterator[Path]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def temporary_folder(what: str, error: type[FlexmbError]) -> Iterator[Path]:
+    """A folder for the files that the block needs, which is removed afterwards; those of killed processes are, too.
+
+    Raises an `error` that begins with `what` when no such folder can be made.
+    """
+    try:
+        place = Path(tempfile.gettempdir())
+        remove_orphaned_folders(place, FOLDER)
+        folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{owner()}-", dir=place))
+    except OSError as problem:
+        raise error(
+            f"{what} needs a temporary folder, and none can be made: {problem}. Name one that can be written to in the "
+            "variable TMPDIR."
+        ) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def orphans(folder: Path, prefix: str, ending: str = "") -> Iterator[Path]:

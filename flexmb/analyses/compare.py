@@ -205,8 +205,12 @@ def compare(
             f"No body of {mechanism.name!r} is flexible, so there is nothing to compare. Make one with "
             "flexmb.flexible_body(model, basis)."
         )
-    if len(set(fidelities)) < 2 or len(set(fidelities)) < len(fidelities):
-        raise MechanismError(f"A comparison needs at least two different fidelities; found {list(fidelities)}.")
+    if isinstance(fidelities, str) or len(set(fidelities)) < max(2, len(fidelities)):
+        raise MechanismError(
+            "A comparison needs at least two different fidelities, of which the last one is the reference; found "
+            f'{fidelities!r}. Write ("rigid", "flexible"), for instance. A simulation of one is '
+            "flexmb.simulate(system, ...), or flexmb.simulate(system.build().rigid(), ...) with rigid bodies."
+        )
     if mechanism.surface_contacts and "rigid" in fidelities:
         others = [name for name in fidelities if name not in ("rigid", "flexible")] or ["linear"]
         raise MechanismError(

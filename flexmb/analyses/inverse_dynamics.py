@@ -27,7 +27,7 @@ from flexmb.mechanism.features import refuse
 from flexmb.mechanism.locking import LOCKED
 from flexmb.mechanism.mechanism import Joint, Marker, Mechanism, Row
 from flexmb.mechanism.system import System
-from flexmb.mechanism.time_functions import TimeFunction, table
+from flexmb.mechanism.time_functions import TimeFunction, require_driver, table
 from flexmb.results.result import Result, followed_angles, result_of_states
 from flexmb.simulation.simulate import Progress
 
@@ -107,7 +107,8 @@ def inverse_dynamics(
 
     Cost for each iteration: one tangent for each time, and one sparse solution for all times.
 
-    Raises `InverseError` for input that does not fit, and `ConvergenceError` when no such motion is found.
+    Raises `InverseError` for input that does not fit, `MotionError` when the rate of a prescribed motion jumps, and
+    `ConvergenceError` when no such motion is found.
     """
     if not (before >= 0 and after >= 0):
         raise InverseError(f"before and after must not be negative; found {before}, {after}.")
@@ -125,7 +126,8 @@ def prepared(
     before: float = 0.0,
     after: float = 0.0,
 ) -> tuple[InverseProblem, Mechanism]:
-    """The equations at all times, and the mechanism without servos. Raises `InverseError` for input that does not fit.
+    """The equations at all times, and the mechanism without servos. Raises `InverseError` for input that does not fit,
+    and `MotionError` when the rate of a prescribed motion jumps.
 
     The arguments are those of `inverse_dynamics`.
     """
@@ -169,7 +171,10 @@ def with_efforts(mechanism: Mechanism, efforts: Mapping[str, TimeFunction | None
 
 
 def _with_servos(mechanism: Mechanism, servos: Sequence[Servo]) -> Mechanism:
-    """The mechanism with a further joint for the prescribed coordinates; the multipliers of this joint remain zero."""
+    """The mechanism with a further joint for the prescribed coordinates; the multipliers of this joint remain zero.
+
+    Raises `InverseError` for an axis that is none, and `MotionError` when the rate of a motion jumps.
+    """
     markers, functions, own = list(mechanism.markers), list(mechanism.functions), []
     state = consistent_state(mechanism).state
     none = np.zeros((1, len(state.w)))
@@ -181,6 +186,7 @@ def _with_servos(mechanism: Mechanism, servos: Sequence[Servo]) -> Mechanism:
         markers.append(Marker("servo origin", GROUND, at_start.position(servo.marker)[0], np.eye(3)))
         if servo.axis not in ("x", "y", "z"):
             raise InverseError(f"The axis of a servo is x, y or z; found {servo.axis!r}.")
+        require_driver(servo.motion, f"motion of the servo of {servo.marker!r}")
         pair = (origin, mechanism.marker_index(servo.marker))
         own.append(Row(TRANSLATION, pair, ("xyz".index(servo.axis), 0), len(functions)))
         functions.append(servo.motion)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import LARGEST, floats, is_number
 from fem.errors import InterfaceError, MatrixError, MeshWarning, UnitWarning, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
 from fem.mesh.mesh import Mesh, triple
@@ -101,7 +102,7 @@ class Body:
       the equations of motion. They are None for a body without a mesh; `quadratic` is None also for a body without
       geometric stiffness.
     - `stress`: stresses of the shapes at the nodes of the skin and the fibres of the beams; None for a body without
-      elements.
+      elements, and where no stress is known.
     - `validity`: rotations and strains at the points where they are largest, which show when the body leaves the range
       of its expansion; None for a body without elements.
     - `beams`: the drawn surface of beams with their displacements and stresses; None for a body without beams.
@@ -359,7 +360,13 @@ def uniform_rod(name: str, *, mass: float, length: float, radius: float | None =
 
     `radius` is that of the solid cylinder; the default `length / 100` makes the inertia about the axis of the rod
     positive.
+
+    Raises `MatrixError` when mass, length or radius are not positive, or too large.
     """
+    sizes = {"mass": mass, "length": length} | ({} if radius is None else {"radius": radius})
+    for what, value in sizes.items():
+        if not (is_number(value) and 0 < value <= LARGEST):
+            raise MatrixError(f"Rod {name!r}: the {what} must be a positive number of at most 1e100; found {value!r}.")
     radius = length / 100 if radius is None else radius
     across = mass * (3 * radius**2 + length**2) / 12
     return rigid_body(
@@ -439,9 +446,9 @@ def flexible_body(
     model.require_obeyed()
     omega = np.sqrt(basis.eigenvalues)
     if callable(modal_damping):
-        ratios = np.asarray(modal_damping(omega), dtype=float)
+        ratios = floats(modal_damping(omega))
     else:
-        ratios = np.asarray(modal_damping, dtype=float)
+        ratios = floats(modal_damping)
         ratios = ratios if ratios.ndim else np.full(len(omega), float(ratios))
     if ratios.shape != omega.shape or not np.isfinite(ratios).all():
         raise MatrixError(

@@ -18,7 +18,7 @@ class StressShapes:
     """Stresses of the shapes at selected points.
 
     - `nodes` (p,): the nodes of the skin of the mesh, those between materials once for each of these, the stiffest
-      first; -1 for points on the fibres of beams.
+      first; -1 for points of beams and shells.
     - `x` (p, 3): positions in the body frame.
     - `rows` (p, 6, m): stresses xx, yy, zz, xy, yz, zx in body axes per unit of each elastic coordinate.
     - `lacking` (k, 6, 12): the static stresses that the shapes lack under forces of unit accelerations `e_b` and
@@ -33,12 +33,15 @@ class StressShapes:
     lacking_at: Int[np.ndarray, "k"] | None = None
 
 
-def stress_shapes(model: Model, basis: Basis, truncated: Float[np.ndarray, "ndof 12"]) -> StressShapes:
-    """The stresses of the shapes of `basis` on `model`, and of the static displacements that it lacks.
+def stress_shapes(model: Model, basis: Basis, truncated: Float[np.ndarray, "ndof 12"]) -> StressShapes | None:
+    """The stresses of the shapes of `basis` on `model`, and of the static displacements that it lacks; None where none
+    is known, as of beams of a section table without moduli.
 
     Cost: the gradients of m + 12 fields, once, and 24 bytes for each skin node and elastic coordinate.
     """
     nodes, x, rows = model.stresses(np.hstack([np.asarray(basis.Psi), truncated]))
+    if not rows.any():
+        return None
     lacking = rows[:, :, basis.n_modes :]
     at = _largest(model, lacking)
     return StressShapes(nodes, x, rows[:, :, : basis.n_modes].astype(np.float32), lacking[at], at)

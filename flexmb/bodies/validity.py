@@ -18,6 +18,8 @@ ROTATION = {True: 0.3, False: 0.1}
 the error of displacements is about half a percent of the length that rotates (0.3^3 / 6, 0.1^2 / 2)."""
 STRAIN = 0.05
 """Largest strain for which the strain energy is taken as quadratic."""
+ROUNDING = 1e-9
+"""Difference of squares, relative to the largest, that is rounding."""
 COUNTS = (1.0, 1.0, 1.0, 2.0, 2.0, 2.0)
 """How often the components xx, yy, zz, xy, yz, zx are in a strain tensor."""
 
@@ -70,10 +72,18 @@ def _extremes(x: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         sum(turn * turn for turn in turns),
         sum(count * strain * strain for count, strain in zip(COUNTS, strains, strict=True)),
     )
-    two = min(2, len(x))
-    chosen = [np.argpartition(square, -two, axis=0)[-two:].ravel() for square in squares]
-    rows = np.unique(np.concatenate(chosen))
+    rows = np.unique(np.concatenate([_two_largest(square) for square in squares]))
     return x[rows], H[rows]
+
+
+def _two_largest(squares: np.ndarray) -> np.ndarray:
+    """The rows of the two largest numbers (p, m) of each column: the first of those that only rounding tells apart, so
+    that equal parts have equal records on every machine."""
+    first = (squares >= squares.max(axis=0) * (1.0 - ROUNDING)).argmax(axis=0)
+    others = squares.copy()
+    others[first, np.arange(squares.shape[1])] = -1.0
+    second = (others >= others.max(axis=0) * (1.0 - ROUNDING)).argmax(axis=0)
+    return np.concatenate([first, second])
 
 
 def _record(x: np.ndarray, H: np.ndarray) -> Validity:

@@ -3,8 +3,9 @@
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -73,3 +74,14 @@ class _Teller(logging.Handler):
 def say_text(text: object) -> None:
     """Print a text without interpreting markup."""
     console.print(str(text), markup=False, soft_wrap=True)
+
+
+def say_left_out(events: Iterable[Any] | None, *, stops: bool = False) -> None:
+    """Name the events of a model file that an analysis leaves out, because they act in simulations only; `stops`: these
+    are left out, too, and not examined."""
+    from flexmb.mechanism.features import few
+    from flexmb.simulation.events import StopImpact
+
+    names = [event.name for event in events or () if stops or not isinstance(event.do, StopImpact)]
+    if names:
+        say_text(f"left out, as they act in simulations only: {few(names)}")

@@ -7,10 +7,13 @@ contacts than freedoms, the impulses are not unique; those of least norm are cho
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import floats, is_number
+from fem.mesh.constraints import is_whole
 from flexmb.contact.least_norm import Laws, of_least_norm
 from flexmb.errors import UnilateralError
 from flexmb.kernels.calls import solve_cones
@@ -34,7 +37,7 @@ class Bounded:
     upper: float = np.inf
 
     def __post_init__(self) -> None:
-        if not self.lower <= self.upper:
+        if not all(isinstance(x, Real) for x in (self.lower, self.upper)) or not self.lower <= self.upper:
             raise UnilateralError(
                 f"The lower bound of an impulse must not be above the upper one; found {self.lower} and {self.upper}."
             )
@@ -80,9 +83,9 @@ class Coulomb:
     rows: int = 3
 
     def __post_init__(self) -> None:
-        if not (self.friction >= 0.0 and np.isfinite(self.friction)):
+        if not (is_number(self.friction) and self.friction >= 0.0):
             raise UnilateralError(f"A coefficient of friction is a number >= 0; found {self.friction}.")
-        if self.rows not in (2, 3):
+        if not is_whole(self.rows) or self.rows not in (2, 3):
             raise UnilateralError(f"A contact with friction has 2 or 3 rows; found {self.rows}.")
 
 
@@ -126,9 +129,13 @@ def solve_contacts(
     Raises `UnilateralError` when the arrays do not fit together, and when no solution is found: the message names the
     blocks that violate their laws.
     """
+    if not isinstance(blocks, Sequence) or not all(isinstance(block, Bounded | Coulomb | Turning) for block in blocks):
+        raise UnilateralError(f"The blocks are a list of Bounded, Coulomb and Turning; found {blocks!r}.")
+    if not (is_number(tolerance) and tolerance > 0 and (scale is None or is_number(scale))):
+        raise UnilateralError(f"The tolerance is a positive number, and so is a scale; found {tolerance!r}, {scale!r}.")
     sizes = np.array([block.rows for block in blocks], dtype=np.int64)
     n = int(sizes.sum())
-    W, f = np.array(response, dtype=float), np.array(free, dtype=float)
+    W, f = floats(response), floats(free)
     _require_fitting(W, f, n)
     first = np.concatenate([[0], np.cumsum(sizes)])
     _require_contacts(blocks)
@@ -137,7 +144,7 @@ def solve_contacts(
     low, high = (np.array([getattr(block, side, 0.0) for block in blocks], dtype=float) for side in ("lower", "upper"))
     velocity = float(np.abs(f).max(initial=0.0)) if scale is None else float(scale)
     target = tolerance * (velocity or 1.0)
-    r = np.zeros(n) if start is None else np.array(start, dtype=float)
+    r = np.zeros(n) if start is None else floats(start)
     if r.shape != (n,) or not np.isfinite(r).all():
         raise UnilateralError(f"The guess of the impulses must be ({n},) finite numbers; found {start!r}.")
     laws = Laws(first, owner, mu, low, high)

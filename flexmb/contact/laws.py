@@ -28,7 +28,12 @@ CLOSE = 1e-9
 
 
 def reached_restitution(factor: float) -> float:
-    """The ratio of the speeds after and before a free impact with the factor `c` of damping."""
+    """The ratio of the speeds after and before a free impact with the factor `c` of damping.
+
+    Raises `LawError` when the factor is negative or no finite number.
+    """
+    if not (_is_number(factor) and 0.0 <= factor < math.inf):
+        raise LawError(f"A factor of damping is a finite number >= 0; found {factor!r}.")
     if factor <= CLOSE:
         return 1.0
     log = math.log1p(factor)
@@ -37,7 +42,10 @@ def reached_restitution(factor: float) -> float:
     def left(r: float) -> float:
         return log - math.log1p(-factor * r) - factor * (1.0 + r)
 
-    return float(scipy.optimize.brentq(left, 0.0, highest * (1 - 1e-15), xtol=1e-15))
+    top = highest * (1 - 1e-15)
+    if left(top) < 0.0:  # the root lies between the last two numbers
+        return top
+    return float(scipy.optimize.brentq(left, 0.0, top, xtol=1e-15))
 
 
 def _gonthier(e: float) -> float:
@@ -159,7 +167,7 @@ def effective_modulus(young: float, poisson: float, other_young: float = math.in
     Raises `LawError` when a modulus is not positive, or a Poisson's ratio is not above -1 and up to 1/2.
     """
     _positive("a contact", young=young)
-    if other_young != math.inf:
+    if not (_is_number(other_young) and other_young == math.inf):
         _positive("a contact", other_young=other_young)
     for value in (poisson, other_poisson):
         _require_poisson(value, "a contact")
@@ -192,7 +200,7 @@ def power_law(
         raise LawError(f"The exponent of a contact law is at least 1; found {exponent}.")
     advice = " For an impact without rebound, take a small value: the damping of continuous contact is finite."
     _require_restitution(restitution, advice)
-    if factor not in FACTORS:
+    if not isinstance(factor, str) or factor not in FACTORS:
         raise LawError(unknown_name("factor of damping", factor, FACTORS))
     if restitution < 1.0 - CLOSE and speed is None:
         raise LawError(

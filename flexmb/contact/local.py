@@ -30,8 +30,9 @@ class LocalHertz:
     other_poisson: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.modulus < float("inf"):
+        if isinstance(self.young, float) and self.young == float("inf"):
             raise LawError(f"The surface in a local contact is elastic: young is finite; found {self.young!r}.")
+        effective_modulus(*astuple(self))
 
     @property
     def modulus(self) -> float:

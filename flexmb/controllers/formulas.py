@@ -21,18 +21,21 @@ def pid(t: Any, inputs: Any, states: Any, parameters: Any, commands: Any, rates:
     )
     tracking_time, of_error = parameters[6], parameters[7]
     error = inputs[1] - inputs[0]
-    wanted = kp * error + states[0] + inputs[2]
+    others = states[0] + inputs[2]
     if filter_time > 0.0:
         change = ((error if of_error == 1.0 else -inputs[0]) - states[1]) / filter_time
-        wanted += kd * change
+        others += kd * change
         rates[1] = change
     elif kd != 0.0:
-        wanted += kd * (inputs[4] - inputs[3])
+        others += kd * (inputs[4] - inputs[3])
+    wanted = kp * error + others
     command = min(max(wanted, lower), upper)
     commands[0] = command
     rates[0] = ki * error
-    if tracking_time > 0.0:
-        rates[0] += (command - wanted) / tracking_time
+    if tracking_time > 0.0 and command != wanted:
+        # ki e + (command - wanted) / tracking_time: kp e cancels ki e at the default time, where only rounding would
+        # move an integral of zero, which then has no value at the end of a step
+        rates[0] = (ki - kp / tracking_time) * error + (command - others) / tracking_time
     elif tracking_time < 0.0 and (command - wanted) * ki * error < 0.0:
         rates[0] *= max(0.0, 1.0 - abs(wanted - command) / parameters[9])
 

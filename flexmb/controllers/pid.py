@@ -1,6 +1,7 @@
 """PID controllers with limits and anti-windup, continuous and sampled."""
 
 import math
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -89,7 +90,7 @@ def pid(
     option is unknown.
     """
     gains = [finite(x, f"{n} of a PID controller") for x, n in ((kp, "kp"), (ki, "ki"), (kd, "kd"), (filter, "filter"))]
-    low, high = (float(x) for x in (lower, upper))
+    low, high = (float(x) if isinstance(x, Real) else math.nan for x in (lower, upper))
     if not low < high:
         raise LawError(f"The limits of a PID controller must satisfy lower < upper; found {lower} and {upper}.")
     if gains[3] < 0:

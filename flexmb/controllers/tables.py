@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import floats
 from flexmb.controllers import formulas
 from flexmb.controllers.linear import REFERENCE
 from flexmb.errors import LawError
@@ -16,7 +17,7 @@ from flexmb.mechanism.control.law import BoundController, ColumnTitle, ControlLa
 
 
 def _points(x: ArrayLike, what: str) -> np.ndarray:
-    points = np.asarray(x, dtype=float)
+    points = floats(x)
     if points.ndim != 1 or len(points) < 2 or not np.isfinite(points).all() or not (np.diff(points) > 0).all():
         raise LawError(
             f"The points of {what} must be finite, increasing numbers, at least two; found {points.tolist()}."
@@ -39,7 +40,7 @@ def curve(
     Raises `LawError` when the points are not increasing, or not finite, and `TableError` when they do not fit the
     period, or their curve overflows.
     """
-    points, values = _points(x, "a curve"), np.asarray(y, dtype=float)
+    points, values = _points(x, "a curve"), floats(y)
     if values.shape != points.shape or not np.isfinite(values).all():
         raise LawError(f"A curve through {len(points)} points needs as many finite values; found {values.tolist()}.")
     if period is not None:
@@ -103,7 +104,7 @@ def gain_schedule(
 
     Raises `LawError` when the points are not increasing, or the numbers of gains and names differ.
     """
-    at, K = _points(points, "a gain schedule"), np.asarray(gains, dtype=float)
+    at, K = _points(points, "a gain schedule"), floats(gains)
     K = K[:, None, :] if K.ndim == 2 else K
     if K.shape != (len(at), len(commands), len(inputs)) or not np.isfinite(K).all():
         raise LawError(

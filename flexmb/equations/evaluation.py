@@ -44,6 +44,7 @@ from flexmb.kernels.calls import (
 )
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.mechanism import Mechanism
+from flexmb.spatial.blocks import block_diagonal
 
 OPEN = 1e-12
 """Residual of joint equations, relative to their terms, above which they are solved as a saddle point problem if masses
@@ -439,7 +440,7 @@ class Equations:
 
     def mass(self) -> sp.csr_matrix:
         """The mass matrix (nv, nv) at the last state."""
-        return sp.csr_matrix(sp.block_diag(self.masses()))
+        return block_diagonal(self.masses())
 
 
 def angles_near(mechanism: Mechanism, q: np.ndarray, near: np.ndarray) -> np.ndarray:

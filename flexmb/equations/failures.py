@@ -1,16 +1,20 @@
 """Why a step fails: the error to raise, with what caused it at the last evaluated state."""
 
+from typing import Any
+
 import numpy as np
 
 from fem.errors import ConvergenceError, FlexmbError
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import CurveError, TiltError
-from flexmb.kernels.base.data import ANGLE, CURVE, TILT
+from flexmb.kernels.base.data import ANGLE, CURVE, FORCES, TILT
 from flexmb.kernels.base.law_call import require_sound
 from flexmb.kernels.calls import residual
 from flexmb.kernels.equations.rows import OPPOSED
 from flexmb.mechanism.contacts.element import rubs
 from flexmb.mechanism.features import few
+from flexmb.mechanism.force_law import ForceLaw
+from flexmb.mechanism.frame_law import FrameLawCall
 from flexmb.mechanism.mechanism import Mechanism
 
 RUNAWAY = 100.0
@@ -18,6 +22,8 @@ RUNAWAY = 100.0
 bound."""
 COLLAPSED = 1e-9
 """Size of a step, relative to the time since the beginning, below which variable steps have become too small."""
+FALLS = 0.5
+"""Fall of the error in an iteration from which on it needs too many corrections."""
 FOLLOWED = 1e-6
 """Error of states, relative to them or to their change in a step, up to which they follow their rates."""
 
@@ -28,12 +34,18 @@ def fastest_body(equations: Equations, w: np.ndarray) -> str:
     return equations.mechanism.bodies[int(np.searchsorted(equations.flat.v_start, place, side="right")) - 1].name
 
 
-def no_mass(equations: Equations, t: float) -> ConvergenceError:
-    """The error to raise when the mass matrix of a deformed body is not positive definite."""
+def no_mass(equations: Equations, t: float) -> FlexmbError:
+    """The error to raise when the mass matrix of a deformed body is not positive definite, or the error of the law that
+    left the bodies without a motion."""
+    mechanism = equations.mechanism
+    for law in mechanism.calls:
+        if law.failure is not None:
+            return law.failure
+    wrong = [b.name for b, unsound in zip(mechanism.bodies, equations.workspace.unsound, strict=True) if unsound]
     return ConvergenceError(
-        f"At t = {t:.6g} the mass matrix of a body of {equations.mechanism.name!r} is not positive definite: its "
-        "elastic deformation is far outside the range of the reduced body. Take smaller steps, or check its loads "
-        "and stiffness."
+        f"At t = {t:.6g} the mass matrix of {few(wrong)} of {mechanism.name!r} is not positive definite: its elastic "
+        "deformation is far outside the range of the reduced body. Take smaller steps, or check its loads and "
+        "stiffness."
     )
 
 
@@ -45,9 +57,11 @@ def diverged(
     *,
     q: np.ndarray | None = None,
     states: np.ndarray | None = None,
+    explicit: bool = False,
+    diagonal: bool = False,
 ) -> FlexmbError:
-    """The error to raise when the iteration of a step of `h` from `t` fails, or the error of the user's law that
-    caused the failure.
+    """The error to raise when a step of `h` from `t`, `explicit` or by iteration, fails, or the error of the user's law
+    that caused the failure. `diagonal`: the iteration uses the diagonal of the damping of bodies only.
 
     With `q` (nq,) and `states` (nz,) at the beginning of the step, the elements whose states cause it are found
     there; otherwise at the last evaluated state.
@@ -56,7 +70,7 @@ def diverged(
     require_sound(mechanism.calls)
     for law in mechanism.calls:
         if law.failure is not None:
-            return law.failure
+            return _ran_away(mechanism, law, t, h) or law.failure
     if left := _beyond_end(equations):
         return CurveError(
             f"At t = {t:.6g} {', '.join(map(repr, left))} of {name!r} reaches the end of its open "
@@ -86,7 +100,7 @@ def diverged(
             "rotation, with springs in it."
         )
     moved = float((np.abs(w) * equations.flat.weight).max(initial=0.0)) * h
-    if moved > RUNAWAY:
+    if moved > RUNAWAY and t > mechanism.initial.t:  # in the first step, the motion is that of the start
         return ConvergenceError(
             f"The motion of {name!r} has grown without bound: at t = {t:.6g} the body "
             f"{fastest_body(equations, w)!r} moves in a step of {h:.3g} by {moved:.3g} of the length of the mechanism, "
@@ -94,14 +108,66 @@ def diverged(
             "displacement or the velocity instead of against it: check its sign, and linearise(system).modes() for "
             "growth."
         )
-    return ConvergenceError(
-        f"The Newton iteration of {name!r} fails at t = {t:.6g} with a step of {h:.3g}; the fastest "
-        f"body is {fastest_body(equations, w)!r}. "
-        "Likely causes: the step is too large for the motion (give a smaller step=, or none for variable steps), a "
-        "driver jumps, "
-        "or the mechanism passes a singular position in which its joints lock."
-        f"{_with_slip_speed(mechanism)}{_on_surfaces(mechanism)}{_of_masses(equations)}"
+    stuck = (
+        "a driver, a load or a law jumps there, or the joints lock, as where a crank is longer than its rod: the "
+        "mechanism cannot move on (flexmb.analyses.kinematics.joint_sweep tells how far a joint moves)."
     )
+    advice = "The step may be too large for the motion: give a smaller step=, or none for variable steps."
+    if explicit:
+        advice += " Stiff springs need very small explicit steps; generalised-alpha does not."
+    if diagonal and (strong := coupled_damping(mechanism, h)):
+        advice = (
+            f"The damping of {few(strong)} couples elastic coordinates too strongly for the matrix of this iteration, "
+            "which contains its diagonal only (a stiff damper inside the body, for instance): take method='radau' or "
+            f"'bdf', which contain all of it. {advice}"
+        )
+    collapsed = h <= COLLAPSED * abs(t - mechanism.initial.t)
+    what = "integration" if explicit else "Newton iteration"
+    return ConvergenceError(
+        f"The {what} of {name!r} fails at t = {t:.6g} with a step of {h:.3g}, "
+        f"in which the fastest body, {fastest_body(equations, w)!r}, moves by {moved:.3g} (lengths of the mechanism, "
+        "or radians). "
+        + (f"Longer steps failed, too: {stuck}" if collapsed else f"{advice} If that fails at the same time, {stuck}")
+        + f"{_with_slip_speed(mechanism)}{_on_surfaces(mechanism)}{_of_masses(equations)}"
+    )
+
+
+def coupled_damping(mechanism: Mechanism, h: float) -> list[str]:
+    """The bodies whose coupled damping an iteration with its diagonal only, in steps of `h`, does not follow: an error
+    of their elastic velocities does not fall to `FALLS` of it, with the trapezoidal rule."""
+    strong = []
+    for body in mechanism.bodies:
+        if body.velocity_matrix is None or not body.modes:
+            continue
+        known = 1.0 + 0.5 * h * body.damping + 0.25 * h**2 * body.stiffness
+        left = 0.5 * h * body.velocity_matrix[6:, 6:] / known[:, None]
+        if np.abs(np.linalg.eigvals(left)).max() > FALLS:
+            strong.append(body.name)
+    return strong
+
+
+def _ran_away(mechanism: Mechanism, law: Any, t: float, h: float) -> ConvergenceError | None:
+    """The error to raise where a law of a coordinate, or between two frames, failed only because the iteration, or the
+    motion, had moved it in one step by many lengths of the mechanism, or radians."""
+    if isinstance(law, ForceLaw):
+        row = next(row for row in mechanism.rows if row.law >= 0 and mechanism.laws[row.law] is law)
+        what, moved = "coordinate", abs(law.failed_rate) * h / (mechanism.length if row.kind in FORCES else 1.0)
+    elif isinstance(law, FrameLawCall):
+        v, omega = (float(np.linalg.norm(part)) for part in np.split(law.failed_rates, 2))
+        what, moved = "frames", h * max(v / mechanism.length, omega)
+    else:
+        return None
+    if not moved > RUNAWAY:
+        return None
+    error = ConvergenceError(
+        f"The Newton iteration of {mechanism.name!r} diverges at t = {t:.6g} with a step of {h:.3g}: it moves the "
+        f"{what} of {law.name!r} by {moved:.3g} lengths of the mechanism, or radians, where its law has no value. "
+        "The step is too large for the motion (give a smaller step=, or none for variable steps), or the law pushes "
+        "along the displacement or the velocity instead of against it: check its sign, and "
+        "linearise(system).modes() for growth."
+    )
+    error.__cause__ = law.failure
+    return error
 
 
 def _of_masses(equations: Equations) -> str:

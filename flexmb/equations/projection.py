@@ -18,6 +18,7 @@ import scipy.sparse.linalg as spla
 from fem.errors import MatrixError
 from flexmb.kernels.base.data import GROUND, VELOCITY_KINDS, CompiledModel
 from flexmb.kernels.base.pointed import remembered
+from flexmb.spatial.blocks import block_diagonal
 
 DEPENDENT = 1e-7
 """Singular value of the scaled joint equations, relative to the largest, below which they are taken as dependent."""
@@ -220,7 +221,7 @@ def on_saddle(
     """
     root = displacement_root(flat)
     A, norms = unit_rows(J, root)
-    M = sp.csr_matrix(root.T @ sp.block_diag(masses) @ root)
+    M = sp.csr_matrix(root.T @ block_diagonal(masses) @ root)
     largest = M.diagonal().max()
     K = sp.block_array([[M / largest, A[kept].T], [A[kept], None]], format="csc")
     rhs = np.concatenate([root.T @ force / largest, (target / norms)[kept]])
@@ -233,7 +234,7 @@ def on_saddle(
     multipliers[kept] = y[nv:] * largest / norms[kept]
     if not kept.all():
         multipliers = _least_multipliers(
-            A, norms, kept, sp.block_diag([np.linalg.inv(m) for m in masses]), J, multipliers
+            A, norms, kept, block_diagonal(np.linalg.inv(m) for m in masses), J, multipliers
         )
     return np.asarray(root @ y[:nv]), multipliers
 

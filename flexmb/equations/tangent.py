@@ -28,6 +28,7 @@ from flexmb.kernels.base.pointed import fields_of, pointed
 from flexmb.kernels.calls import displace
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.scales import rate_at
+from flexmb.spatial.blocks import block_diagonal
 from flexmb.spatial.layout import elastic_places
 from flexmb.spatial.lie import skew
 
@@ -300,7 +301,7 @@ def carrying(flat: CompiledModel, w: np.ndarray) -> sp.csr_matrix:
         s = flat.v_start[b]
         v, omega = skew(w[s : s + 3]), skew(w[s + 3 : s + 6])
         blocks.append(np.pad(np.block([[omega, v], [np.zeros((3, 3)), omega]]), (0, int(m))))
-    return sp.csr_matrix(sp.block_diag(blocks))
+    return block_diagonal(blocks)
 
 
 class _Entries:

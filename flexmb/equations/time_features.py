@@ -19,7 +19,7 @@ from itertools import islice
 import numpy as np
 
 from flexmb.equations.evaluation import Equations
-from flexmb.errors import UnresolvedWarning
+from flexmb.errors import StoredMotionWarning, UnresolvedWarning
 from flexmb.kernels.equations.controllers import FUNCTION, pass_on
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.mechanism import Mechanism
@@ -126,6 +126,24 @@ def warn_unresolved(mechanism: Mechanism, end: float, step: float) -> tuple[str,
     advice = f"Use steps of at most {TWO * min(u.feature for u in found):.3g}, or variable steps (omit step=)."
     warnings.warn(f"{mechanism.name!r}: {'; '.join(map(str, found))}. {advice}", UnresolvedWarning, stacklevel=3)
     return tuple(f"{str(u)[0].upper()}{str(u)[1:]}. {advice}" for u in found)
+
+
+def warn_of_stored_motions(mechanism: Mechanism) -> None:
+    """Warn about functions of time of which a loaded file has values at its stored times only."""
+    known = zip(mechanism.functions, users_of_functions(mechanism), strict=True)
+    found = [
+        f"{motion.description} of {', '.join(map(repr, names))} at {motion.stored_times} times"
+        for motion, names in known
+        if motion.stored_times and names
+    ]
+    if found:
+        warnings.warn(
+            f"{mechanism.name!r} comes from a file, which holds no functions of yours, but their values at its stored "
+            f"times: {'; '.join(found)}. Between these they are interpolated. Build the mechanism again to simulate "
+            "it with the functions themselves, or use one of flexmb.time_functions, which files hold as they are.",
+            StoredMotionWarning,
+            stacklevel=3,
+        )
 
 
 def _parts(source: Source, start: float, end: float) -> Iterator[Ahead]:

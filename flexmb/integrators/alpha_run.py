@@ -512,7 +512,7 @@ class GeneralisedAlphaRun(Run):
             raise no_mass(self.equations, self.t)
         if outcome == JAMMED:
             raise no_forces(self.equations, self.t, h)
-        error = diverged(self.equations, self.t, h, self.motion.w)
+        error = diverged(self.equations, self.t, h, self.motion.w, diagonal=True)
         if self._without_damping and self.flat.joint_rows and isinstance(error, ConvergenceError):
             raise ConvergenceError(
                 f"The Newton iteration of {self.equations.mechanism.name!r} fails at t = {self.t:.6g}. The likely "

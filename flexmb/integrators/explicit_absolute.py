@@ -150,7 +150,7 @@ class ExplicitAbsoluteRun(Run):
         return self.equations.workspace.state_rates
 
     def _lost(self, h: float) -> FlexmbError:
-        return diverged(self.equations, self.t, h, self.v, q=self.q, states=self._states)
+        return diverged(self.equations, self.t, h, self.v, q=self.q, states=self._states, explicit=True)
 
     def _rates(self, t: float, theta: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rates of the exponential coordinates and of the velocities (nv,), and powers (4,)."""

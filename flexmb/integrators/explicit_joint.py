@@ -75,7 +75,7 @@ class ExplicitJointRun(ExplicitAbsoluteRun):
 
     def _lost(self, h: float) -> FlexmbError:
         q, w, _ = self._placed(self._still, self.v)
-        return diverged(self.equations, self.t, h, w, q=q, states=self._states)
+        return diverged(self.equations, self.t, h, w, q=q, states=self._states, explicit=True)
 
     def _take(self, moved: np.ndarray, faster: np.ndarray) -> None:
         e = self.equations

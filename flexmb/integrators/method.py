@@ -8,7 +8,7 @@ contract tests (`tests/flexmb/integrators/test_method_contracts.py`).
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from numbers import Integral, Real
 from types import UnionType
@@ -163,7 +163,7 @@ def register(name: str) -> Callable[[M], M]:
         known = _REGISTERED.get(name)
         if known is not None and (known.__module__, known.__qualname__) != (method.__module__, method.__qualname__):
             raise IntegratorError(f"There is a method {name!r} already: {known.__module__}.{known.__name__}.")
-        if not is_dataclass(method) or not issubclass(method, Method):
+        if "__dataclass_fields__" not in vars(method) or not issubclass(method, Method):
             raise IntegratorError(f"A method must be a frozen dataclass derived from Method; found {method!r}.")
         if method.__dict__.get("name", name) != name:
             raise IntegratorError(

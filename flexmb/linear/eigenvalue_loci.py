@@ -146,9 +146,12 @@ def along_motion(result: Result, count: int = 10, times: int = 50, progress: Pro
     """Vibrations about states of a result, as if the mechanism remained there.
 
     A measurement in short time windows shows these vibrations. `times`: number of states, evenly spread over the stored
-    times; `count`: number of vibrations to follow.
+    times, and at most all of them; `count`: number of vibrations to follow. Raises `LinearError` when `times` is less
+    than one.
     """
-    chosen = np.unique(np.linspace(0, len(result.t) - 1, times).round().astype(int))
+    if not times >= 1:
+        raise LinearError(f"Vibrations along a motion are those at one or more stored times; found times={times!r}.")
+    chosen = np.unique(np.linspace(0, len(result.t) - 1, min(times, len(result.t))).round().astype(int))
     cases = ((float(result.t[k]), linearised_at(result.mechanism, result.state(int(k)))) for k in chosen)
     return replace(_branches(cases, len(chosen), count, "time", progress), dimension="time")
 

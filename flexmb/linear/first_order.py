@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eig, matrix_balance, null_space, qr
+from scipy.linalg import matrix_balance, null_space, qr
 
 from flexmb.differences import ROUNDING
 from flexmb.linear.independent import Changing
 from flexmb.linear.velocity_freedom import VelocityFreedom
-from flexmb.linear.vibration import Vibration, ordered
+from flexmb.linear.vibration import VECTORS, Vibration, eigenvectors, ordered
 
 BEYOND = 10.0
 """Effect of an ignorable coordinate relative to the bound of the errors."""
@@ -30,6 +30,8 @@ INVARIANT = 1e-8
 """Relative rate at which an ignorable coordinate may change others."""
 PRODUCTS = 16 * ROUNDING
 """Relative rounding error of the products with other coordinates."""
+ORTHOGONAL = 1e-6
+"""Product of left and right vectors of unit size below which they do not belong to each other."""
 SMALL = 1e-12
 """Relative size of displacements beside velocities below which a shape is that of its velocities."""
 
@@ -124,16 +126,25 @@ class Ignorable:
     W: np.ndarray
 
 
-def ignorable(model: FirstOrder, in_joints: np.ndarray, scale: np.ndarray, likely: np.ndarray) -> Ignorable:
+def ignorable(
+    model: FirstOrder,
+    in_joints: np.ndarray,
+    scale: np.ndarray,
+    likely: np.ndarray,
+    further: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Ignorable:
     """The ignorable coordinates.
 
     `in_joints` (ny, nf): independent coordinates in those of joints; `scale` (nf,): displacement of a unit of each.
     `likely` (nf, n): motions that are tried first, such as coordinates of joints and translations and rotations of the
     whole mechanism. They are known to rounding, whereas a space of small effects contains errors of the matrices, which
-    matter near a limit of stability.
+    matter near a limit of stability. `further`: effects (m, nf) of the coordinates, on samples of controllers, and
+    bounds of their errors.
     """
     nf, ny = model.sizes[0], len(in_joints)
     effect, bound = model.F[nf:, :nf] / scale, model.F_error[nf:, :nf] / scale
+    if further is not None:
+        effect, bound = np.vstack([effect, further[0] / scale]), np.vstack([bound, further[1] / scale])
     tried = likely * scale[:, None]
     without = (np.abs(effect @ tried) <= BEYOND * (bound @ np.abs(tried))).all(axis=0)
     left, sizes, _ = np.linalg.svd(tried[:, without], full_matrices=True)
@@ -170,38 +181,95 @@ def ignorable(model: FirstOrder, in_joints: np.ndarray, scale: np.ndarray, likel
 
 def first_order_modes(model: FirstOrder, apart: Ignorable, scale: np.ndarray) -> Vibration:
     """All modes, those of ignorable coordinates by themselves; dense, O(n^3). `scale` as in `ignorable`."""
-    nf, n, k = model.sizes[0], len(model.F), apart.basis.shape[1]
-    rest = null_space((apart.basis * scale[:, None]).T) / scale[:, None] if k else np.eye(nf)
-    change = np.zeros((n, n))
-    change[:nf, :k], change[:nf, k:nf], change[nf:, nf:] = apart.basis, rest, np.eye(n - nf)
-    back = np.linalg.inv(change)
+    n, k = len(model.F), apart.basis.shape[1]
+    change, back = split_off(apart.basis, scale, n)
     E = back @ model.E @ change
     F = back @ model.F @ change
     F_error = np.abs(back) @ (model.F_error + PRODUCTS * np.abs(model.F)) @ np.abs(change)
-    A = np.linalg.solve(E[k:, k:], F[k:, k:])
-    s, z, y = eig(A, left=True)
-    balanced, units = balance(A)
-    vectors_error = ROUNDING * np.linalg.norm(balanced) * np.linalg.norm(z * units[:, None], axis=0)
-    vectors_error *= np.linalg.norm(y / units[:, None], axis=0)
+    balanced, units = balance(np.linalg.solve(E[k:, k:], F[k:, k:]))
+    noise = np.abs(np.linalg.inv(E[k:, k:])) @ F_error[k:, k:] * units / units[:, None]
+    s, z, y = eigenvectors(balanced)
+    together = _in_pairs(balanced, float(np.linalg.norm(noise)), s, z, y)
+    vectors_error = ROUNDING * np.linalg.norm(balanced)
+    z, y = z / units[:, None], y * units[:, None]
     z = np.linalg.solve(E[k:, k:].T, z)
     own = np.einsum("ij,ij->j", z.conj(), E[k:, k:] @ y)
     off = np.einsum("ij,ij->j", z.conj(), F[k:, k:] @ y) - s * own
-    bound = np.einsum(
-        "ij,ij->j", np.abs(z), (F_error[k:, k:] + ROUNDING * np.abs(F[k:, k:])) @ np.abs(y)
-    ) + ROUNDING * np.abs(s) * np.einsum("ij,ij->j", np.abs(z), np.abs(E[k:, k:]) @ np.abs(y))
+    per_entry = F_error[k:, k:] + ROUNDING * np.abs(F[k:, k:])
+    bound = np.einsum("ij,ij->j", np.abs(z), per_entry @ np.abs(y)) + ROUNDING * np.abs(s) * np.einsum(
+        "ij,ij->j", np.abs(z), np.abs(E[k:, k:]) @ np.abs(y)
+    )
+    if len(together):
+        changes = np.abs(z[:, together]).T @ per_entry @ np.abs(y[:, together])
+        bound[together] = np.abs(np.linalg.eigvals(changes)).max()  # of matrices with entries up to these
     with np.errstate(divide="ignore", invalid="ignore"):
         step = off / own
         errors = np.where(bound == 0, 0.0, (bound + vectors_error) / np.abs(own))
     s = np.where(np.isfinite(step) & (np.abs(step) <= np.abs(s)), s + step, s)
-    upper, turning = np.zeros((k, len(s)), complex), np.linalg.eig(apart.W) if k else (np.zeros(0), np.zeros((0, 0)))
-    for j in range(len(s) if k else 0):
-        upper[:, j] = np.linalg.lstsq(apart.W - s[j] * np.eye(k), -F[:k, k:] @ y[:, j], rcond=1e-9)[0]
-    vectors = np.vstack([upper, y])
-    whole = np.hstack([np.vstack([turning[1], np.zeros((n - k, k))]), vectors])
-    values = np.concatenate([turning[0], s])
+    turning, own_shapes = np.linalg.eig(apart.W) if k else (np.zeros(0), np.zeros((0, 0)))
+    whole = with_ignorable(apart.W, own_shapes, F[:k, k:], s, y)
+    values = np.concatenate([turning, s])
     x = drawn(model, change @ whole)
-    bounds = np.concatenate([ROUNDING * np.abs(turning[0]), np.where(np.isfinite(errors), errors, np.inf)])
+    bounds = np.concatenate([ROUNDING * np.abs(turning), np.where(np.isfinite(errors), errors, np.inf)])
     return ordered(values, x, bounds, np.arange(len(values)) < k)
+
+
+def _in_pairs(A: np.ndarray, noise: float, s: np.ndarray, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The indices of the eigenvalues `s` (n,) of `A` (n, n) that are zero but for rounding, if they have as many
+    vectors but for the `noise` of `A`; these are changed, in `z` and `y` (n, n), to those of which each left one
+    belongs to one right one.
+
+    LAPACK finds the vectors of each of several equal eigenvalues by itself, and left and right ones may be all but
+    orthogonal: the error of the eigenvalue is not known then.
+    """
+    size = np.linalg.norm(A)
+    own = np.abs(np.einsum("ij,ij->j", z.conj(), y)) / np.linalg.norm(z, axis=0) / np.linalg.norm(y, axis=0)
+    zero = np.flatnonzero(np.abs(s) <= VECTORS * size)
+    if len(zero) < 2 or own[zero].min() > ORTHOGONAL:
+        return np.zeros(0, int)
+    U, sizes, V = np.linalg.svd(A)
+    count = len(zero)
+    if sizes[-count] > max(VECTORS * size, min(noise, SAME * size)):
+        return np.zeros(0, int)
+    left, right = U[:, -count:], V[-count:].T
+    both = left.T @ right
+    if np.linalg.svd(both, compute_uv=False).min() <= ORTHOGONAL:
+        return np.zeros(0, int)
+    s[zero], y[:, zero], z[:, zero] = 0.0, right, left @ np.linalg.inv(both).T
+    return zero
+
+
+def with_ignorable(
+    own: np.ndarray, own_shapes: np.ndarray, carried: np.ndarray, values: np.ndarray, y: np.ndarray
+) -> np.ndarray:
+    """The vectors (n, k + m) of the ignorable coordinates, `own_shapes` (k, k), then those of the other motions
+    `y` (n - k, m) with the ignorable ones that they carry along.
+
+    `own` (k, k): the matrix of the ignorable coordinates by themselves; `carried` (k, n - k): the effect of the others
+    on them; `values` (m,): eigenvalues of the others.
+    """
+    k = len(own)
+    upper = np.zeros((k, len(values)), complex)
+    for j in range(len(values) if k else 0):
+        upper[:, j] = np.linalg.lstsq(own - values[j] * np.eye(k), -carried @ y[:, j], rcond=1e-9)[0]
+    alone = np.vstack([own_shapes, np.zeros((len(y), k))])
+    return np.hstack([alone, np.vstack([upper, y])])
+
+
+def split_off(basis: np.ndarray, scale: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The change (n, n) to coordinates of which the first are those of `basis` (nf, k), and its inverse.
+
+    The others are orthogonal to them in the displacements `scale` (nf,). Rounding, which couples motions, is left out.
+    """
+    nf, k = basis.shape
+    change, back = np.eye(n), np.eye(n)
+    if k:
+        own = basis * scale[:, None]
+        rest = null_space(own.T)
+        rest[np.abs(rest) <= ROUNDING] = 0.0
+        change[:nf, :nf] = np.hstack([own, rest]) / scale[:, None]
+        back[:nf, :nf] = np.vstack([np.linalg.pinv(own), rest.T]) * scale
+    return change, back
 
 
 def drawn(model: FirstOrder, X: np.ndarray) -> np.ndarray:

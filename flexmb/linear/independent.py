@@ -48,6 +48,9 @@ SECOND_CHOICE = 0.1
 """Smallest pivot, relative to the largest, of a coordinate that is eliminated in place of one nearer to the ground."""
 ALLOWED = 1e-10
 """Largest relative deviation of a motion from those that the joints allow."""
+ROUNDED = 1e-12
+"""Displacement by a coordinate of a tree, relative to the largest of a motion, up to which it is rounding. Rounding of
+stiff coordinates would move soft ones."""
 ELASTIC = 1e-3
 """Weight of the pivots of elastic coordinates, which are eliminated only if no others can be."""
 
@@ -167,9 +170,15 @@ class Independent:
                 x[s + 3 : s + 6] = np.zeros(3) if k < 3 else R.T @ e
             whole.append(x)
         wanted = np.column_stack([self.of_joints(q), *whole]) * flat.weight[:, None]
-        N = self._at(0.0) * flat.weight[:, None]
-        y = np.linalg.lstsq(N, wanted, rcond=None)[0]
+        of_tree = self.of_joints(q) * flat.weight[:, None]
+        y = np.linalg.lstsq(of_tree, wanted, rcond=None)[0]
+        moved = np.abs(y) * np.abs(of_tree).max(axis=0, initial=0.0)[:, None]
+        y[moved <= ROUNDED * moved.max(axis=0, initial=0.0)] = 0.0
+        if not self.of_tree:
+            kept = np.delete(y, self._dependent, axis=0)[self._order]
+            y = self._orthonormal @ kept
         sizes = np.abs(wanted).max(axis=0, initial=0.0)
+        N = self._at(0.0) * flat.weight[:, None]
         return np.asarray(y[:, np.abs(N @ y - wanted).max(axis=0, initial=0.0) <= ALLOWED * sizes])
 
     def _at(self, t: float) -> np.ndarray:
@@ -270,17 +279,26 @@ class Independent:
         return np.maximum(np.linalg.norm(scaled, axis=1), np.finfo(float).tiny)
 
     @cached_property
-    def _combined(self) -> np.ndarray:
-        """Combinations (nf, nf) of the independent coordinates with orthonormal displacements.
+    def _order(self) -> np.ndarray:
+        """The order (nf,) of the coordinates that are kept, in which rigid ones come first."""
+        kept = np.delete(self._is_elastic, self._dependent)
+        return np.argsort(kept, kind="stable")
 
-        Rigid coordinates come first, so that soft motions contain no stiff ones.
+    @cached_property
+    def _orthonormal(self) -> np.ndarray:
+        """The coordinates (nf, nf), with orthonormal displacements, of units of those that are kept, in their `_order`.
+
+        The matrix is triangular, so that soft motions contain no stiff ones.
         """
-        N = self._eliminated(0.0)[0]
-        kept = np.delete(np.arange(N.shape[1] + len(self._dependent)), self._dependent)
-        order = np.argsort(self._is_elastic[kept], kind="stable")
-        R = np.linalg.qr((N * compiled(self.mechanism).weight[:, None])[:, order])[1]
-        out = np.zeros((len(order), len(order)))
-        out[order] = np.linalg.inv(R * np.sign(np.diag(R))[:, None])
+        N = self._eliminated(0.0)[0] * compiled(self.mechanism).weight[:, None]
+        R = np.linalg.qr(N[:, self._order])[1]
+        return np.asarray(R * np.sign(np.diag(R))[:, None])
+
+    @cached_property
+    def _combined(self) -> np.ndarray:
+        """Combinations (nf, nf) of the coordinates that are kept with orthonormal displacements."""
+        out = np.zeros_like(self._orthonormal)
+        out[self._order] = np.linalg.inv(self._orthonormal)
         return out
 
     @cached_property

@@ -195,8 +195,8 @@ class LinearisedModel:
 
     @cached_property
     def _apart(self) -> Ignorable:
-        own = self.independent
-        return ignorable(self.first_order, own.in_joints, self.sizes, own.likely_symmetries)
+        own, seen = self.independent, None if self.sampled is None else self.sampled.seen
+        return ignorable(self.first_order, own.in_joints, self.sizes, own.likely_symmetries, seen)
 
     @property
     def sizes(self) -> Float[np.ndarray, "nf"]:
@@ -206,14 +206,15 @@ class LinearisedModel:
 
     @property
     def ignorable(self) -> tuple[str, ...]:
-        """Names of coordinates that change neither accelerations nor element states, nor do their changes.
+        """Names of coordinates that change neither accelerations nor element states, nor samples of controllers, nor do
+        their changes.
 
         Examples are the place and the heading of a rolling vehicle on its plane, and the angles of its wheels. They are
         those of joints, and of bodies without a joint to the ground in the axes of these bodies; where only
         combinations are ignorable, one name stands for each. Empty for mechanisms without element states and rows for
         velocities.
         """
-        if not self.is_first_order or self.sampled is not None:
+        if not self.is_first_order:
             return ()
         names = joint_names(self.mechanism)
         return tuple(names[k] for k in self._apart.places)
@@ -289,7 +290,7 @@ class LinearisedModel:
 
     def _all_modes(self) -> Vibration:
         if self.sampled is not None:
-            return sampled_modes(self.sampled, self.sizes)
+            return sampled_modes(self.sampled, self._apart, self.sizes)
         if self.is_first_order:
             return first_order_modes(self.first_order, self._apart, self.sizes)
         return all_modes(self._pencil(), self.N)
@@ -376,6 +377,18 @@ def warn_of_changes(linear: LinearisedModel, *, steady: bool = True) -> None:
         )
 
 
+def _rounded_accelerations(weight: np.ndarray, M: sp.csr_matrix, K: sp.csr_matrix, wdot: np.ndarray) -> np.ndarray:
+    """The accelerations (nv,) of a state at rest if they are no more than rounding of the places, by the stiffest
+    direction, leaves of those of an equilibrium; otherwise zero.
+
+    They do not fulfil the joint equations, so that the motions of closed loops would not be those of any motion, and
+    rigid motions of the whole would change forces.
+    """
+    stiffest = float((abs(K) @ (1.0 / weight) / weight).max(initial=0.0))
+    rounding = (np.abs(wdot) <= ROUNDING * stiffest * weight / M.diagonal()).all()
+    return wdot if rounding else np.zeros_like(wdot)
+
+
 def _turned(linear: LinearisedModel) -> LinearisedModel | None:
     """The small motions after a turn by a fraction of a radian, or before it where functions of time end at the state;
     None where neither is known."""
@@ -426,10 +439,13 @@ def linearised_at(
         )
     t, errors = measured_tangent(e, functions, state.q, state.w, wdot, multipliers)
     e.residual(functions, state.q, state.w, wdot, multipliers)
-    carried, turned = carrying(flat, state.w), carrying(flat, wdot)
     M = e.mass()
+    rounded = _rounded_accelerations(flat.weight, M, t.K, wdot) if not state.w.any() else 0 * wdot
+    wdot = wdot - rounded
+    carried, turned = carrying(flat, state.w), carrying(flat, wdot)
     K = t.K + t.D @ carried + M @ turned
-    K_error = errors.K + errors.D @ abs(carried) + ROUNDING * (abs(t.D) @ abs(carried) + abs(M) @ abs(turned))
+    K_error = errors.K + abs(M) @ abs(carrying(flat, rounded)) + errors.D @ abs(carried)
+    K_error = K_error + ROUNDING * (abs(t.D) @ abs(carried) + abs(M) @ abs(turned))
     G = row_jacobian(mechanism, flat, state.q, functions)[1][: mechanism.joint_rows]
     presses = np.zeros((0, len(wdot)))
     if touching is not None:

@@ -97,13 +97,15 @@ def periodic_motion(
       own: errors of steps enter the multipliers over the perturbation, 1e-4.
     - `correct=False` takes the initial state as that of the periodic motion.
     - `steps`: number of steps of a period; `options`: those of `simulate` (`method="radau", tolerance=1e-9`, or
-      `method=flexmb.Radau(tolerance=1e-11)`, for high accuracy).
+      `method=flexmb.Radau(tolerance=1e-11)`, for high accuracy; `events=[...]`, such as stops, whose impacts are part
+      of the motion and of its multipliers).
 
     Rotations by whole revolutions count as periodic. States of force elements are periodic too, relative to their
     largest values. Cost: four simulations of a period for each degree of freedom, two for each state, and iteration.
 
-    Raises `LinearError` when the period is not positive, or not that of drivers, loads and laws; `ConvergenceError`
-    when no periodic motion is found near the initial state.
+    Raises `LinearError` when the period is not positive, or not that of drivers, loads and laws, and when events end
+    the motion or have changed the joints at the end of a period; `ConvergenceError` when no periodic motion is found
+    near the initial state.
 
     Source: Nayfeh, Balachandran, Applied Nonlinear Dynamics (1995), sections 5.2 (shooting) and 7.2 (monodromy matrix).
     """
@@ -230,6 +232,23 @@ def _refuse_period(mechanism: Mechanism, period: float, what: str) -> None:
     )
 
 
+def _require_same_joints(result: Result, period: float) -> None:
+    """Raise `LinearError` where events end a period, or leave joints at its end that those at its start are not: the
+    end is no deviation from the start then."""
+    end = result.state(-1)
+    if result.t[-1] - result.t[0] < (1 - REPEATED) * period:
+        raise LinearError(
+            f"The event {result.happened[-1].event!r} ends the motion of {result.mechanism.name!r} at t = "
+            f"{result.t[-1]:.6g}, within the period {period:.6g}. Give events that do not end it."
+        )
+    if end.topology.changed:
+        raise LinearError(
+            f"At the end of a period, t = {end.t:.6g}, events have changed the joints of {result.mechanism.name!r} "
+            f"({end.topology}), and at its start they have not. Begin at a phase of the motion at which stops and "
+            "locks are open, and let locks be released within the period."
+        )
+
+
 class _Shot:
     """One period from an initial state, and deviations from it in independent coordinates.
 
@@ -252,7 +271,9 @@ class _Shot:
         self._scale = np.where(largest > 0, largest, largest.max(initial=0.0) or 1.0)
 
     def _run(self, mechanism: Mechanism) -> Result:
-        return simulate(mechanism, self._period, **{"output_step": self._period / 200} | self._options)
+        result = simulate(mechanism, self._period, **{"output_step": self._period / 200} | self._options)
+        _require_same_joints(result, self._period)
+        return result
 
     def deviation(self, result: Result) -> np.ndarray:
         """Deviation (2 nf + nz,) of the end of a run from its start."""

@@ -6,6 +6,7 @@ from typing import Literal, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import LARGEST, scaled, within_limits
 from fem.errors import FlexmbError, unknown_name
 from fem.renamed import refuse_old_names
 from fem.shown import shown
@@ -108,16 +109,24 @@ def array_of(value: ArrayLike) -> np.ndarray:
 
 
 def vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
-    """`value` as an array of `size` finite numbers. Raises `MechanismError`, which names `what`, for anything else."""
+    """`value` as an array of `size` finite numbers of at most 1e100. Raises `MechanismError`, which names `what`, for
+    anything else."""
     array = array_of(value)
     if array.shape != (size,) or not np.isfinite(array).all():
         raise MechanismError(f"{what}: expected {size} finite numbers, found {value!r}.")
+    _require_limits(array, what)
     return array
 
 
+def _require_limits(array: np.ndarray, what: str) -> None:
+    if np.isfinite(array).all() and not within_limits(array):
+        raise MechanismError(f"{what}: expected numbers of at most {LARGEST:.0e}, found {array.tolist()}.")
+
+
 def direction(value: ArrayLike, what: str, error: type[FlexmbError] = MechanismError) -> np.ndarray:
-    """`value` as a vector (3,) other than zero, else an `error` that names `what`; `MechanismError` if it is none."""
-    found = vector(value, what)
+    """`value` as a vector (3,) of length about one, else, of zero, an `error` that names `what`; `MechanismError` if it
+    is no vector."""
+    found = scaled(vector(value, what))
     if not np.linalg.norm(found) > 0:
         raise error(f"{what} has no direction: expected three numbers that are not all zero; found {value!r}.")
     return found
@@ -129,10 +138,11 @@ def rotation_matrix(value: ArrayLike, what: str) -> np.ndarray:
     Raises `MechanismError`, which names `what`, for anything else.
     """
     array = array_of(value)
+    _require_limits(array, what)
     if array.shape == (3,) and np.isfinite(array).all():
         return rotation_exp(array)
-    if array.shape == (4,) and np.isfinite(array).all() and np.linalg.norm(array) > 0:
-        w, x, y, z = array / np.linalg.norm(array)
+    if array.shape == (4,) and np.isfinite(array).all() and array.any():
+        w, x, y, z = scaled(array) / np.linalg.norm(scaled(array))
         angle = 2 * np.arctan2(np.linalg.norm([x, y, z]), w)
         axis = np.array([x, y, z])
         return rotation_exp(axis / max(np.linalg.norm(axis), 1e-300) * angle)

@@ -16,6 +16,7 @@ from fem.renamed import refuse_old_names
 from flexmb.errors import LawError
 from flexmb.kernels.base.law_call import LawCall
 from flexmb.kernels.base.memory import stored
+from flexmb.mechanism.laws.compilation import cause_of
 
 SIGNATURE = "float64(float64, float64, float64)"
 ENTRY = "float64(int64, float64, float64, float64)"
@@ -68,7 +69,7 @@ class ForceLaw(LawCall):
     `SystemExit` stop the simulation as they stop any program.
 
     Exceptions do not propagate through compiled code. A failed evaluation therefore returns NaN, at which the step
-    fails, and stores its cause in `failure` or `stopped`.
+    fails, and stores its cause in `failure` or `stopped`, and the rate at a failure in `failed_rate`.
 
     Records of laws, such as `flexmb.expression` returns, are functions with a property `compiled`, the function that
     numba compiled, and a method `over(t, x, xdot)` for arrays. An `interpreted` law is called as a Python function in
@@ -84,6 +85,7 @@ class ForceLaw(LawCall):
         super().__init__(name, 3)
         self.function: Any = function
         self.interpreted = interpreted
+        self.failed_rate = 0.0
         self._record = np.zeros(PARAMETERS)
         self._refused = self._record[REFUSED:PARAMETERS]
 
@@ -107,12 +109,14 @@ class ForceLaw(LawCall):
                     f"{str(error).rstrip('.')}."
                 )
                 self._failure.__cause__ = error
+                self.failed_rate = xdot
             return math.nan
         except BaseException as error:  # Ctrl-C, sys.exit()
             self.stopped = error
             return math.nan
         if not math.isfinite(effort) and math.isfinite(x) and math.isfinite(xdot):
             self._failure = LawError(f"The law of {self.name!r} returned {effort} at {_where(t, x, xdot)}.")
+            self.failed_rate = xdot
         return effort
 
     def over(
@@ -150,8 +154,7 @@ class ForceLaw(LawCall):
                     return _guarded(function, False)
             except numba.core.errors.NumbaError as error:
                 raise LawError(
-                    f"The law of {self.name!r} cannot be compiled for (t, x, xdot) as floats: "
-                    f"{str(error).splitlines()[0]}"
+                    f"The law of {self.name!r} cannot be compiled for (t, x, xdot) as floats: {cause_of(error)}"
                 ) from None
         return ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, *[ctypes.c_double] * 3)(self)
 

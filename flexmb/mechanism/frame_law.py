@@ -32,6 +32,7 @@ from flexmb.mechanism.laws.binding import (
     signature_of,
     state_names,
 )
+from flexmb.mechanism.laws.compilation import cause_of
 from flexmb.mechanism.laws.tangents import require_tangent, seems_right
 
 MOST_COMPARED = 10
@@ -159,7 +160,7 @@ class FrameLaw:
             return numba.cfunc(ENTRY)(frame_call(compiled_law(function), *sizes))
         except numba.core.errors.NumbaError as error:
             if hasattr(function, "py_func"):
-                raise LawError(f"The law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}") from None
+                raise LawError(f"The law {self.name!r} cannot be compiled: {cause_of(error)}") from None
             return None
 
     @cached_property
@@ -176,9 +177,7 @@ class FrameLaw:
         try:
             return numba.cfunc(ENTRY)(tangent_call(compiled_law(self.tangent), count))
         except numba.core.errors.NumbaError as error:
-            raise LawError(
-                f"The tangent of the law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}"
-            ) from None
+            raise LawError(f"The tangent of the law {self.name!r} cannot be compiled: {cause_of(error)}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         home = home_of(self)
@@ -306,12 +305,16 @@ _COMPARED: WeakKeyDictionary[FrameLaw, set[tuple[float, ...]]] = WeakKeyDictiona
 
 
 class FrameLawCall(ArrayCall):
-    """The call of a frame law by an element. Elements of one law share its compiled code."""
+    """The call of a frame law by an element. Elements of one law share its compiled code.
+
+    `failed_rates` (6,): the relative velocity and angular velocity at a failure.
+    """
 
     law: FrameLaw
 
     def __init__(self, law: FrameLaw, element: str) -> None:
         super().__init__(law, element, 1 + 18 + len(law.inputs) + len(law.states) + len(law.parameters))
+        self.failed_rates = np.zeros(6)
 
     def __call__(self, record: int, t: float, seen: Any, states: Any, parameters: Any, out: Any) -> None:
         """The call by compiled code, with the arguments of `ENTRY`."""
@@ -342,14 +345,17 @@ class FrameLawCall(ArrayCall):
         def where() -> str:
             return self._where(t, motion, z)
 
-        sound = bool(np.isfinite(motion).all())
+        sound, before = bool(np.isfinite(motion).all()), self._failure
         if not self._attempt(evaluate, answer, sound, where):
+            if self._failure is not before:
+                self.failed_rates = motion[12:18].copy()
             return
         if not np.isfinite(answer).all() and sound and np.isfinite(z).all():
             self._failure = LawError(
                 f"The law of {self.name!r} returned {answer.tolist()} (force, moment, energy, states) at "
                 f"{where()}. Not finite: {', '.join(self._wrong(answer))}."
             )
+            self.failed_rates = motion[12:18].copy()
             answer[:] = np.nan
         if energy is None:
             answer[6] = np.nan

@@ -186,15 +186,22 @@ def at_state(mechanism: Mechanism, state: State) -> tuple[Mechanism, State]:
 
 
 def require_no_events(mechanism: Mechanism) -> None:
-    """Raises `MechanismError` for the mechanism of a result with events, whose locks act only at some times."""
+    """Raises `MechanismError` for the mechanism of a result with events, whose locks act only at some times, and for an
+    initial state in which events have released joints of the mechanism."""
     in_force(mechanism, mechanism.initial.topology)
+    if gone := sorted(mechanism.initial.topology.released & {joint.name for joint in mechanism.joints}):
+        raise MechanismError(
+            f"Events have released {', '.join(map(repr, gone))} in the initial state of {mechanism.name!r} at t = "
+            f"{mechanism.initial.t:.6g}, and this analysis would begin with them. Leave them out of the system, and "
+            "give it this state without its topology, replace(state, topology=flexmb.mechanism.state.Topology()); "
+            "simulate(...) goes on from the state with the same events, and linearise(system, state) takes it as it is."
+        )
     names = [joint.name for joint in mechanism.joints if joint.kind == EVENT]
     if names:
         raise MechanismError(
             f"{mechanism.name!r} is the mechanism of a result with the events {', '.join(map(repr, names))}, which "
-            "lock coordinates only at some times of that result. Use the mechanism that was simulated. To continue it "
-            "from a stored state, use replace(system.build(), initial=result.state(-1), start_rows=()) and the same "
-            "events."
+            "lock coordinates only at some times of that result. Use the mechanism that was simulated; to go on from a "
+            "stored state, simulate it with initial_state=result.state(-1) and the same events."
         )
 
 

@@ -361,7 +361,8 @@ class Mechanism:
             if own == name:
                 return slice(begin, begin + len(initial))
             begin += len(initial)
-        raise ControllerError(unknown_name("controller", name, [c.name for c in self.controllers]))
+        known = [own for own, _ in self._with_states()]
+        raise ControllerError(unknown_name("controller or force element between frames", name, known))
 
     def _with_states(self) -> Iterator[tuple[str, tuple[float, ...]]]:
         """Names and initial states of force elements between frames and of controllers."""

@@ -6,12 +6,11 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from flexmb.errors import PictureError
-from flexmb.files.results.gltf_file import write_gltf
+from flexmb.files.results.gltf_file import gltf_image
 from flexmb.files.storage.tree import write_whole
 from flexmb.plots.curves import LEFT, PLAYBACK, RIGHT, curve_picture, curves
 from flexmb.results.result import Result
@@ -40,13 +39,7 @@ def write_page(
     span = float(result.t[-1] - result.t[0])
     pace = speed if speed is not None else (span / PLAYBACK or 1.0)
     size = max(result.mechanism.length, np.finfo(float).tiny)
-    with TemporaryDirectory() as folder:
-        motion = Path(folder) / f"{path.stem}.glb"
-        written = write_gltf(
-            result, motion, metres=1 / size, speed=pace, frames=frames, max_targets=max_targets,
-            magnification=magnification,
-        )  # fmt: skip
-        image = motion.read_bytes()
+    written, image = gltf_image(result, path, 1 / size, pace, frames, max_targets, magnification)
     units = result.mechanism.units
     facts = {"left": LEFT, "right": RIGHT, "start": float(result.t[0]), "end": float(result.t[-1])}
     enlarged = f", deformation x {magnification:g}" if magnification != 1 else ""

@@ -13,6 +13,7 @@ from vtkmodules.vtkCommonCore import vtkLogger
 
 from fem.analysis.natural_modes import NaturalModes
 from fem.elements import LINES, SHELLS, element
+from fem.mesh.constraints import is_whole
 from fem.mesh.directors import SIDES, drawn_cells
 from fem.mesh.mesh import Mesh
 from fem.renamed import refuse_old_names
@@ -26,7 +27,7 @@ from flexmb.plots.scene import NEARER, MovingScene, drawn, stress_title
 from flexmb.results.elements.surface_contact import pressure_films
 from flexmb.results.result import Result
 from flexmb.results.stress import largest_stress
-from flexmb.units import unit_of
+from flexmb.units import NEUTRAL, unit_of
 
 vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)  # suppress the warning of VTK on machines without a screen
 
@@ -211,10 +212,11 @@ def picture_modes(body: Body, path: str | Path, count: int = 6, *, units: str | 
 
     The amplitude is scaled to be visible. `units`: the system of units of the body, such as "mm-t-s", for the
     frequencies, in cycles per unit of time. Returns the path. Raises `PictureError` when the body has no mesh or no
-    modes, or the picture cannot be written.
+    modes, `count` is below 1, or the picture cannot be written.
     """
     if body.mesh is None or body.Psi is None or not body.is_flexible:
         raise PictureError(f"Body {body.name!r} has no mesh or no modes to draw.")
+    _require_some(count)
     shown, count = body_surface(body), min(count, body.modes)
     shapes = shown.shapes[:, :count].reshape(len(shown.points), 3, count).astype(float)
     names = [f"mode {k + 1}:  {body.frequencies[k]:.5g}" for k in range(count)]
@@ -227,8 +229,9 @@ def picture_natural_modes(found: NaturalModes, path: str | Path, count: int = 6,
         flexmb.plots.pictures.picture_natural_modes(fem.natural_modes(part, 6, ["root"]), "modes.png")
 
     The amplitude is scaled to be visible. `units`: the system of units of the part, such as "mm-t-s". Returns the path.
-    Raises `PictureError` when there is no other mode, or the picture cannot be written.
+    Raises `PictureError` when there is no other mode, `count` is below 1, or the picture cannot be written.
     """
+    _require_some(count)
     first = found.rigid_motions
     chosen = range(first, min(first + count, len(found.frequencies)))
     if not chosen:
@@ -240,15 +243,21 @@ def picture_natural_modes(found: NaturalModes, path: str | Path, count: int = 6,
     return _picture_shapes(points, triangles, shapes, names, path, units)
 
 
+def _require_some(count: int) -> None:
+    if not is_whole(count) or count < 1:
+        raise PictureError(f"The number of modes to draw must be a whole number of at least 1; found {count!r}.")
+
+
 def _picture_shapes(
     points: np.ndarray, triangles: np.ndarray, shapes: np.ndarray, names: list[str], path: str | Path, units: str | None
 ) -> Path:
-    """A panel for each of the `shapes` (v, 3, k), with its name and the unit of frequencies."""
+    """A panel for each of the `shapes` (v, 3, k), with its name and the unit of frequencies, "cycles per unit of time"
+    without `units`."""
     columns = min(3, len(names))
     rows = -(-len(names) // columns)
     skin, closed = drawn(points, triangles), faces_outwards(points, triangles)
     size = np.linalg.norm(np.ptp(points, axis=0))
-    unit = f" {unit_of('frequency', units)}" if units else ""
+    unit = f" {unit_of('frequency', units) if units else NEUTRAL['frequency']}"
     plotter = pv.Plotter(off_screen=True, shape=(rows, columns), window_size=(480 * columns, 340 * rows), border=False)
     for k, name in enumerate(names):
         plotter.subplot(k // columns, k % columns)
@@ -370,11 +379,16 @@ def animate(
       pressures on flexible surfaces, which are seen through the bodies.
     - `progress`: called with the fraction that is done.
 
-    Raises `PictureError` for another ending, when no body has stresses or pressures, for both together, for `.mp4`
-    without ffmpeg, or when the animation cannot be written.
+    Raises `PictureError` for another ending, less than one frame (or one a second), when no body has stresses or
+    pressures, for both together, for `.mp4` without ffmpeg, or when the animation cannot be written.
     """
     path = Path(path)
     require_writable(path)
+    if not is_whole(frames) or frames < 1 or not is_whole(frames_per_second) or frames_per_second < 1:
+        raise PictureError(
+            f"An animation has a whole number of frames, and of frames per second, at least 1 each; found "
+            f"frames={frames!r}, frames_per_second={frames_per_second!r}."
+        )
     small = path.suffix in (".gif", ".webp")
     size = SMALL_PIXELS if small else PIXELS
     pixels = (round(FINER * size[0]), round(FINER * size[1]))

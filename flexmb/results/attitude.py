@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from flexmb.errors import GimbalLockWarning, MeasureError
 
-FORMS = ("matrix", "quaternion", "rotation vector")
+FORMS = ("matrix", "quaternion", "rotation-vector")
 """Forms of an attitude besides sequences of axes."""
 LOCKED = 1e-7
 """Distance of the second angle, in radians, from one at which two axes come together, below which SciPy sets the third
@@ -33,7 +33,7 @@ def attitude_as(
     - "matrix": (nt, 3, 3), unchanged.
     - "quaternion": (nt, 4), scalar first (w, x, y, z), of unit norm. The first has w >= 0; the sign of the others is
       that which makes them continuous over the stored times.
-    - "rotation vector": (nt, 3), in radians, at most half a turn long.
+    - "rotation-vector": (nt, 3), in radians, at most half a turn long.
     - a sequence of three axes, as in `scipy.spatial.transform.Rotation`: (nt, 3) angles in radians. Capital letters are
       intrinsic rotations, about the axes of the frame as it turns ("ZYX": yaw, pitch, roll; "ZXZ": precession,
       nutation, spin); small letters are extrinsic, about the axes of the world. Angles are continuous over the stored
@@ -53,7 +53,7 @@ def attitude_as(
             f"differ; found {form!r}."
         )
     rotation = scipy.spatial.transform.Rotation.from_matrix(axes)
-    if form == "rotation vector":
+    if form == "rotation-vector":
         return rotation.as_rotvec()
     if form == "quaternion":
         p = rotation.as_quat()[:, [3, 0, 1, 2]]

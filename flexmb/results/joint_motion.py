@@ -70,7 +70,7 @@ def coordinate_motion(
     S = np.einsum("tki,tkj->tij", a.axes, b.axes)
     turning = [AXES.index(name[-1]) for name in joint_dofs(joint) if name.startswith("rotation")]
     if len(turning) == 3 or (joint.kind in JOINTS and JOINTS[joint.kind].bends):
-        return attitude_as(S, "rotation vector")[:, k], omega[:, k], omegadot[:, k]
+        return attitude_as(S, "rotation-vector")[:, k], omega[:, k], omegadot[:, k]
     axis = np.tile(np.eye(3)[k], (len(S), 1))
     if len(turning) == 1:
         i, j = (k + 1) % 3, (k + 2) % 3

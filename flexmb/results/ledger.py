@@ -33,8 +33,8 @@ class Ledger:
     in `damper_heat`, with the heat of dampers and of friction in joints and contacts.
     `powers_of` in flexmb/kernels/equations/residual.py computes their powers.
 
-    `round_off`: the energy below which a residual is round-off, whatever was exchanged. A body at rest exchanges no
-    more.
+    `round_off`: the energy below which a residual is that of round-off and of iterations that end at a tolerance,
+    whatever was exchanged. A body at rest exchanges no more.
     """
 
     t: Float[np.ndarray, "nt"]
@@ -102,9 +102,12 @@ class Ledger:
     def strain_ratio(self) -> float:
         """Largest |residual| relative to the largest strain energy; zero without strain energy, and where that is
         round-off of the energy exchanged, as in free fall."""
-        strain = float(self.elastic.max())
-        deforms = strain > np.finfo(float).eps * self.exchange
-        return float(np.abs(self.residual).max()) / strain if deforms else 0.0
+        return float(np.abs(self.residual).max() / self.elastic.max()) if self.deforms else 0.0
+
+    @property
+    def deforms(self) -> bool:
+        """Whether bodies deform: their strain energy is more than round-off of the energy exchanged."""
+        return bool(self.elastic.max() > np.finfo(float).eps * self.exchange)
 
     @property
     def impact_gain(self) -> float:
@@ -143,7 +146,7 @@ class Ledger:
             lines.append("no motion")
         if self.impact_gain > GIVEN * self.exchange:
             lines.append(f"impacts under Newton's or the algebraic law with friction gave:  {self.impact_gain:.2e}")
-        if self.strain_ratio > 0:
+        if self.deforms:
             strain = strain_verdict(self.strain_ratio)
             lines.append(f"largest |residual| / largest strain energy:   {self.strain_ratio:.2e}  ({strain})")
         elif self.elastic.max() > 0:

@@ -264,5 +264,5 @@ def _attitude(text: str, rest: str) -> Callable[[Any], Column]:
     parts = {"quaternion": "wxyz", "rotation-vector": "xyz"}.get(form, "123" if is_sequence(form) else "")
     if not name or len(last) != 1 or last not in parts:
         raise _misformed(text, "attitude")
-    form, number, dimension = form.replace("-", " "), parts.index(last), "1" if form == "quaternion" else "angle"
+    number, dimension = parts.index(last), "1" if form == "quaternion" else "angle"
     return lambda result: Column(result.attitude(name, form)[:, number], dimension)

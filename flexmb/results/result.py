@@ -170,7 +170,7 @@ class Result:
     def attitude(self, name: str, form: str = "quaternion") -> np.ndarray:
         """The attitude of a marker or body over time, to the world.
 
-        - `form`: "quaternion" (nt, 4), scalar first (w, x, y, z); "rotation vector" (nt, 3); "matrix" (nt, 3, 3); or a
+        - `form`: "quaternion" (nt, 4), scalar first (w, x, y, z); "rotation-vector" (nt, 3); "matrix" (nt, 3, 3); or a
           sequence of three axes for angles (nt, 3) in radians, as in `scipy.spatial.transform.Rotation`: "ZYX" about
           the axes of the frame as it turns (yaw, pitch, roll), "zyx" about those of the world. Quaternions and angles
           are continuous over the stored times.

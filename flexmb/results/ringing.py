@@ -40,7 +40,9 @@ class _Law(NamedTuple):
 
 def ringing_states(result: Result, step: float) -> list[str]:
     """A sentence for each element and controller whose states alternate in steps of about `step` of the trapezoidal
-    rule, at several stored times."""
+    rule, at several stored times; none of a simulation that an event has ended at its start."""
+    if len(result.t) < 2:
+        return []
     looks = np.unique(np.linspace(1, len(result.t) - 1, min(len(result.t) - 1, LOOKS)).round().astype(int))
     looked_at = result_of_states(
         result.mechanism,

@@ -28,6 +28,8 @@ TRUNCATED = 0.1
 names it."""
 ONLY_WEIGHT = 0.1
 """Part of the missing stress up to which it does not come from rotation, so that `inputs=["gravity"]` hold it."""
+SAME_PEAK = 0.01
+"""Rise of the largest stress by what is missing, relative to it, up to which it hardly changes."""
 LOOKS = 100
 """Number of stored times, those with the largest strain energy, at which the largest stress is sought if one point is
 asked for."""
@@ -70,8 +72,8 @@ def shapes_of(result: Result, body: str) -> StressShapes:
     if record.stress is None:
         having = [b.name for b in result.mechanism.bodies if b.stress is not None]
         raise StressError(
-            f"Body {body!r} has no stresses: they need a flexible body made from a mesh. Bodies with stresses: "
-            f"{having or 'none'}."
+            f"Body {body!r} has no stresses: they need a flexible body made from a mesh, and beams of a section "
+            f"table its moduli, BeamTable(..., moduli=(E, G)). Bodies with stresses: {having or 'none'}."
         )
     return record.stress
 
@@ -90,7 +92,8 @@ def nodal_von_mises(body: Body, eta: Float[np.ndarray, "m"]) -> Float[np.ndarray
 
 
 def largest_stress(result: Result, body: str) -> LargestStress:
-    """The largest von Mises stress over the skin of a solid, or over the fibres of beams, at every stored time.
+    """The largest von Mises stress over the skin of a solid, the fibres of beams, or the bottom, the middle and the top
+    of shells with the faces between plies, at every stored time.
 
     Raises `StressError` when the body has no stresses. Issues a `TruncatedStressWarning` where its elastic coordinates
     lack stresses of inertia forces and weight. Cost: 12 m operations per point and time.
@@ -153,13 +156,15 @@ def warn_of_truncated_stress(result: Result, body: str, largest: float | None = 
     place = ", ".join(f"{c:.6g}" for c in shapes.x[k])
     named = "rotation" if turned > ONLY_WEIGHT * missing else "gravity"
     inputs = ", ".join(f'"{name}"' for name in (*record.interfaces, named))
+    rise = largest_with / largest - 1.0 if largest > 0 else np.inf
+    more = "so that it hardly changes" if rise < SAME_PEAK else f"{rise:.0%} more" if np.isfinite(rise) else "all of it"
     warnings.warn(
         TruncatedStressWarning(
-            f"Body {body!r}: its elastic coordinates do not hold all stresses of its inertia forces and weight. The "
-            f"stress near ({place}) of its frame at t = {result.t[when]:.6g} is wrong by about "
-            f"{missing / largest_with:.0%} of the largest in the motion (found: {largest:.4g}; with what is "
-            f"missing: {largest_with:.4g}, estimated from statics). Make the basis with "
-            f"reduction.craig_bampton(part, ..., inputs=[{inputs}])."
+            f"Body {body!r}: its stresses lack a part of those of its inertia forces and weight, because its basis has "
+            f"no shapes for it. Near ({place}) of its frame, at t = {result.t[when]:.6g}, about "
+            f"{missing / largest_with:.0%} of the largest stress in the motion is missing, as estimated from statics. "
+            f"The largest one found is {largest:.4g}; with what is missing: {largest_with:.4g}, {more}. Make the basis "
+            f"with reduction.craig_bampton(part, ..., inputs=[{inputs}])."
         ),
         stacklevel=3,
     )
@@ -200,9 +205,9 @@ def acceleration_forces(result: Result, body: str) -> tuple[np.ndarray, np.ndarr
 def stress_at(result: Result, body: str, point: ArrayLike) -> tuple[np.ndarray, Float[np.ndarray, "nt 6"]]:
     """The point (3,) with stresses nearest to `point` (3,), both in the body frame, and its stress history (nt, 6).
 
-    The stresses xx, yy, zz, xy, yz, zx refer to the body axes; at a node between materials they are those of the
-    stiffest. Raises `StressError` when the body has no stresses, or `point` is not three finite numbers. Warns as
-    `largest_stress`.
+    The stresses xx, yy, zz, xy, yz, zx refer to the body axes; at a node between materials, and a face between plies,
+    they are those of the stiffest. Raises `StressError` when the body has no stresses, or `point` is not three finite
+    numbers. Warns as `largest_stress`.
     """
     shapes, wanted = shapes_of(result, body), np.asarray(point, dtype=float)
     if wanted.shape != (3,) or not np.isfinite(wanted).all():

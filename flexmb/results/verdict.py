@@ -19,8 +19,12 @@ from flexmb.errors import (
 )
 from flexmb.kernels.base.data import FORCES, make_marker_kinematics
 from flexmb.kernels.calls import largest_violations, place_markers
+from flexmb.kernels.implicit.bdf import NEWTON
+from flexmb.kernels.steps.step import COMPLIANCES, ROUNDING
+from flexmb.kernels.steps.touching import CONES
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.contacts.element import points_of
+from flexmb.mechanism.contacts.exact import OPEN as OPEN_MODE
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.ledger import NOISE, RESOLVED, Ledger, strain_verdict, times_smaller
 
@@ -30,6 +34,9 @@ ROUND_OFF = 1e-12
 """Energy below which a balance consists of round-off, relative to the work of the largest reaction along the
 mechanism's length. A mechanism at rest exchanges no more.
 """
+YIELDS = COMPLIANCES[1]
+"""Speed at which points of exact contacts that touch may approach each other, relative to that which their forces give
+the mechanism in a step, where the iteration of a step does not end before forces become unique by a compliance."""
 DRIFT = 1e-4
 """Largest acceptable opening of a joint, relative to the mechanism's length or in rad. Noise of mesh coordinates in
 redundant joints reaches a tenth of it.
@@ -117,7 +124,8 @@ def judge(
         text = (
             f"Joint {drift.joint!r} of {mechanism.name!r} is open by {drift.opening:.3g} of the mechanism's length (or "
             f"rad) at t = {drift.t:.6g}; at most {DRIFT:g} expected. Reduce the step or the tolerance, or choose "
-            "another integrator."
+            "another integrator. If it opens at the same time again, the joints lock there, and the mechanism cannot "
+            "move on."
         )
         findings.append((JointDriftWarning, text))
     findings += [(SmallDeformationWarning, text) for text in left_ranges(mechanism, ledger.t, q)]
@@ -136,6 +144,43 @@ def left_ranges(mechanism: Mechanism, t: Float[np.ndarray, "nt"], q: Float[np.nd
     return found
 
 
+def iteration_energy(
+    mechanism: Mechanism,
+    states: Float[np.ndarray, "nt nz"],
+    *,
+    duration: float,
+    steps: int,
+    longest: float,
+    tolerance: float,
+) -> float:
+    """The energy of a balance at rest that the iterations of a simulation leave beside round-off.
+
+    Variable steps with the `tolerance` (0: fixed steps) end their iterations at a part of it, along which weights and
+    loads do work in each of the `steps`, at random. In fixed steps, points of exact contacts approach each other at
+    speeds within the accuracy of their forces, which do work throughout the `duration`; `longest` is the step, and
+    `states` (nt, nz) are those of the elements, with these forces.
+    """
+    weight, _, loads = _forces(mechanism)
+    error = NEWTON * tolerance * np.sqrt(steps) * (weight * mechanism.length + loads)
+    if not mechanism.contacts:
+        return float(error)
+    flat = compiled(mechanism)
+    at = flat.contact_state + 4 * np.arange(len(flat.point_contact))
+    force = float(np.where(states[:, at] != OPEN_MODE, states[:, at + 1], 0.0).sum(axis=1).mean())
+    gained = force / sum(b.invariants.mass for b in mechanism.bodies) * longest
+    held = YIELDS if CONES * gained * longest > ROUNDING * mechanism.length else CONES
+    return float(error + held * gained * force * duration)
+
+
+def _forces(mechanism: Mechanism) -> tuple[float, float, float]:
+    """The weight of a mechanism, the sum of the forces of its loads, and the work of its loads along its length and
+    along an angle of one."""
+    weight = sum(b.invariants.mass for b in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
+    wrenches = [np.asarray(load.wrench) for load in mechanism.loads]
+    pushes = sum(float(np.linalg.norm(x[:3])) for x in wrenches)
+    return weight, pushes, pushes * mechanism.length + sum(float(np.linalg.norm(x[3:])) for x in wrenches)
+
+
 def round_off_energy(
     mechanism: Mechanism, q: Float[np.ndarray, "nt nq"], multipliers: Float[np.ndarray, "nt nj"]
 ) -> float:
@@ -144,10 +189,7 @@ def round_off_energy(
     inside each other, which the first step closes."""
     moments = ~np.isin(compiled(mechanism).row_kind[: mechanism.joint_rows], LENGTHS)
     work = np.abs(multipliers).max(axis=0, initial=0.0) * np.where(moments, 1.0, mechanism.length)
-    weight = sum(b.invariants.mass for b in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
-    wrenches = [np.asarray(load.wrench) for load in mechanism.loads]
-    pushes = sum(float(np.linalg.norm(x[:3])) for x in wrenches)
-    loads = pushes * mechanism.length + sum(float(np.linalg.norm(x[3:])) for x in wrenches)
+    weight, pushes, loads = _forces(mechanism)
     springs = mechanism.rows[mechanism.joint_rows :]
     stretched = sum(row.stiffness * (mechanism.length if row.kind in LENGTHS else 1.0) ** 2 for row in springs)
     closing = (weight + pushes) * _drawn_depth(mechanism, q[0])

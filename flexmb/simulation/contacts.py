@@ -133,7 +133,7 @@ class Contacts:
         index = self._index(names)
         before = self._separations(w)[index]
         W = self._W[np.ix_(index, index)]
-        found = complementary(W, before - wanted, np.arange(len(names)) < bilateral)
+        found = complementary(W, before - wanted, np.arange(len(names)) < bilateral, self._noise[index])
         lost = -0.5 * found.push * (before + wanted + found.velocity)
         self.driven += float(self._work[index] @ found.push)
         return Impact(w + self._X[:, index] @ found.push, dict(zip(names, lost.tolist(), strict=True)))
@@ -152,8 +152,8 @@ class Contacts:
         wdot = e.on_joints(-unbalanced, wanted, self._rows)[0]
         moving = self._sign * wanted[self._rows]
         free = (self._G @ wdot - moving) * (np.diagonal(self._W) > 0)
-        found = complementary(self._W[np.ix_(index, index)], free[index], np.arange(len(names)) < len(held))
         noise = FORCE_NOISE * (np.abs(self._G) @ np.abs(wdot) + np.abs(moving))[index]
+        found = complementary(self._W[np.ix_(index, index)], free[index], np.arange(len(names)) < len(held), noise)
         forces = zip(found.push.tolist(), found.velocity.tolist(), noise.tolist(), strict=True)
         return {name: Force(*force) for name, force in zip(names, forces, strict=True) if name in touching}
 

@@ -42,7 +42,7 @@ from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State, Topology
 from flexmb.results.result import EventRecord, Result, Statistics
 from flexmb.simulation.detection.arming import Arming
-from flexmb.simulation.detection.checks import require_events, require_names
+from flexmb.simulation.detection.checks import require_events, require_names, require_relations_gone
 from flexmb.simulation.detection.impacts import Impacts
 from flexmb.simulation.detection.in_force import InForce
 from flexmb.simulation.detection.looks import Leg, Look, Looks
@@ -50,6 +50,7 @@ from flexmb.simulation.detection.rubbing import adopt_frictions, rubbed, slowed
 from flexmb.simulation.events import Event, Lock, Release, Slide, Stick, Terminate
 from flexmb.simulation.friction import sliding_velocities
 from flexmb.simulation.instants import Sight, first_instant, peak
+from flexmb.simulation.sampling import Sampled
 
 GRADED, RESOLVED, PASSED = 4.0, 1e-3, 1.5
 """Sliding velocity in several directions, as a reciprocal part of the largest so far, below which steps are shortened;
@@ -86,7 +87,7 @@ class EventDetection(Run):
         end: float,
         longest: float,
     ) -> None:
-        self._base, self._method, self._pace = mechanism, method, pace
+        self._base, self._pace = mechanism, pace
         events = (*events, *_friction_events(mechanism))
         require_events(mechanism, events)
         require_names(mechanism, events)
@@ -98,6 +99,7 @@ class EventDetection(Run):
         self._arming = Arming(in_force)
         self._looks = Looks(in_force, span, initial.angles)
         self._impacts = Impacts(in_force, self._arming, span)
+        self._method = replace(method, complete=self._complete) if isinstance(method, Sampled) else method
         self.mechanism = in_force.mechanism
         self._happened: list[EventRecord] = []
         self._struck: list[EventRecord] = []  # impacts of exact contacts before the present integration
@@ -112,7 +114,8 @@ class EventDetection(Run):
             self._note_topology(state.t)
             self._leg = self._start_from(state, np.zeros(4))()
         elif begin is not None:
-            self._leg = Leg(method.begin(mechanism, begin, end=end, longest=longest, pace=pace), mechanism, np.zeros(4))
+            run = self._method.begin(mechanism, begin, end=end, longest=longest, pace=pace)
+            self._leg = Leg(run, mechanism, np.zeros(4))
         else:
             adopt_frictions(in_force, initial)
             self._leg = self._start_from(initial, np.zeros(4))()
@@ -203,6 +206,10 @@ class EventDetection(Run):
         return together([*self._statistics, self._leg.run.statistics(0.0)], cpu)
 
     # sampling --------------------------------------------------------------------------------------------------------
+
+    def _complete(self, mechanism: Mechanism, s: Snapshot) -> tuple[Mechanism, Snapshot]:
+        """A snapshot of a variant of the mechanism, with all joints."""
+        return self.mechanism, self._looks.complete(mechanism, s)
 
     def _next_look(self, target: float) -> float:
         """The time of the next sample; fixed steps are not changed."""
@@ -348,6 +355,7 @@ class EventDetection(Run):
         for event in events:
             if isinstance(event.do, Release):
                 in_force.release(event.do.joint)
+        require_relations_gone(self._base, in_force.released, float(s.t))
         events = [e for e in events if isinstance(e.do, Release) or e.name not in in_force.released]
         lost = {e.name: 0.0 for e in events}
         locks = [e.name for e in events if isinstance(e.do, Lock)]

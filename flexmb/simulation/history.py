@@ -21,7 +21,7 @@ from flexmb.errors import HistoryError
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.results.ledger import ledger_of
 from flexmb.results.result import EventRecord, Result, Statistics
-from flexmb.results.verdict import round_off_energy
+from flexmb.results.verdict import iteration_energy, round_off_energy
 
 CHUNK = 2**21
 """Numbers per write."""
@@ -81,15 +81,27 @@ class History:
                 table[self._filled : reached] = rows[:, None] if rows.ndim == 1 else rows
         self._filled = reached
 
-    def result(self, statistics: Statistics, happened: Sequence[EventRecord] = ()) -> Result:
-        """The result, whose arrays are the tables. A file is given its final name."""
+    def result(self, statistics: Statistics, happened: Sequence[EventRecord] = (), *, tolerance: float = 0.0) -> Result:
+        """The result, whose arrays are the tables. A file is given its final name.
+
+        `tolerance`: that of variable steps, 0 for fixed ones.
+        """
         if self._file is not None:
             self._file.publish(
                 self._filled, dict(zip(Snapshot._fields, (t.shape[1] for t in self._tables), strict=True))
             )
         filled = (table[: self._filled] for table in self._tables)
         t, q, w, wdot, multipliers, work, energies, angles, lost, states = filled
-        ledger = ledger_of(t[:, 0], energies, work, lost[:, 0], round_off_energy(self._mechanism, q, multipliers))
+        left = iteration_energy(
+            self._mechanism,
+            states,
+            duration=float(t[-1, 0] - t[0, 0]),
+            steps=statistics.steps,
+            longest=statistics.largest_step,
+            tolerance=tolerance,
+        )
+        rounded = round_off_energy(self._mechanism, q, multipliers)
+        ledger = ledger_of(t[:, 0], energies, work, lost[:, 0], rounded + left)
         return Result(
             self._mechanism,
             t[:, 0],

@@ -12,6 +12,7 @@ state with such entries stands for the motion after the sample at its time; a si
 samples at its start.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -35,6 +36,9 @@ from flexmb.results.attitude import Attitudes
 from flexmb.results.measure import measure
 from flexmb.results.result import EventRecord, Result, Statistics, result_of_states
 
+Complete = Callable[[Mechanism, Snapshot], tuple[Mechanism, Snapshot]]
+"""A function that completes a snapshot of a mechanism by the joints that events have released, which controllers read
+as continuous ones do."""
 SAME = 1e-9
 """Distance of two times, relative to the sample time, within which they are the same."""
 
@@ -70,12 +74,19 @@ def with_first_sample(mechanism: Mechanism, begin: Start, attitudes: Attitudes) 
     return replace(mechanism, initial=replace(mechanism.initial, element_states=states))
 
 
-def sample(mechanism: Mechanism, s: Snapshot, attitudes: Attitudes, *, everything: bool = False) -> np.ndarray:
+def sample(
+    mechanism: Mechanism,
+    s: Snapshot,
+    attitudes: Attitudes,
+    *,
+    everything: bool = False,
+    complete: Complete | None = None,
+) -> np.ndarray:
     """The states (nz,) of the elements and controllers after the samples that are due at the time of a snapshot.
 
-    `attitudes`: as in `Sampled`; those that the controllers read are kept there. With `everything`, all sampled
-    controllers are due. Raises `ControllerError` when an input is not a measure of one number, and `LawError` when a
-    law fails.
+    `attitudes`, `complete`: as in `Sampled`; the attitudes that controllers read are kept. With `everything`, all
+    sampled controllers are due. Raises `ControllerError` when an input is not a measure of one number, and `LawError`
+    when a law fails.
     """
     states, seen = np.array(s.states), None
     for controller in sampled_controllers(mechanism):
@@ -83,7 +94,7 @@ def sample(mechanism: Mechanism, s: Snapshot, attitudes: Attitudes, *, everythin
             continue
         commands = _commands(mechanism, controller, s._replace(states=states))
         if seen is None:
-            seen = _seen(mechanism, s, attitudes)
+            seen = _seen(*(mechanism, s) if complete is None else complete(mechanism, s), attitudes)
         inputs = np.array([_input(controller, k, x, seen, commands) for k, x in enumerate(controller.signals)])
         law, place = controller.call.law, mechanism.states_of(controller.name)
         nz, nu = len(law.states), len(law.commands)
@@ -137,12 +148,14 @@ def _input(controller: Controller, k: int, signal: Signal, seen: Result, command
 class Sampled(Method):
     """A method that integrates by another one, the `inner` method, from sample to sample.
 
-    `attitudes`: those that controllers read last in a simulation, whose turns and signs the next ones continue.
+    - `attitudes`: those that controllers read last in a simulation, whose turns and signs the next ones continue.
+    - `complete`: completes what controllers see; None where no events release joints.
     """
 
     name: ClassVar[str] = "sampled"
     inner: Method
     attitudes: Attitudes = field(default_factory=dict, compare=False, repr=False)
+    complete: Complete | None = field(default=None, compare=False, repr=False)
 
     @property
     def may_lock(self) -> bool:
@@ -153,7 +166,7 @@ class Sampled(Method):
         return self.inner.longest_step
 
     def begin(self, mechanism: Mechanism, start: Start, *, end: float, longest: float, pace: Pace) -> "SampledRun":
-        return SampledRun(self.inner, mechanism, start, end, longest, pace, self.attitudes)
+        return SampledRun(self, mechanism, start, end, longest, pace)
 
     def __str__(self) -> str:
         return str(self.inner)
@@ -169,16 +182,16 @@ class SampledRun(Run):
 
     def __init__(
         self,
-        method: Method,
+        method: Sampled,
         mechanism: Mechanism,
         begin: Start,
         end: float,
         longest: float,
         pace: Pace,
-        attitudes: Attitudes,
     ) -> None:
-        self._method, self._mechanism, self._controllers = method, mechanism, sampled_controllers(mechanism)
-        self._end, self._pace, self._work, self._attitudes = end, pace, np.zeros(4), attitudes
+        self._sampled, self._method = method, method.inner
+        self._mechanism, self._controllers = mechanism, sampled_controllers(mechanism)
+        self._end, self._pace, self._work = end, pace, np.zeros(4)
         self._longest = min(longest, *(c.sample_time or np.inf for c in self._controllers))
         self._statistics: list[Statistics] = []
         self._happened: list[EventRecord] = []
@@ -258,7 +271,8 @@ class SampledRun(Run):
 
     def _sample(self, s: Snapshot, due: float) -> None:
         """Take the samples due at the end of an integration, and begin the next one."""
-        states = sample(self._mechanism, s._replace(t=due), self._attitudes)
+        how = self._sampled
+        states = sample(self._mechanism, s._replace(t=due), how.attitudes, complete=how.complete)
         self._work = self._work + s.work
         if isinstance(self._run, GeneralisedAlphaRun) and s.t < self._end:
             before, begin = (self._start(s.state, x) for x in (s.states, states))

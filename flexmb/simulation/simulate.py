@@ -8,8 +8,9 @@ from time import thread_time
 from typing import Any
 
 from flexmb.equations.initial_conditions import consistent_state, start
-from flexmb.equations.time_features import Pace, pace_of, warn_unresolved
-from flexmb.errors import EventError, RingingStatesWarning, TunnellingWarning, UnresolvedWarning
+from flexmb.equations.time_features import Pace, pace_of, warn_of_stored_motions, warn_unresolved
+from flexmb.errors import DriverEffortWarning, EventError, RingingStatesWarning, TunnellingWarning, UnresolvedWarning
+from flexmb.integrators.driver_efforts import wrong_efforts
 from flexmb.integrators.generalised_alpha import GeneralisedAlpha
 from flexmb.integrators.integrator import Integrator
 from flexmb.integrators.method import Method, method_of
@@ -109,9 +110,11 @@ def simulate(
     trapezoidal = isinstance(method, GeneralisedAlpha)
     watches = bool(events or mechanism.exact_frictions)
     step = method.step
+    tolerance = getattr(method, "tolerance", 0.0) if step is None else 0.0
     check_times(duration, step, method.longest_step)
     require_own(history)
     times = mechanism.initial.t + output_times(duration, step, output_step)
+    warn_of_stored_motions(mechanism)
     unresolved = warn_unresolved(mechanism, times[-1], step) if step is not None else ()
     pace = pace_of(mechanism, times[-1], method.longest_step) if step is None else Pace((), times[0], times[-1])
     count = len(times) - 1
@@ -154,7 +157,11 @@ def simulate(
             if progress is not None and (before * 100) // count != (k * 100) // count:
                 progress(k / count)
         result = replace(
-            stored.result(run.statistics(thread_time() - clock), run.happened),
+            stored.result(
+                run.statistics(thread_time() - clock),
+                run.happened,
+                tolerance=tolerance,
+            ),
             unresolved=unresolved,
             topologies=tuple(watched.topologies) if watches else (),
         )
@@ -162,6 +169,8 @@ def simulate(
     impacts = {e.name: getattr(e.do, "restitution", 0.0) == 1.0 for e in events if isinstance(e.do, Lock | StopImpact)}
     impacts |= {contact.name: contact.restitution == 1.0 for contact in mechanism.contacts}
     warn_of_impacts(mechanism, impacts, result.happened)
+    if trapezoidal:
+        warn([(DriverEffortWarning, text) for text in wrong_efforts(result)], stacklevel=2)
     if trapezoidal and result.element_states.size:
         usual_step = (result.t[-1] - result.t[0]) / max(result.statistics.steps, 1)
         warn([(RingingStatesWarning, text) for text in ringing_states(result, usual_step)], stacklevel=2)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from fem.axes.limits import is_number
 from flexmb.errors import IntegratorError
 
 ROUND = 1e-9
@@ -19,8 +20,8 @@ SHORTEST = 1e-100
 def check_times(duration: float, step: float | None, max_step: float | None = None) -> None:
     """Raises `IntegratorError` when the duration or the fixed step is not positive, the step exceeds the duration, the
     steps are too many to be computed, or so short that their squares vanish."""
-    if not (np.isfinite(duration) and duration > 0):
-        raise IntegratorError(f"duration must be positive and finite; found {duration}.")
+    if not (is_number(duration) and duration > 0):
+        raise IntegratorError(f"duration must be positive and finite; found {duration!r}.")
     if duration < SHORTEST:
         raise IntegratorError(f"duration must be at least {SHORTEST:g}; found {duration}. Is its unit correct?")
     if step is not None and not 0 < step <= duration:

@@ -44,11 +44,15 @@ class Pushes(NamedTuple):
 
 
 def complementary(
-    response: Float[np.ndarray, "n n"], free: Float[np.ndarray, "n"], bilateral: Bool[np.ndarray, "n"] | None = None
+    response: Float[np.ndarray, "n n"],
+    free: Float[np.ndarray, "n"],
+    bilateral: Bool[np.ndarray, "n"] | None = None,
+    noise: Float[np.ndarray, "n"] | None = None,
 ) -> Pushes:
     """Pushes and velocities of the problem above, with `response` W (n, n) and `free` velocities b (n,).
 
-    Rows are unilateral except those in the mask `bilateral` (n,).
+    Rows are unilateral except those in the mask `bilateral` (n,). `noise` (n,): the rounding errors of `free` (default:
+    none beside the largest of them), by which the conditions of dependent rows may be violated.
 
     Raises `UnilateralError` when there is no solution, because bilateral rows contradict each other or a closing
     contact cannot be opened.
@@ -68,7 +72,8 @@ def complementary(
     push[carrying] = np.linalg.lstsq(root.T[:, carrying], change, rcond=RANK)[0]
     push = np.where(both, push, np.maximum(push, 0.0)) * scale
     velocity = response @ push + free
-    _require_met(np.where(scale > 0, velocity * scale, velocity), b, both)
+    unit = np.where(scale > 0, scale, 1.0)
+    _require_met(velocity * unit, b, both, np.zeros(len(b)) if noise is None else noise * unit)
     velocity[carrying] = 0.0
     velocity[~both] = np.maximum(velocity[~both], 0.0)
     return Pushes(push, velocity)
@@ -105,9 +110,9 @@ def _solved(A: np.ndarray, c: np.ndarray, carrying: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(A[:, carrying], -c, rcond=ROUNDING)[0]
 
 
-def _require_met(velocity: np.ndarray, b: np.ndarray, both: np.ndarray) -> None:
+def _require_met(velocity: np.ndarray, b: np.ndarray, both: np.ndarray, noise: np.ndarray) -> None:
     size = float(np.abs(b).max(initial=0.0))
-    wrong = np.where(both, np.abs(velocity), -velocity) > UNMET * size
+    wrong = np.where(both, np.abs(velocity), -velocity) > np.maximum(UNMET * size, noise)
     if wrong.any():
         rows = ", ".join(str(k) for k in np.flatnonzero(wrong)[:6])
         raise UnilateralError(

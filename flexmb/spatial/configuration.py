@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.calls import displacement_between
+from flexmb.spatial.blocks import block_diagonal
 from flexmb.spatial.layout import elastic_places
 from flexmb.spatial.lie import skew
 
@@ -51,4 +52,4 @@ def tangent_operator(flat: CompiledModel, x: Float[np.ndarray, "nv"]) -> sp.csr_
             if np.abs(term).max() <= 1e-17 * np.abs(T).max():
                 break
         blocks += [T, np.eye(m)] if m else [T]
-    return sp.csr_matrix(sp.block_diag(blocks))
+    return block_diagonal(blocks)

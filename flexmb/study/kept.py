@@ -39,9 +39,9 @@ class KeptOutcomes:
         try:
             real_path(self._path)  # no name that a file cannot have
             self._lock()
-            lines = self._lines()
-            if not lines:
-                self._append(json.dumps(identity, sort_keys=True), "w")
+            lines, first = self._lines(), json.dumps(identity, sort_keys=True)
+            if not lines or (len(lines) == 1 and lines[0] != first and first.startswith(lines[0])):
+                self._append(first, "w")  # of a part of this line: its process ended, or the disk was full
                 return
         except OSError as error:
             raise StudyError(

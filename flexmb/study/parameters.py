@@ -26,8 +26,11 @@ def full_factorial(**values: Iterable[Any]) -> list[Parameters]:
     """One variant for every combination of the given values; the last name varies fastest.
 
     For example, `full_factorial(speed=[100, 200], damping=np.linspace(0, 0.02, 5))` returns ten variants. Raises
-    `StudyError` for more than a million variants.
+    `StudyError` for more than a million variants, and where the values of a parameter are no list.
     """
+    for name, of_one in values.items():
+        if isinstance(of_one, str) or not isinstance(of_one, Iterable) or getattr(of_one, "ndim", 1) == 0:
+            raise StudyError(f"The parameter {name!r} needs a list of values; found {of_one!r}.")
     lists = [list(islice(of_one, MOST_VARIANTS + 1)) for of_one in values.values()]
     require_count(prod(map(len, lists)), "A study of all combinations")
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*lists)]

@@ -102,6 +102,18 @@ def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> I
     return Inputs(tuple(labels), np.column_stack(loads), length, np.repeat(carried, counts))
 
 
+def acting_loads(model: Model, inputs: Sequence[str | np.ndarray] | None) -> Inputs:
+    """`resolve_inputs`, and the force of every damper between the nodes of the part, which acts whatever drives it: as
+    those of springs do, the shapes must hold what it deforms."""
+    named, dampers = resolve_inputs(model, inputs), model.damper_loads.toarray()
+    dampers = dampers[:, dampers.any(axis=0)]  # not those within a rigid body
+    if not dampers.shape[1]:
+        return named
+    labels = tuple(f"damper {k}" for k in range(1, dampers.shape[1] + 1))
+    carried = np.concatenate([named.at_interface, np.zeros(len(labels), dtype=bool)])
+    return Inputs((*named.labels, *labels), np.hstack([named.loads, _array(model, dampers)]), named.length, carried)
+
+
 def inertia_loads(model: Model) -> Float[np.ndarray, "ndof 6"]:
     """Inertia forces of the accelerations of a rigid body, each of unit length."""
     loads = model.M @ model.rigid_body_modes(model.centre_of_mass)

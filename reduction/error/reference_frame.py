@@ -18,6 +18,8 @@ DEPENDENT = 1e-14
 """Smallest eigenvalue, a column, of a scaled mass matrix whose shapes count as independent."""
 ROUND_OFF = 1e-15
 """Smallest ratio, a column, of an elastic eigenvalue to the largest one that is not round-off."""
+NO_MASS = 1e-24
+"""Mass of a shape, relative to that of the part at the square of its largest displacement, that is round-off."""
 RIGID = 1e-5
 """Largest ratio of a rigid motion's eigenvalue to the first elastic one that still counts as none."""
 
@@ -39,8 +41,14 @@ def diagonalise(model: Model, V: Float[np.ndarray, "ndof m"]) -> tuple[Shapes, V
     """
     M, K = projection(model.M, V), projection(model.K, V)
     mass = np.diag(M)
-    if not (mass > 0).all():
-        raise MatrixError(f"Model {model.name!r}: a shape of the basis has no mass; check the densities in M.")
+    places = model.dof_map.places(model.dof_map.translations(np.arange(len(model.points))))
+    size = np.abs(V[places[places >= 0]]).max(axis=0, initial=0.0)
+    if not (mass > NO_MASS * model.mass * size**2).all():
+        raise MatrixError(
+            f"Model {model.name!r}: a shape of the basis moves no mass beside rigid motion, as interfaces and modes do "
+            "of a structure without density that carries point masses. Give its material a density, of a millionth of "
+            "these masses, or ask for fewer modes."
+        )
     scale = 1.0 / np.sqrt(mass)
     M, K = (A * np.outer(scale, scale) for A in (M, K))
     (smallest,), vector = eigh(M, subset_by_index=[0, 0])
@@ -57,7 +65,9 @@ def diagonalise(model: Model, V: Float[np.ndarray, "ndof m"]) -> tuple[Shapes, V
     if len(values) and values[0] <= ROUND_OFF * len(M) * values[-1]:
         raise MatrixError(
             f"Model {model.name!r}: the basis holds a motion without stiffness (eigenvalues {values[0]:.1e} to "
-            f"{values[-1]:.1e}). The body has a hinge or a loose part: connect it, or make its parts separate bodies."
+            f"{values[-1]:.1e}), or one almost without mass. The body has a hinge or a loose part: connect it, or make "
+            "its parts separate bodies; or its mass is in point masses: give its material a density of a millionth of "
+            "theirs."
         )
     return V @ (scale[:, None] * solve_triangular(L, W, lower=True, trans="T")), values
 

@@ -28,6 +28,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 from scipy.linalg import cholesky, eigh
 
+from fem.axes.limits import is_number
 from fem.errors import ConvergenceError, MatrixError
 from fem.model import Model
 from reduction.error.contact_loads import ContactLoads, contact_loads
@@ -167,7 +168,9 @@ def reference_response(
             f"Model {model.name!r} has nothing that drives it, so no response over a band: add interfaces with "
             "model.with_interfaces(name=...), or give inputs."
         )
-    if not 0 < loss_factor < 1:
+    if not (is_number(tolerance) and 0 < tolerance < 1):
+        raise MatrixError(f"The tolerance of the reference response must lie between 0 and 1; found {tolerance!r}.")
+    if not (is_number(loss_factor) and 0 < loss_factor < 1):
         raise MatrixError(f"The loss factor of the comparison must lie between 0 and 1; found {loss_factor}.")
     inverse = partial(inertia_relief_solution, body)
     values, Phi = select_modes(free_vibration(body), None, EXACT * high)

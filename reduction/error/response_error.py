@@ -15,7 +15,7 @@ from fem.linear_algebra.threads import one_openblas_thread
 from fem.model import Model
 from reduction.basis import Basis
 from reduction.error.contact_loads import require_surfaces
-from reduction.error.inputs import resolve_inputs
+from reduction.error.inputs import acting_loads
 from reduction.error.reference_frame import diagonalise
 from reduction.error.reference_response import LOSS_FACTOR, ReferenceResponse, reference_response
 from reduction.solutions.statics import elastic, statics
@@ -77,7 +77,8 @@ def response_error(
     """Measure the error of the elastic response of `basis` to its inputs over `band = (0, f)`, relative to the full
     model.
 
-    - `inputs`: see `resolve_inputs`; default: all interfaces.
+    - `inputs`: see `resolve_inputs`; default: all interfaces. The forces of dampers between nodes of the part are
+      inputs, too.
     - `tolerance`: relative accuracy of the reference response (see `reduction.error.reference_response`).
     - `loss_factor`: structural damping, which makes resonances finite.
     - `contacts`: surfaces whose loads are inputs, too; there the reduced body has its residual compliance, and the
@@ -92,7 +93,7 @@ def response_error(
         raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")
     require_surfaces(model, contacts)
     body = statics(model)
-    made = resolve_inputs(model, inputs).deforming
+    made = acting_loads(model, inputs).deforming
     reference = reference_response(body, made, band, tolerance, loss_factor, contacts)
     body.release()
     free, values = diagonalise(model, elastic(body, np.asarray(basis.Psi)))

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from jaxtyping import Complex, Float
 from scipy.sparse.linalg import splu
 
+from fem.axes.limits import is_number
 from fem.errors import MatrixError, unknown_name
 from fem.files.matrix_archive import write_archive
 from fem.model import Model
@@ -55,7 +56,7 @@ class LinearSystem:
         if self.V is not None and Path(path).suffix.lower() != ".mtx":
             arrays["V"] = self.V
         labels = {key: np.array(getattr(self, key), dtype=str) for key in ("inputs", "outputs")}
-        return write_archive(Path(path), {**arrays, **(labels if len(self.inputs) else {})})
+        return write_archive(Path(path), arrays | {key: names for key, names in labels.items() if len(names)})
 
     def to_pymor(self) -> Any:
         """The system as a `SecondOrderModel` of pyMOR, with its reductors, Gramians and transfer functions.
@@ -117,6 +118,8 @@ def linear_system(
     without a basis.
     """
     B, names = _map(model, list(model.interfaces) if inputs is None else list(inputs), _DIRECTIONS, "input")
+    if not is_number(modal_damping):
+        raise MatrixError(f"Model {model.name!r}: modal damping is a finite ratio; found {modal_damping!r}.")
     if outputs is None:
         C, motions = B.T, tuple(_motion(name) for name in names)
     else:

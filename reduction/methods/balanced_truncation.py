@@ -70,10 +70,18 @@ def balanced_truncation(
     and a complex factorisation for each of the 20 to 50 shifts, with p solves each. `gramian` gives bases as good over
     a band for one factorisation in all.
 
-    Raises `MatrixError` without a band, and for a part without interfaces and inputs.
+    Raises `MatrixError` without a band, for a damping below zero or of zero, and for a part without interfaces and
+    inputs.
     """
     if band is None:
         raise MatrixError("Balanced truncation needs a band=(0, f): its shifts and its error are placed in it.")
+    if damping is not None and not (
+        np.shape(damping) == (2,) and np.isfinite(damping).all() and min(damping) >= 0 < max(damping)
+    ):
+        raise MatrixError(
+            "The damping (alpha, beta) of balanced truncation needs two numbers, none of them negative and one of them "
+            f"above zero; found {damping}."
+        )
     spec = size_spec(modes, band, tolerance, least=0)
     context = reduction_context(model, spec, inputs, reference_frame)
     if context.reference is None or not context.inputs.deforming.labels:

@@ -56,6 +56,8 @@ def irka(
     """
     if band is None:
         raise MatrixError("IRKA needs a band=(0, f): it works on the reference response over it.")
+    if modes is None:
+        raise MatrixError("IRKA needs the number of shapes, modes=.")
     spec = size_spec(modes, band, None, least=1)
     context = reduction_context(model, spec, inputs, reference_frame)
     reference = context.reference

@@ -24,6 +24,7 @@ from jaxtyping import Float
 from scipy.linalg import eigh, null_space
 
 from fem.errors import MatrixError
+from fem.mesh.constraints import is_whole
 from fem.model import Model
 from fem.renamed import renamed
 from reduction.basis import Basis
@@ -92,6 +93,8 @@ def krylov(
     Raises the errors of `craig_bampton`, and `MatrixError` when shifts are given together with modes or a tolerance, or
     for a part without interfaces and inputs.
     """
+    if not is_whole(moments):
+        raise MatrixError(f"A whole number of moments is matched at each shift; found moments={moments!r}.")
     if shifts is not None and (modes is not None or tolerance is not None):
         raise MatrixError("Give shifts and moments, or let modes or tolerance place them; not both.")
     spec = size_spec(modes if shifts is None else 0, band, tolerance, least=0)
@@ -219,7 +222,7 @@ def moment_sequence(context: ReductionContext, shifts: Sequence[float], moments:
     span already."""
     if not shifts or not (np.isfinite(shifts).all() and min(shifts) >= 0):
         raise MatrixError(f"Shifts are frequencies, finite and not negative; found {list(shifts)}.")
-    if isinstance(moments, bool) or moments < (0 if static else 1):
+    if moments < (0 if static else 1):
         raise MatrixError(f"At least one moment is matched at each shift; found moments={moments!r}.")
     body, model = context.body, context.model
     condensed, first = condense(body), static_responses(context, static)

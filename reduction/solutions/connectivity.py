@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from fem.errors import MatrixError
+from fem.mesh.mesh import label_of
 from fem.model import Model
 
 
@@ -37,7 +38,9 @@ def require_one_part(model: Model) -> None:
     parts, node, size = np.unique(merged[first], return_index=True, return_counts=True)
     if len(parts) > 1:
         largest = np.argsort(-size)[:5]
-        shown = ", ".join(f"{size[k]} with node {node[k]}" for k in largest) + (", ..." if len(parts) > 5 else "")
+        shown = ", ".join(f"{size[k]} with node {label_of(model.mesh, int(node[k]))}" for k in largest) + (
+            ", ..." if len(parts) > 5 else ""
+        )
         raise MatrixError(
             f"Model {model.name!r} falls into {len(parts)} parts that nothing connects (nodes in each: {shown}). Merge "
             "coincident nodes, remove nodes of no element, join the parts by a rigid interface, or make each a body "

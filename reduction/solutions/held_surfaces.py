@@ -37,7 +37,7 @@ AT_REST = 1e-8
 @dataclass(frozen=True, eq=False)
 class HeldSurfaces:
     """`D` (ndof, d): the held directions; `R0`, `MR0` (ndof, 6 - r): M-orthonormal rigid motions that remain free, and
-    M times them; `R1`, `MR1` (ndof, r): the others; the factor of `D^T G D`, and the small matrices of the solution."""
+    M times them; `R1`, `MR1` (ndof, r): the others; the lower factor of `D^T G D`, and small matrices."""
 
     body: Statics
     D: sp.csc_matrix
@@ -46,7 +46,7 @@ class HeldSurfaces:
     R1: Float[np.ndarray, "ndof r"]
     MR1: Float[np.ndarray, "ndof r"]
     E: Float[np.ndarray, "d r"]
-    factor: tuple[np.ndarray, bool]
+    factor: Float[np.ndarray, "d d"]
 
     @property
     def modes_available(self) -> int:
@@ -76,9 +76,8 @@ def hold_surfaces(body: Statics, frictionless: bool) -> HeldSurfaces:
     _, size, V = svd(D.T @ body.R)
     r = int((size > AT_REST * size[0]).sum())
     R, MR = body.R @ V.T, body.MR @ V.T
-    return HeldSurfaces(
-        body, D, R[:, r:], MR[:, r:], R[:, :r], MR[:, :r], D.T @ R[:, :r], cho_factor(A, lower=True, overwrite_a=True)
-    )
+    factor, _ = cho_factor(A, lower=True, overwrite_a=True)
+    return HeldSurfaces(body, D, R[:, r:], MR[:, r:], R[:, :r], MR[:, :r], D.T @ R[:, :r], factor)
 
 
 def held_displacement(held: HeldSurfaces, F: Float[np.ndarray, "ndof k"]) -> Float[np.ndarray, "ndof k"]:
@@ -95,6 +94,6 @@ def _reactions(
 ) -> tuple[Float[np.ndarray, "d k"], Float[np.ndarray, "r k"]]:
     """mu and q of the module for displacements `seen` = D^T G F of the held directions and `resultants` = R1^T F."""
     E = held.E
-    AE, As = cho_solve(held.factor, E), cho_solve(held.factor, seen)
+    AE, As = (cho_solve((held.factor, True), right) for right in (E, seen))
     q = np.linalg.solve(E.T @ AE, resultants - E.T @ As)
     return As + AE @ q, q

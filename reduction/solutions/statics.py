@@ -11,6 +11,7 @@ Sources: Craig and Bampton, AIAA J. 6 (1968) 1313-1319; Farhat and Geradin, Int.
 (solution of floating bodies with their rigid motions as unknowns).
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,9 +24,13 @@ from scipy.linalg import qr, solve_triangular
 
 from fem.errors import FactorisationError, InterfaceError, MatrixError
 from fem.linear_algebra.factor import Factor, factor
+from fem.mesh.mesh import label_of, triple
 from fem.model import Model
 from reduction.solutions import kept
 from reduction.solutions.connectivity import require_one_part
+
+NO_INERTIA = 1e-14
+"""Moment of inertia, relative to the largest, that is round-off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,14 +195,38 @@ def _factor(model: Model, interior: np.ndarray) -> Factor:
             " A hinge (parts that meet in one node or one edge) does this too." if "Likely causes" in str(error) else ""
         )
         raise FactorisationError(
-            f"Model {model.name!r}, held at its rigid interfaces or at six pinned dofs: {error}{hinge}"
+            f"Model {model.name!r}, held at its rigid interfaces or at six pinned dofs: "
+            f"{_placed(model, interior, str(error))}{hinge}"
         ) from error
 
 
+def _placed(model: Model, interior: np.ndarray, text: str) -> str:
+    """The message of a singular matrix with the node in the place of the number of the equation."""
+    found = re.search(r"The defect shows at equation (\d+) of .*?\)\. ", text)
+    if found is None or int(found[1]) >= len(interior):
+        return text
+    node, turns = model.dof_map.node_of(int(interior[int(found[1])]))
+    what = "a rotation of node" if turns else "node"
+    where = f"The defect shows at {what} {label_of(model.mesh, node)}, at {triple(model.points[node])}. "
+    return text.replace(found[0], where)
+
+
 def orthonormal_rigid_motions(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """R (ndof, 6) about the mass centre with `R^T M R = I`, and M R."""
+    """R (ndof, 6) about the mass centre with `R^T M R = I`, and M R.
+
+    Raises MatrixError where masses in one place or on a line leave a rotation without inertia.
+    """
     R = model.rigid_body_modes(model.centre_of_mass)
     MR = model.M @ R
+    inertia, axes = np.linalg.eigh((R.T @ MR)[3:, 3:])
+    if not inertia[0] > NO_INERTIA * inertia[2]:
+        x, y, z = axes[:, 0] + 0.0
+        raise MatrixError(
+            f"Model {model.name!r} has no moment of inertia about the axis ({x:.3g}, {y:.3g}, {z:.3g}) through its "
+            f"mass centre; the principal ones are {', '.join(f'{value:.3g}' for value in inertia)}. Its masses lie in "
+            "one place or on a line, as point masses on a structure without density do. Give the structure a density, "
+            "of a millionth of these masses if it has none, or the masses moments of inertia."
+        )
     L = np.linalg.cholesky(R.T @ MR)
     return solve_triangular(L, R.T, lower=True).T, solve_triangular(L, MR.T, lower=True).T
 

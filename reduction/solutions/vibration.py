@@ -1,6 +1,6 @@
 """Natural modes of a free body or of a body with fixed interfaces: a number of them, or all of a frequency band."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigvalsh
 
+from fem.axes.limits import LARGEST, is_number
 from fem.errors import FactorisationError, MatrixError
 from fem.linear_algebra.eigen import lowest_modes
 from fem.linear_algebra.factor import Factor, factor
@@ -45,8 +46,8 @@ class Vibration:
 
 def require_band(band: tuple[float | int, float | int]) -> float:
     """The highest frequency of a band (0, f). Raises MatrixError if `band` is not of this form."""
-    low, high = band if np.shape(band) == (2,) else (np.nan, np.nan)
-    if not (low == 0 and np.isfinite(high) and high > 0):
+    low, high = band if isinstance(band, Sequence | np.ndarray) and len(band) == 2 else (np.nan, np.nan)
+    if not (is_number(low) and low == 0 and is_number(high) and 0 < high <= LARGEST):
         raise MatrixError(f"A band is (0, highest frequency), in cycles per unit of time; found {band}.")
     return float(high)
 

@@ -85,6 +85,15 @@ def test_shells_and_supports(tmp_path):
         fem.read_mesh(path, ignore=["D"])
 
 
+def test_quadratic_shells_whose_third_side_is_a_point_are_triangles(tmp_path):
+    """The node in the middle of the collapsed side is that of the corner."""
+    points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0.5, 0, 0), (1, 0.5, 0), (0.5, 0.5, 0)]
+    more = "SECTYPE,1,SHELL\nSECDATA,0.1,1\n" + MATERIAL
+    mesh = fem.read_mesh(archive(tmp_path, {1: 281}, [(1, (1, 2, 3, 3, 4, 5, 3, 6))], points, more))
+    assert mesh.kinds == {"triangle6": 1}
+    assert mesh.cells[0].connectivity.tolist() == [[0, 1, 2, 3, 4, 5]]
+
+
 def test_a_support_of_all_dofs_clamps_shells(tmp_path):
     """ALL holds rotations too, as six labels do; at solids, which have none, it holds the translations."""
     labels = ("ALL",), ("UX", "UY", "UZ", "ROTX", "ROTY", "ROTZ")
@@ -255,3 +264,25 @@ def test_a_component_of_a_billion_members_is_refused(tmp_path):
         path = archive(tmp_path, {1: 185}, [brick], more=more.format(last) + MATERIAL)
         with pytest.raises(MeshError, match=r"part.cdb, line \d+: .*components have more than 10000000 members"):
             fem.read_mesh(path)
+
+
+def test_blocks_of_elements_that_cannot_be_are_named(tmp_path):
+    """Without the option SOLID the fields of a line have another meaning; a line has eleven numbers before its nodes."""
+    whole = archive(tmp_path, {1: 185}, [(1, range(1, 9))]).read_text()
+    head, row = "EBLOCK,19,SOLID,", whole[whole.index("(19i9)\n") + 7 :].splitlines()[0]
+    short = row[: 11 * 9]
+    for old, new, said in (
+        (head, "EBLOCK,19,,", "blocks with the option SOLID are read"),
+        (head + f"{1:9d},{1:9d}", "EBLOCK,19", "blocks with the option SOLID are read"),
+        (row, short, f"an element needs eleven numbers and its nodes; found {short.strip()!r}"),
+        (row, row[: 12 * 9], "a whole number is needed, found 'EN,R5.5,A' in 'EN,R5.5,ATTR,       -1,'"),
+        (row, row[: 12 * 9] + "\n" + row[12 * 9 :], ""),
+    ):
+        assert whole.count(old) == 1
+        (tmp_path / "other.cdb").write_text(whole.replace(old, new))
+        if not said:
+            assert fem.read_mesh(tmp_path / "other.cdb").kinds == {"hexahedron": 1}
+            continue
+        with pytest.raises(MeshError) as error:
+            fem.read_mesh(tmp_path / "other.cdb")
+        assert str(error.value) == f"other.cdb, line 17: EBLOCK cannot be read: {said}."

@@ -319,6 +319,10 @@ BAD = {
     ),
     "negative area": (lambda: fem.Section(-1, 1, 1, 1), "area must be positive"),
     "tube without wall": (lambda: fem.Section.tube(1, 1), "inner diameter must be from 0 to the outer"),
+    "offset that is no number": (
+        lambda: fem.Beam(STEEL, SECTION, offset=(np.nan, 0.0)),
+        r"offset needs two finite numbers \(y, z\); found \(nan",
+    ),
     "unknown theory": (lambda: fem.Beam(STEEL, SECTION, theory="euler"), "no beam theory named 'euler'"),
 }
 

@@ -202,6 +202,32 @@ def test_what_is_not_solved_is_named(tmp_path):
         assert {u.keyword for u in fem.read_mesh(path).unread} >= {"TIE", "CYCLIC SYMMETRY MODEL"}
 
 
+@pytest.mark.parametrize(
+    ("given", "written", "reason"),
+    [
+        ("N=6", "N=1", "1 sectors about the line through [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]; two different points and a whole"),
+        ("N=6", "N=6.7", "6.7 sectors about the line through [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]; two different points and a"),
+        ("N=6", "N=nan", "nan sectors about"),
+        (", N=6", "", "its option N=... is missing"),
+        ("0,0,0, 1,0,0", "1,0,0, 1,0,0", "6 sectors about the line through [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]; two different"),
+        ("0,0,0, 1,0,0", "0,0,0, 1,0", "data line 1 needs two points of the axis, of three coordinates each; found 0, 0, 0, 1, 0"),
+        ("0,0,0, 1,0,0\n", "", "data line 1 needs two points of the axis, of three coordinates each; found no line"),
+        ("*TIE, CYCLIC SYMMETRY,", "*TIE,", "1 *CYCLIC SYMMETRY MODEL and 0 *TIE, CYCLIC SYMMETRY; one of each is read"),
+        ("*BOUNDARY", "*CYCLIC SYMMETRY MODEL, N=6\n0,0,0, 1,0,0\n*BOUNDARY", "2 *CYCLIC SYMMETRY MODEL and 1 *TIE, CYCLIC"),
+        ("SLEFT, SRIGHT", "SLEFT", "data line 1 needs the slave and the master surface; found SLEFT"),
+        ("N=6", "N=6.0", ""),
+    ],
+)  # fmt: skip
+def test_sectors_that_cannot_be_are_named(given, written, reason, tmp_path):
+    text = sector_deck((1, 1))
+    assert text.count(given) == 1
+    (tmp_path / "sector.inp").write_text(text.replace(given, written))
+    _, (step,) = fem.read_steps(tmp_path / "sector.inp")
+    found = [u.text for u in step.unread if u.keyword == "CYCLIC SYMMETRY MODEL"]
+    assert len(found) == bool(reason)
+    assert all(f"(not obeyed: {reason}" in text for text in found)
+
+
 def test_a_sector_that_is_refused_names_what_finds_its_frequencies(tmp_path):
     (tmp_path / "sector.inp").write_text(sector_deck((0, 1)))
     with pytest.warns(fem.MeshWarning, match="fem.solve_step"):

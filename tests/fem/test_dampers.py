@@ -24,6 +24,15 @@ def damped(*springs):
     return model.with_interfaces(a=np.flatnonzero(BAR.points[:, 0] == 0), b=np.flatnonzero(BAR.points[:, 0] == 1))
 
 
+def complex_eigenvalues(system):
+    """Those of oscillations, lowest first, and of decays between 50 and 1e5."""
+    M, D, K = (np.asarray(A.todense() if hasattr(A, "todense") else A) for A in (system.M, system.D, system.K))
+    n, rate = len(M), 1e4  # of the first modes, so that displacements and velocities are of one size
+    values = sl.eigvals(np.block([[0 * K, rate * np.eye(n)], [-K / rate, -D]]), sl.block_diag(np.eye(n), M))
+    values = values[(values.imag > -1e-6 * abs(values)) & (abs(values) > 50) & (abs(values) < 1e5)]
+    return values[np.argsort(abs(values))]
+
+
 def test_a_damper_is_in_the_matrix_of_the_model_of_its_reduction_and_of_its_body():
     """Complex eigenvalues of the reduced part are those of the whole; the body is that of imported matrices."""
     damper = fem.NodeSpring(ENDS, [0, 0], [-1.0, 1.0], damping=C)
@@ -38,16 +47,9 @@ def test_a_damper_is_in_the_matrix_of_the_model_of_its_reduction_and_of_its_body
     assert "damper: 40000, a spring" in str(model.mesh)
 
     free = fem.Model(model.mesh, fem.Material.steel())
-    every = reduction.modal(free, free.ndof - 6)
+    every = reduction.modal(free, free.ndof - 7)  # and the shape of the damper
     whole, small = (reduction.linear_system(free, b, inputs=[row], rigid=False) for b in (None, every))
-    found = []
-    for system in (whole, small):
-        M, D, K = (np.asarray(A.todense() if hasattr(A, "todense") else A) for A in (system.M, system.D, system.K))
-        n = len(M)
-        rate = 1e4  # of the first modes, so that displacements and velocities are of one size
-        values = sl.eigvals(np.block([[0 * K, rate * np.eye(n)], [-K / rate, -D]]), sl.block_diag(np.eye(n), M))
-        values = values[values.imag > 100]
-        found.append(values[np.argsort(abs(values))][:4])
+    found = [complex_eigenvalues(system)[:4] for system in (whole, small)]
     assert -found[0].real.min() > 20
     np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
 
@@ -61,6 +63,47 @@ def test_a_damper_is_in_the_matrix_of_the_model_of_its_reduction_and_of_its_body
     np.testing.assert_allclose(body.velocity_matrix, same.velocity_matrix)
 
 
+@pytest.mark.parametrize(("constant", "spring"), [(C, 2e8), (100 * C, 0.0)])
+def test_a_basis_holds_what_the_force_of_a_damper_deforms(constant, spring):
+    """A damper behind a spring, which relaxes alone, and a strong one: from few modes the complex eigenvalues of the
+    whole part. Without the shape of its force the first one would never relax, and the second one would hardly damp."""
+    behind = len(BAR.points)
+    mesh = replace(BAR, springs=(fem.NodeSpring(ENDS, [0, 0], [-1.0, 1.0], damping=constant),))
+    if spring:
+        mesh = replace(
+            BAR,
+            points=np.vstack([BAR.points, BAR.points[ENDS[0]]]),
+            springs=(
+                fem.NodeSpring([ENDS[0], behind], [0, 0], [-1.0, 1.0], spring),
+                fem.NodeSpring([behind, ENDS[1]], [0, 0], [-1.0, 1.0], damping=constant),
+            ),
+            constraints=tuple(fem.Equation([behind, ENDS[0]], [c, c], [1.0, -1.0]) for c in (1, 2)),
+        )
+    model = fem.Model(mesh, fem.Material.steel())
+    basis, load = reduction.modal(model, 16), np.eye(model.ndof)[0]
+    assert basis.n_modes == 17
+    systems = (reduction.linear_system(model, b, inputs=[load], rigid=False) for b in (None, basis))
+    whole, small = (complex_eigenvalues(system)[:6] for system in systems)
+    assert (abs(whole.imag) < 1e-6 * abs(whole)).sum() == 1
+    np.testing.assert_allclose(small, whole, atol=1e-4 * abs(whole).max())
+
+
+def test_every_reduction_holds_the_static_response_to_a_damper():
+    edge = np.flatnonzero((BAR.points[:, 1:] == 0).all(axis=1))
+    inner = edge[np.argsort(BAR.points[edge, 0])][[1, -2]]
+    model = damped(fem.NodeSpring(inner, [0, 0], [-1.0, 1.0], damping=C))
+    load = model.damper_loads.toarray()[:, 0]
+    bases = {
+        name: reduction.reduce(model, name, modes=3) for name in ("modal", "craig-bampton", "craig-chang", "herting")
+    }
+    found = {n: float((load @ b.Psi) ** 2 @ (1 / (2 * np.pi * b.frequencies) ** 2)) for n, b in bases.items()}
+    np.testing.assert_allclose(list(found.values()), found["craig-chang"], rtol=1e-6)
+    assert "damper 1" in reduction.response_error(model, bases["modal"], (0, 2000)).by_input
+    beside = int(np.flatnonzero((BAR.points == (0, 0.1, 0)).all(axis=1))[0])
+    within = damped(fem.NodeSpring([ENDS[0], beside], [1, 1], [-1.0, 1.0], damping=C))  # of a rigid interface
+    assert reduction.craig_bampton(within, 2).n_modes == reduction.craig_bampton(damped(), 2).n_modes
+
+
 def test_dampers_to_the_ground_and_springs_to_it_are_named():
     across = fem.NodeSpring(ENDS, [1, 1], [-1.0, 1.0], damping=C, source="DASHPOT, line 7 of part.inp")
     for wrong in (across, fem.NodeSpring(ENDS[:1], [0], [1.0], damping=C, source="DASHPOT, line 7 of part.inp")):
@@ -71,6 +114,8 @@ def test_dampers_to_the_ground_and_springs_to_it_are_named():
         reduction.modal(damped(grounded), 4)
     with pytest.raises(MeshError, match="damping must be positive"):
         fem.NodeSpring([0], [0], [1.0], damping=-1.0)
+    with pytest.raises(MeshError, match="stiffness must be positive and finite; found inf"):
+        fem.NodeSpring([0], [0], [1.0], np.inf)
     with pytest.raises(MeshError, match="stiffness or a damping above zero"):
         fem.NodeSpring([0], [0], [1.0])
 

@@ -275,6 +275,10 @@ def test_what_names_nothing_in_several_instances_is_named(tmp_path):
     refused(tmp_path, assembly(good, "", after=STEEL + "*NODE\n1, 0., 0., 0.\n"), "outside of them")
     refused(tmp_path, assembly(good, "*EQUATION\n1\nleft.9999999, 1, 1.\n"), "'left' has no node or element 9999999")
     refused(tmp_path, assembly(good.replace("9, 10, 11, 12", "9, 900000000"), ""), "too many for numbers")
+    none = good.replace("\n12, ", "\n0, ", 1)
+    refused(tmp_path, assembly(none, ""), r"line 14: the instance 'left' has no node or element 0\.$")
+    with pytest.raises(MeshError, match=r"part.inp: it has 2 parts with nodes, and no \*INSTANCE of them"):
+        read(tmp_path, f"*PART, NAME=a\n{good}*END PART\n*PART, NAME=b\n{good}*END PART\n{STEEL}")
     refused(tmp_path, assembly(good.replace("3, 1.0", "three, 1.0").replace("3, 0.0", "three, 0.0"), ""), "three")
     for rest, words in (
         ("*TIE, NAME=T\nleft.high, left.hihg\n", "left.hihg"),
@@ -283,6 +287,27 @@ def test_what_names_nothing_in_several_instances_is_named(tmp_path):
     ):
         (unread,) = read(tmp_path, assembly(good, rest)).unread
         assert words in unread.text
+
+
+def test_plane_elements_and_layers_of_moved_instances_are_named(tmp_path):
+    """Plane elements become solids about z = 0; layers without axes begin at axes that programs choose."""
+    here, there = None, ((0.0, 0.0, 4.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.0)
+    sheet = "*NODE\n1, 0, 0, 0\n2, 1, 0, 0\n3, 1, 1, 0\n4, 0, 1, 0\n*ELEMENT, TYPE={}, ELSET=P\n7, 1, 2, 3, 4\n"
+    plane = sheet.format("CPS4") + "*SOLID SECTION, ELSET=P, MATERIAL=M\n.1\n"
+    (tmp_path / "part.inp").write_text(assembly(plane, "", {"a": here, "b": there}))
+    with pytest.raises(MeshError, match=r"line 7: plane elements \(CPS4\) of one of several instances that is moved"):
+        fem.read_steps(tmp_path / "part.inp")
+    (tmp_path / "part.inp").write_text(assembly(plane, "", {"a": there}))
+    assert len(fem.read_steps(tmp_path / "part.inp")[0].cells) == 1
+    layers = sheet.format("S4") + "*SHELL SECTION, ELSET=P, MATERIAL=M, COMPOSITE\n.1, , M, 30.\n"
+    assert read(tmp_path, assembly(layers, "", {"a": here, "b": there})).unread == ()
+    lost = read(tmp_path, assembly(layers, "", {"a": here, "b": RIGHT})).unread
+    (told,) = (u.text for u in lost if u.keyword == "SHELL SECTION")
+    assert "the instance is turned, and the section has directions that it does not give" in told
+    round_axes = "*ORIENTATION, NAME=O, SYSTEM=CYLINDRICAL\n0, 0, 0, 0, 0, 1\n"
+    layers = round_axes + layers.replace("COMPOSITE", "COMPOSITE, ORIENTATION=O")
+    (lost,) = {u.text for u in read(tmp_path, assembly(layers + PART + SECTION, "")).unread if "not obeyed" in u.text}
+    assert "cylindrical axes of a shell" in lost
 
 
 def test_dofs_of_a_part_are_obeyed_in_instances_that_do_not_turn(tmp_path):

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
 
 import fem
@@ -304,6 +305,29 @@ def test_beams_are_held_as_the_step_before_turned_them(tmp_path):
     assert bent.rotations[end, 1] == pytest.approx(slope, rel=1e-9)
     assert left.rotations[end, 1] == pytest.approx(slope, rel=1e-9)
     assert left.displacements[end, 2] == pytest.approx(-slope * 10 / 2, rel=1e-9)
+
+
+def test_a_perturbation_sees_beams_as_the_step_before_turned_them(tmp_path):
+    """A moment at the tip turns sections and moves no force: the frequencies are those of the stiffness of the model
+    with its geometric part for that state."""
+    held = "*BOUNDARY\n1, 1, 6\n"
+    steps = static(held + "*CLOAD\n5, 5, 4.\n") + "*STEP, PERTURBATION\n*FREQUENCY\n3\n*END STEP\n"
+    path = tmp_path / "beam.inp"
+    path.write_text(BEAMS + MATERIAL.format(nu=0.3) + steps)
+    mesh, (bent, vibrating) = solved(path)
+    model = fem.Model(mesh)
+    u = np.concatenate([bent.displacements.ravel(), bent.rotations.ravel()])
+    n = len(mesh.points)
+    free = np.setdiff1d(np.arange(6 * n), mesh.node_ids.tolist().index(1) * 3 + np.array([0, 1, 2]))
+    free = np.setdiff1d(free, 3 * n + mesh.node_ids.tolist().index(1) * 3 + np.array([0, 1, 2]))
+
+    def lowest(K):
+        values = scipy.linalg.eigh(K.toarray()[np.ix_(free, free)], model.M.toarray()[np.ix_(free, free)])[0]
+        return np.sqrt(values[:3]) / (2 * np.pi)
+
+    expected = lowest(model.K + model.geometric_stiffness(u))
+    assert np.abs(expected / lowest(model.K) - 1).max() > 0.01
+    np.testing.assert_allclose(vibrating.frequencies, expected, rtol=1e-7)
 
 
 def test_a_fluid_node_gives_the_pressure_on_faces(tmp_path):

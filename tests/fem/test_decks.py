@@ -231,7 +231,7 @@ def test_every_way_to_continue_a_card_of_nastran(how, frame, tmp_path):
 
 
 WRONG_CARDS = {
-    "a node too few": (PENTAS["free"].replace(",15", ","), "a CPENTA has 6 or 15 nodes; found 14"),
+    "a node too few": ("CPENTA,1,7,1,2,3,4,5\n", "a CPENTA has 6 to 15 nodes; found 5"),
     "out of order": (PENTAS["named"].replace("\n+A1", "\n+A3"), r"continuation '\+A3' does not follow"),
     "nothing to continue": ("+,1,2\n" + PENTAS["free"], "none comes before it"),
     "text for a node": (PENTAS["free"].replace(",14,", ",x,"), "must be a whole number; found 'x'"),
@@ -261,6 +261,7 @@ CHANGING_CARDS = {
     "MAT1 GE": NASTRAN_MATERIAL.replace("7.85-9", "7.85-9,,,.02"),
     "MAT1 G": NASTRAN_MATERIAL.replace(",,.3", ",5.+4,.3"),
     "PARAM G": "PARAM,G,.02\n",
+    "TABDMP1": "TABDMP1,3,CRIT\n,0.,.02,1000.,.02,ENDT\n",
     "GRID PS": "GRID,99,,9.,9.,9.,,123\n",
     "CQUAD4": "CQUAD4,9,8,1,2,5,4\nPSHELL,8,3,.1\n",
     "MPC": "MPC,1,1,4,1.,2,1,-1.\n",

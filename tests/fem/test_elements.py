@@ -9,7 +9,7 @@ import scipy.sparse.linalg as spla
 import fem
 from fem.elements import ELEMENTS
 from fem.errors import MaterialError, MatrixError, MeshError, UnitWarning
-from fem.material import Material, check_units
+from fem.material import SYSTEMS, Material, check_units
 from fem.mesh.cell_quality import integrable
 from fem.mesh.check import check_mesh, fix_orientation
 from fem.mesh.mesh import CellBlock, Mesh
@@ -293,6 +293,29 @@ def test_metals_in_a_consistent_system_of_units_cause_no_hint(system, modulus, d
     length, mass, time = (table[u] for table, u in zip((LENGTHS, MASSES, TIMES), system.split("-"), strict=True))
     given = Material.isotropic(modulus / (mass / length / time**2), 0.3, density / (mass / length**3))
     assert check_units(given, size / length) is None
+
+
+SI = {
+    "m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254, "ft": 0.3048, "kg": 1.0, "t": 1e3, "g": 1e-3, "lbf s^2/in": 0.45359237 * 9.80665 / 0.0254,
+    "slug": 0.45359237 * 9.80665 / 0.3048,
+}  # fmt: skip
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_the_units_of_a_system_are_consistent(system):
+    """Density and modulus are those of its mass, length and time."""
+    length, mass, time, *_ = system.name.split(", ")
+    assert system.length == SI[length]
+    assert system.density == pytest.approx(SI[mass] / SI[length] ** 3, rel=1e-4)
+    assert system.modulus == pytest.approx(SI[mass] / (SI[length] * SECONDS[time] ** 2), rel=1e-4)
+
+
+def test_parts_longer_than_a_hundred_metres_are_unusual():
+    assert check_units(Material.steel(), 99.0) is None
+    assert "101 m long" in check_units(Material.steel(), 101.0)
+    assert check_units(Material.steel(), 1.01e-3) is None
+    assert "0.00099 m long" in check_units(Material.steel(), 0.99e-3)
 
 
 def test_small_parts_are_usual_in_micrometres():

@@ -106,19 +106,19 @@ def op4_text(name, A, layout, kind=2):
     return "\n".join([*lines, f"{n + 1:8d}{1:8d}{1:8d}", " 1.0000000000000000E+00"]) + "\n"
 
 
-def op4_binary(name, A, layout, order, word):
-    """The same as Fortran records, with words of 4 or 8 bytes."""
-    integer, n = f"{order}i{word}", len(A)
+def op4_binary(name, A, layout, order, word, kind=2):
+    """The same as Fortran records, with words of 4 or 8 bytes; numbers of kind 1 fill one word."""
+    integer, n, width = f"{order}i{word}", len(A), word if kind == 1 else 8
     whole = lambda *numbers: np.array(numbers, integer).tobytes()  # noqa: E731
     label = f"{name:8s}" if word == 4 else f"{name[:4]:8s}{name[4:]:8s}"
-    records = [whole(n, -n if layout == "bigmat" else n, 6, 2) + label.encode()]
+    records = [whole(n, -n if layout == "bigmat" else n, 6, kind) + label.encode()]
     for j in range(n):
         found = list(runs(A[:, j], layout != "dense"))
         inside = b""
         for row, values in found:
-            length = len(values) * 8 // word + 1
+            length = len(values) * width // word + 1
             head = {"dense": (), "sparse": (65536 * length + row,), "bigmat": (length, row)}[layout]
-            inside += whole(*head) + values.astype(f"{order}f8").tobytes()
+            inside += whole(*head) + values.astype(f"{order}f{width}").tobytes()
         if found:
             records.append(whole(j + 1, found[0][0] if layout == "dense" else 0, len(inside) // word) + inside)
     records.append(whole(n + 1, 1, 8 // word) + np.ones(1, f"{order}f8").tobytes())
@@ -146,6 +146,15 @@ def test_op4(part, form, tmp_path):
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(MatrixError, match="cannot be read as an OUTPUT4 file, after matrix 'KGG'"):
         fem.read_nastran(path, "KGG", "MGG", nodes=NUMBERS)
+
+
+@pytest.mark.parametrize("word", [4, 8])
+@pytest.mark.parametrize("layout", ["dense", "sparse", "bigmat"])
+def test_numbers_of_single_precision_fill_one_word(layout, word, tmp_path):
+    A = np.array([[2.0, 0.0, 0.5], [0.0, 4.0, 0.0], [0.5, 0.0, 8.0]])
+    (tmp_path / "part.op4").write_bytes(op4_binary("KGG", A, layout, "<", word, kind=1))
+    ((_, found),) = read_op4(tmp_path / "part.op4")
+    np.testing.assert_array_equal(found.toarray(), A)
 
 
 def test_op4_that_does_not_fit_is_told(part, tmp_path):
@@ -215,6 +224,9 @@ def test_harwell_boeing_with_mapping(part, tmp_path):
         fem.read_ansys(*files)
     files[0].write_text("nothing\n")
     with pytest.raises(MatrixError, match="no assembled real Harwell-Boeing"):
+        fem.read_ansys(*files)
+    files[2].write_text("  Matrix Eqn       Node      DOF\n")
+    with pytest.raises(MatrixError, match=r"does not map equations 1, 2, \.\.\. .*found 0"):
         fem.read_ansys(*files)
 
 
@@ -303,3 +315,133 @@ def test_names_of_eight_letters_in_op4(word, tmp_path):
     ((name, A),) = read_op4(tmp_path / "part.op4")
     assert name == "STIFFNES"
     np.testing.assert_array_equal(A.toarray(), np.eye(2))
+
+
+def words(*values):
+    return np.array(values, "<i4").tobytes()
+
+
+def markers(*values):
+    return b"".join(words(4, value, 4) for value in values)
+
+
+LAST = words(12, 2) + np.array([2.0]).tobytes()
+"""The run of the second column of the file below: its length, its first row, its value."""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (LAST, words(12, 3) + LAST[8:], "1 values from row 3 of column 2 are outside of 'KGG', 2 by 2"),
+        (LAST, words(12, 0) + LAST[8:], "1 values from row 0 of column 2 are outside of 'KGG', 2 by 2"),
+        (words(101, 2, 2), words(101, 1, 2), "1 values from row 2 of column 2 are outside of 'KGG', 2 by 1"),
+        (markers(-1, 7), words(4, -1, 5) + markers(7), "the record at byte 28 does not end with its length"),
+        (markers(-1, 7), markers(-1, 8), r"at byte 40, a marker 7 should stand, found \[8\]"),
+        (markers(-4, 1, 1), markers(-5, 1, 1), "group -4 of 'KGG' should follow, found -5 before byte 232"),
+        (markers(2) + LAST, markers(3) + LAST, "a record of 3 words has 12 bytes before byte 288"),
+        (b"", markers(5), "a data block begins with 2; found 5 before byte 12"),
+        (b"", markers(0), ""),
+        (LAST, words(12, 1) + LAST[8:], ""),
+    ],
+    ids=[str(k) for k in range(10)],
+)
+def test_op2_that_is_damaged_says_what_is_wrong(old, new, said, tmp_path):
+    data = op2("KGG", np.diag([1.0, 2.0]), "<", 4)
+    assert data.count(old) == 1 or not old
+    (tmp_path / "part.op2").write_bytes(data.replace(old, new, 1) if old else new + data)
+    if not said:
+        assert len(read_op2(tmp_path / "part.op2")) == 1
+        return
+    with pytest.raises(MatrixError, match=rf"cannot be read as an OUTPUT2 file: {said}\.$"):
+        read_op2(tmp_path / "part.op2")
+
+
+def test_op2_without_matrices_and_records_of_op4_without_their_end(tmp_path):
+    (tmp_path / "part.op2").write_bytes(op2("OUG", np.eye(2), "<", 4, kind=0))
+    with pytest.raises(MatrixError, match=r"holds no matrix; OUTPUT2 files with results alone have none"):
+        read_op2(tmp_path / "part.op2")
+    whole = op4_binary("KGG", np.diag([1.0, 2.0]), "dense", "<", 4)
+    for byte, record in ((28, 0), (len(whole) - 1, 88)):
+        damaged = bytearray(whole)
+        damaged[byte] ^= 1
+        (tmp_path / "part.op4").write_bytes(damaged)
+        with pytest.raises(MatrixError, match=f"the record at byte {record} does not end with its length"):
+            read_op4(tmp_path / "part.op4")
+
+
+THREE = "1,1,1,1,2.\n1,2,1,2,2.\n1,3,1,3,2.\n"
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "damping", "said"),
+    [
+        (THREE.replace("1,1,1,1,2.", "1,1,1,1,1e36"), THREE, r"k\.mtx: 1 dofs of 1 nodes \(first: \[1\]\) are supported"),
+        (THREE.replace("1,1,1,1,2.", "1,1,1,1,9e29"), THREE, ""),
+        (THREE + "1,1,1,2,1e36\n", THREE, ""),
+        ("** nothing\n", THREE, r"k\.mtx holds no matrix entries"),
+        ("1,1,1,2.\n", THREE, r"k\.mtx: 5 numbers a line are expected"),
+        (THREE.replace("1,2,1,2", "1,2.5,1,2"), THREE, "expected whole numbers and a finite value; found '1 2.5 1 2 2.' in entry 2"),
+        (THREE.replace("1,2,1,2,2.", "1,2,1,2,nan"), THREE, "found '1 2 1 2 nan' in entry 2"),
+        (THREE.replace("1,3,1,3", "2147483648,3,1,3"), THREE, "found '2147483648 3 1 3 2.' in entry 3"),
+        (THREE + "1,7,1,7,2.\n", THREE, r"expected the dofs 1 to 6 of numbered nodes; found dof 7 of node 1 \(1 such dofs\)"),
+        (THREE + "0,1,0,1,2.\n", THREE, "found dof 1 of node 0"),
+        (THREE, "1,1,5,2,3.\n", "D acts on dof 1 of node 1 and dof 2 of node 5; one of them has neither mass nor stiffness"),
+        (THREE, "1,1,1,4,3.\n", "D acts on dof 1 of node 1 and dof 4 of node 1"),
+        (THREE, "1,1,1,0,3.\n", "D acts on dof 1 of node 1 and dof 0 of node 1"),
+        (THREE, "1,1,1,3,3.\n", ""),
+    ],
+)  # fmt: skip
+def test_matrices_of_abaqus_that_cannot_be_are_refused(stiffness, damping, said, tmp_path):
+    for name, text in (("k", stiffness), ("m", THREE), ("d", damping)):
+        (tmp_path / f"{name}.mtx").write_text(text)
+    files = [tmp_path / f"{name}.mtx" for name in "kmd"]
+    if not said:
+        assert fem.read_abaqus(*files).K.shape == (3, 3)
+        return
+    with pytest.raises(MatrixError, match=said):
+        fem.read_abaqus(*files)
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63, 2**64])
+def test_numbers_of_nodes_beyond_those_of_the_machine_are_refused(number, tmp_path):
+    """Between 2^63 and 2^64 they were read as negative ones."""
+    text = ""
+    for name in ("KAAX", "MAAX"):
+        text += f"DMIG,{name},0,6,2,0,,,3\n" + "".join(
+            f"DMIG,{name},{number},{c},,{number},{c},1.\n" for c in (1, 2, 3)
+        )
+    (tmp_path / "part.pch").write_text(text)
+    if number < 2**63:
+        assert fem.read_nastran(tmp_path / "part.pch").nodes.tolist() == [number]
+        return
+    with pytest.raises(MatrixError, match=rf"'part': expected numbers of nodes below 2\^63; found {number}\.$"):
+        fem.read_nastran(tmp_path / "part.pch")
+
+
+def test_matrices_without_entries_and_nodes_that_a_mesh_lacks_are_refused(part, tmp_path):
+    (tmp_path / "part.pch").write_text("DMIG,KAAX,0,6,2,0,,,3\nDMIG,MAAX,0,6,2,0,,,3\n")
+    with pytest.raises(MatrixError, match="'part': expected entries of M and K; found none"):
+        fem.read_nastran(tmp_path / "part.pch")
+    for name in ("k", "m"):
+        (tmp_path / f"{name}.mtx").write_text(
+            THREE.replace("1,1,1,1", "9,1,9,1").replace("1,2,1,2", "9,2,9,2").replace("1,3,1,3", "9,3,9,3")
+        )
+    nine = fem.read_abaqus(tmp_path / "k.mtx", tmp_path / "m.mtx")
+    mesh = block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1))
+    said = (
+        r"'k': 1 of 1 nodes \(first: \[9\]\) are not in mesh 'block of hexahedron', whose node numbers run from 0 to 7"
+    )
+    with pytest.raises(MatrixError, match=said):
+        nine.points_of(mesh)
+    named = replace(mesh, node_ids=np.arange(2, 10))
+    np.testing.assert_array_equal(nine.points_of(named), mesh.points[7:])
+
+
+@pytest.mark.parametrize(("entry", "refused"), [("2 2 2.", False), ("2 2 x", True), ("3 2 2.", True)])
+def test_entries_of_matrix_market_that_cannot_be_are_refused(entry, refused, tmp_path):
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.\n{entry}\n")
+    if not refused:
+        assert fem.read_matrix_market(tmp_path / "a.mtx").trace() == 3
+        return
+    with pytest.raises(MatrixError, match=r"a\.mtx cannot be read as a Matrix Market file: .*[Ll]ine 4"):
+        fem.read_matrix_market(tmp_path / "a.mtx")

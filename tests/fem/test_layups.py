@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse.linalg as sla
 
 import fem
+import flexmb
+import reduction
 from fem.errors import MaterialError, MeshError
 from fem.mesh.structured_meshes import block, sheet
 from flexmb.files.models.model_file import load_model
@@ -256,6 +258,15 @@ def test_layups_of_model_files(tmp_path):
     path.write_text(MODEL.format(material="{ plies = [ { thickness = 1e-3 } ] }"))
     with pytest.raises(fem.FlexmbError, match="material"):
         load_model(path)
+    keys = (
+        r"\{ youngs_moduli = \[\.\.\.\], poissons_ratios = \[\.\.\.\], shear_moduli = \[\.\.\.\], density = \.\.\. \}"
+    )
+    path.write_text(MODEL.format(material="{ plies = [ { material = 3, thickness = 1e-3 } ] }"))
+    with pytest.raises(fem.FlexmbError, match=r"plies\[1\]\.material'.*" + keys):
+        load_model(path)
+    path.write_text(MODEL.format(material='{ plies = [ { material = "steel", thickness = 0 } ] }'))
+    with pytest.raises(fem.FlexmbError, match=r"plies\[1\]\.thickness'"):
+        load_model(path)
 
 
 def test_an_added_mass_does_not_stand_for_the_density_of_some_plies():
@@ -267,3 +278,38 @@ def test_an_added_mass_does_not_stand_for_the_density_of_some_plies():
     assert mixed.density is None
     with pytest.raises(MaterialError, match="has no density"):
         fem.Model(mesh, mixed).mass  # noqa: B018
+
+
+def test_the_largest_stress_of_a_layup_may_lie_within_it():
+    """A sandwich whose stiff plies have soft skins: beam theory of transformed sections, in the part and its body. Plies
+    that do not differ have no face between them."""
+    stiff, soft = fem.Material.isotropic(2e11, 0.0, 7800.0), fem.Material.isotropic(2e9, 0.0, 1200.0)
+    plies = [fem.Ply(soft, 2e-4), fem.Ply(stiff, 6e-4), fem.Ply(stiff, 4e-4), fem.Ply(soft, 8e-3), fem.Ply(stiff, 1e-3)]
+    shell = fem.Shell.layup([*plies, fem.Ply(soft, 2e-4)])
+    z = shell.section.heights
+    E = np.array([ply.material.elasticity[0, 0] for ply in shell.plies])
+    bending = E @ np.diff(z**3) / 3
+    assert abs(E @ np.diff(z**2)) < 1e-9 * bending / z[-1]  # symmetric
+    model = fem.Model(sheet("quad", (1.0, 0.1), (10, 1)), shell).with_interfaces(root="x0", tip="x1")
+    at_rest = fem.solve_static(model, fem.interface_load(model, "tip", moment=(0.0, 50.0, 0.0)), supports=["root"])
+    nodes, places, stress = at_rest.stresses
+    assert len(nodes) == 22 * 11  # bottom, four faces twice, middle, top at each node
+    assert at_rest.von_mises.max() == pytest.approx(E[1] * z[-2] * 500.0 / bending, rel=1e-6)
+    assert np.abs(stress[np.abs(places[:, 2]) > 0.999 * z[-1], 0]).max() == pytest.approx(
+        E[0] * z[-1] * 500.0 / bending, rel=1e-6
+    )
+    at_face = stress[np.isclose(places[:, 2], z[1]) & (places[:, 0] == places[0, 0]), 0]
+    np.testing.assert_allclose(at_face[: len(at_face) // 2] / at_face[len(at_face) // 2 :], 100.0)  # the stiffer first
+    body = flexmb.flexible_body(model, reduction.craig_bampton(model, modes=2))
+    np.testing.assert_allclose(body.stress.x, places)
+
+
+def test_plies_that_differ_by_rounding_have_no_face_between_them():
+    """At 90 and -90 degrees, 30 and 210; and those at 45 and -45 are equally stiff, so that the lower comes first."""
+    plies = [fem.Ply(CARBON, 0.001, angle) for angle in (90.0, -90.0, 30.0, 210.0)]
+    assert not np.array_equal(plies[0].turned[0], plies[1].turned[0])
+    levels = fem.Shell.layup(plies, X).section.levels
+    assert levels == ((0, -0.002), (1, 0.0), (2, 0.0), (3, 0.002))
+    for angles in ((45.0, -45.0), (-45.0, 45.0), (135.0, 45.0), (45.0, 135.0)):
+        crossed = fem.Shell.layup([fem.Ply(CARBON, 0.001, angle) for angle in angles], X)
+        assert [ply for ply, _ in crossed.section.levels] == [0, 0, 1, 1]

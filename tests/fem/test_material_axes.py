@@ -6,7 +6,7 @@ import scipy.sparse.linalg as sl
 from pydantic import TypeAdapter
 
 import fem
-from fem.errors import MaterialError
+from fem.errors import FlexmbError, MaterialError
 from fem.mesh.structured_meshes import block, tube
 from flexmb.files.models.material_keys import Material, material_of
 
@@ -222,3 +222,27 @@ def test_cylindrical_axes_follow_the_right_hand():
     for axis, expected in turned.items():
         axes = fem.CylindricalAxes((0, 0, 0), (0, 0, 1), turn=30.0, turned_about=axis)
         np.testing.assert_allclose(axes.at(place)[0], expected, atol=1e-15)
+
+
+def test_directions_that_overflow_are_refused_and_long_ones_count():
+    """The length of a direction of 1e200 overflows: such beams, shells and selections had the direction zero."""
+    wood = fem.Material.orthotropic((4e10, 1e10, 1e10), (0.2, 0.3, 0.1), (5e9, 4e9, 5e9), 1800.0)
+    turned = wood.turned((2.0**320, 2.0**320, 0), (0, 2.0**-600, 0))
+    np.testing.assert_array_equal(turned.elasticity, wood.turned((1, 1, 0), (0, 1, 0)).elasticity)
+    far, steel = (1e200, 1e200, 0.0), fem.Material.steel()
+    for make in (
+        lambda: wood.turned(far, (0, 1, 0)),
+        lambda: fem.CylindricalAxes((0, 0, 0), far),
+        lambda: fem.CylindricalAxes(far, (0, 0, 1)),
+        lambda: fem.Shell(steel, 0.01, x_axis=far),
+        lambda: fem.Beam(steel, fem.Section.circle(0.1), far),
+        lambda: fem.on_plane((0, 0, 0), far),
+        lambda: fem.on_cylinder(far, (0, 0, 1), 1.0),
+    ):
+        with pytest.raises(FlexmbError, match=r"1e\+?200"):
+            make()
+
+
+def test_a_density_whose_products_overflow_is_refused():
+    with pytest.raises(MaterialError, match=r"density must be positive and finite, at most 1e\+100; found 1e\+300"):
+        fem.Material.isotropic(2.1e11, 0.3, 1e300)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import fem
 import reduction
 from fem.errors import MatrixError
+from fem.files.matrix_archive import read_archive
 from fem.mesh.structured_meshes import block, sheet
 
 STEEL = fem.Material.steel()
@@ -113,6 +114,9 @@ def test_matrices_of_ones_own(solid, tmp_path):
     scipy.io.savemat(tmp_path / "own.mat", {"M": own.M, "stiffness": own.K})
     with pytest.raises(MatrixError, match=r"K missing among M, stiffness"):
         fem.read_matrices(tmp_path / "own.mat")
+    for name in ("own.mtx", "own.fine.mtx"):  # the files of one are not those of the other
+        fem.write_matrices(own, tmp_path / name)
+    assert not [key for key in read_archive(tmp_path / "own.mtx") if key.startswith("fine")]
     np.savez(tmp_path / "own.npz", M=own.M.toarray(), K=own.K.toarray()[:-1])
     with pytest.raises(MatrixError, match=r"K has shape \(23, 24\), expected \(24, 24\)"):
         fem.read_matrices(tmp_path / "own.npz")
@@ -178,3 +182,28 @@ def test_what_cannot_be_written_is_refused(part, solid, tmp_path):
         fem.write_matrices(tied, tmp_path / "part.npz")
     assert not list(tmp_path.iterdir())
     assert callable(reduction.linear_system)
+
+
+def test_archives_of_other_endings_and_with_parts_that_do_not_go_together_are_refused(solid, tmp_path):
+    own, _ = solid
+    (tmp_path / "part.foo").write_text("x")
+    for act in (
+        lambda: fem.read_matrices(tmp_path / "part.foo"),
+        lambda: fem.write_matrices(own, tmp_path / "part.foo", format="numpy"),
+    ):
+        with pytest.raises(
+            MatrixError, match=r"part\.foo: There is no ending .* named '\.foo'\. Existing: '\.mat', '\.mtx', '\.npz'"
+        ):
+            act()
+    with pytest.raises(MatrixError, match=r"There are no files part\.M\.mtx, part\.K\.mtx, \.\.\. beside .*part\.mtx"):
+        fem.read_matrices(tmp_path / "part.mtx")
+    fem.write_matrices(own, tmp_path / "part.npz")
+    arrays = dict(np.load(tmp_path / "part.npz"))
+    for what in ("indptr", "indices", "data"):
+        np.savez(tmp_path / "other.npz", **{**arrays, f"K.{what}": arrays[f"K.{what}"][:-1]})
+        with pytest.raises(
+            MatrixError, match=r"other\.npz cannot be read .*: the parts of the sparse matrix K do not go"
+        ):
+            fem.read_matrices(tmp_path / "other.npz")
+    np.savez(tmp_path / "other.npz", **arrays)
+    assert abs(fem.read_matrices(tmp_path / "other.npz").K - own.K).max() == 0

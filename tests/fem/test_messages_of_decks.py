@@ -164,6 +164,10 @@ SPRING = "*ELEMENT, TYPE=SPRING2, ELSET=L\n50, 1, 9\n*SPRING, ELSET=L\n"
         ("*EQUATION\n2\n1, 1, y, 9, 1, -1.\n", "a number is needed, found 'y'"),
         ("*COUPLING, REF NODE=9\n*KINEMATIC\n", "its option SURFACE=... is missing"),
         ("*COUPLING, SURFACE=S\n*KINEMATIC\n", "its option REFNODE=... is missing"),
+        (
+            "*SURFACE, NAME=S\nE, S1\n*COUPLING, SURFACE=S, REF NODE=9, CONSTRAINT NAME=C\n*DISTRIBUTING\n3, 2\n",
+            "the dofs 3 to 2 are none; write the lower one first",
+        ),
         ("*TIE, NAME=T\nS\n", "data line 1 needs the slave and the master surface; found S"),
         ("*TRANSFORM\n1, 0, 0, 0, 1, 0\n*EQUATION\n2\n1, 1, 1., 9, 1, -1.\n", "its option NSET=... is missing"),
         (
@@ -262,3 +266,177 @@ def test_elements_with_more_numbers_than_nodes_are_noted(tmp_path):
     mesh = read(tmp_path / "part.inp", CUBE.replace("6, 7, 8\n", "6, 7, 8, 9, 10\n"))
     said = "ELEMENT, line 12 of part.inp: elements of type C3D8 have 8 nodes, and 1 lines have more numbers"
     assert any(text.startswith(said) and "first: line 13" in text for text in mesh.warnings)
+
+
+SETS = (
+    "*NSET, NSET=TWO\n1, 2\n*NSET, NSET=THREE\n1, 2, 3\n*NSET, NSET=Q\n3, 4\n*SURFACE, NAME=S\nE, S1\n"
+    "*SURFACE, NAME=L, TYPE=NODE\n1\n2\n"
+)
+COUPLED = "*COUPLING, CONSTRAINT NAME=C, SURFACE=S, REF NODE=10{}\n*KINEMATIC\n"
+TURNED = "*TRANSFORM, NSET=TWO{}\n{}\n*EQUATION\n2\n1, 1, 1., 9, 1, -1.\n"
+ROTATIONS = "*RIGID BODY, NSET=TWO, REF NODE=9, ROT NODE=10\n*EQUATION\n2\n10, {}, 1., 3, 1, -1.\n"
+ORIENTED = "*ORIENTATION, NAME=O{}\n1, 0, 0, 0, 1, 0\n{}" + COUPLED.format(", ORIENTATION=O") + "1\n"
+AXES_OF = "rectangular and cylindrical axes of 6 are read, and rectangular orientations of 9"
+ELEMENT_OF = "*NODE\n11, 0, 0, 0\n*ELEMENT, TYPE={}, ELSET=X\n50, {}\n*{}, ELSET=X\n{}\n{}\n"
+AT_ONE = "the ends of an axial {} coincide, and it has no direction"
+ON_LINE, ON_AXIS = "their two points lie on one line with the origin", "it lies on their axis, or this has no direction"
+
+
+@pytest.mark.parametrize(
+    ("refused", "reason", "taken"),
+    [
+        (TURNED.format("", "0, 0, 0, 0, 1, 0"), f"its axes are not defined at [0.0, 0.0, 0.0]: {ON_LINE}", TURNED.format("", "1, 0, 0, 0, 1, 0")),
+        (TURNED.format("", "1, 2, 3, 2, 4, 6"), f"its axes are not defined at [0.0, 0.0, 0.0]: {ON_LINE}", TURNED.format("", "1, 2, 3, 2, 4, 6.000001")),
+        (TURNED.format("", ".1, .2, .3, .3, .6, .9"), f"its axes are not defined at [0.0, 0.0, 0.0]: {ON_LINE}", TURNED.format("", ".1, .2, .3, .3, .6, .8")),
+        (TURNED.format(", TYPE=C", "0, 0, 0, 0, 0, 1"), f"its axes are not defined at [0.0, 0.0, 0.0]: {ON_AXIS}", TURNED.format(", TYPE=C", "0, 1e-6, 0, 0, 1e-6, 1")),
+        (TURNED.format(", TYPE=C", "-.1, -.2, -.3, .3, .6, .9"), f"its axes are not defined at [0.0, 0.0, 0.0]: {ON_AXIS}", ""),
+        (TURNED.format(", TYPE=C", "5, 0, 0, 5, 0, 0"), f"its axes are not defined at [0.0, 0.0, 0.0]: {ON_AXIS}", TURNED.format(", TYPE=C", "5, 0, 0, 5, 0, 1")),
+        (TURNED.format("", "1, 0, 0, 0, 1"), f"*TRANSFORM of type 'R' with 5 numbers; {AXES_OF}", ""),
+        (TURNED.format(", TYPE=S", "1, 0, 0, 0, 1, 0"), f"*TRANSFORM of type 'S' with 6 numbers; {AXES_OF}", ""),
+        (ORIENTED.format(", SYSTEM=Z RECTANGULAR", ""), f"*ORIENTATION of type 'Z RECTANGULAR' with 6 numbers; {AXES_OF}", ORIENTED.format(", SYSTEM=RECTANGULAR", "")),
+        (ORIENTED.format("", "4, 30.\n"), "the orientation 'O' is turned about an axis 1 to 3; found '4'", ORIENTED.format("", "3, 30.\n")),
+        (COUPLED.format(", INFLUENCE RADIUS=3."), "its option INFLUENCE RADIUS is not supported", COUPLED.format("")),
+        ("*MPC\nMEANROT, 1, 1, 1, 2, 2, 2, 3, 3, 3, 1\n", "the coordinates of its last node, the direction of the axis, are zero", "*MPC\nMEANROT, 1, 1, 1, 2, 2, 2, 3, 3, 3, 5\n"),
+        ("*NODE\n11, 0, 0, 0\n*MPC\nLINK, 1, 11\n", "LINK of two nodes at one place, which has no direction", "*NODE\n11, 0, 0, 1e-9\n*MPC\nLINK, 1, 11\n"),
+        ("*MPC\nPLANE, 1, 2, 9, 10\n", "its nodes lie on one line", "*MPC\nPLANE, 1, 2, 9, 3\n"),
+        ("*NODE\n11, 0, 0, 0\n*MPC\nSTRAIGHT, 1, 11, 9\n", "its first two nodes, which give the straight line, are at one place", "*MPC\nSTRAIGHT, 1, 2, 9\n"),
+        ("*EQUATION\n3\n1, 1, 1., 9, 1, -1.\n", "3 terms were announced, and 2 follow", "*EQUATION\n2\n1, 1, 1., 9, 1, -1.\n"),
+        ("*EQUATION\n0\n", "0 terms were announced, and 0 follow", "*EQUATION\n1\n1, 1, 1.\n"),
+        ("*EQUATION\n2\nTWO, 1, 1., THREE, 1, -1.\n", "its sets have different numbers of nodes", "*EQUATION\n2\nTWO, 1, 1., Q, 1, -1.\n"),
+        ("*EQUATION\n2\n1, 7, 1., 9, 1, -1.\n", "there is no dof 7 of a node", COUPLED.format("") + "*EQUATION\n2\n10, 6, 1., 9, 1, -1.\n"),
+        ("*EQUATION\n2\n1, 0, 1., 9, 1, -1.\n", "there is no dof 0 of a node", ""),
+        (ROTATIONS.format(4), "a rotational node of a rigid body has dofs 1 to 3", ROTATIONS.format(3)),
+        ("*RIGID BODY, NSET=TWO, REF NODE=THREE\n", "one node is needed, and the set 'THREE' has 3", "*NSET, NSET=ONE\n9\n*RIGID BODY, NSET=TWO, REF NODE=ONE\n"),
+        ("*BOUNDARY\n1, ,\n", "no dof in '1, '", "*BOUNDARY\n1, , 1\n"),
+        ("*TIE, NAME=T, TIED NSET=X\nL, S\n", "TIEDNSET of a tie is not read", "*TIE, NAME=T, NO ROTATION\n11, S\n*NODE\n11, .5, .5, 0.\n"),
+        ("*TIE, NAME=T, TYPE=WHAT\nL, S\n", "TYPE of a tie is not read", "*TIE, NAME=T, TYPE=NODE TO SURFACE\n11, S\n*NODE\n11, .5, .5, 0.\n"),
+        (ELEMENT_OF.format("SPRING2", "1, 9", "DASHPOT", "1, 1", "5."), "its elements are of type SPRING2", ELEMENT_OF.format("SPRING2", "1, 9", "SPRING", "1, 1", "5.")),
+        (ELEMENT_OF.format("SPRINGA", "1, 11", "SPRING", "", "5."), AT_ONE.format("spring"), ELEMENT_OF.format("SPRINGA", "1, 9", "SPRING", "", "5.")),
+        (ELEMENT_OF.format("DASHPOTA", "1, 11", "DASHPOT", "", "5."), AT_ONE.format("damper"), ELEMENT_OF.format("DASHPOTA", "1, 9", "DASHPOT", "", "5.")),
+        (ELEMENT_OF.format("SPRING2", "1, 9", "SPRING", "1", "5."), "a SPRING2 needs 2 dofs", ELEMENT_OF.format("SPRING1", "1", "SPRING", "1", "5.")),
+        (ELEMENT_OF.format("SPRING1", "1", "SPRING", "1, 2", "5."), "a SPRING1 needs 1 dofs", ""),
+        (ELEMENT_OF.format("SPRING2", "1, 99", "SPRING", "1, 1", "5."), "element 50 is at nodes that the deck does not define", ""),
+    ],
+)  # fmt: skip
+def test_constraints_and_elements_of_abaqus_that_cannot_be_say_why(refused, reason, taken, tmp_path):
+    found = read(tmp_path / "part.inp", CUBE + SETS + refused, supports="keep").unread
+    assert [u.text.partition("(not obeyed: ")[2] for u in found if "not obeyed" in u.text] == [f"{reason})"]
+    if taken:
+        assert read(tmp_path / "part.inp", CUBE + SETS + taken, supports="keep").unread == ()
+
+
+@pytest.mark.parametrize(
+    ("refused", "said", "taken"),
+    [
+        ("*NSET, NSET=G, GENERATE\n1\n", "line 19: GENERATE needs first, last and a positive increment; found '1'.", "*NSET, NSET=G, GENERATE\n1, 1\n"),
+        ("*NSET, NSET=G, GENERATE\n1, 5, 0\n", "line 19: GENERATE needs first, last and a positive increment; found '1, 5, 0'.", "*NSET, NSET=G, GENERATE\n1, 5, 1\n"),
+        ("*NSET, NSET=G, GENERATE\n1, 5, 1, 1\n", "line 19: GENERATE needs first, last and a positive increment; found '1, 5, 1, 1'.", ""),
+        ("*NODE, SYSTEM=C\n11, 1., 90., 0.\n", "line 19: *NODE, SYSTEM=C is not supported. Write rectangular coordinates.", "*NODE, SYSTEM=R\n11, 1., 90., 0.\n"),
+        ("*NSET\n1\n", "line 18: the name is missing, NSET=... is needed.", "*NSET, NSET=A\n1\n"),
+        ("*SURFACE, NAME=\nE, S1\n", "line 18: the name is missing, NAME=... is needed.", "*SURFACE, NAME=A\nE, S1\n"),
+        ("*PART, NAME=a\n*END PART\n*PART, NAME=A\n*END PART\n", "line 20: the deck defines the part 'A' twice.", "*PART, NAME=a\n*END PART\n*PART, NAME=b\n*END PART\n"),
+    ],
+)  # fmt: skip
+def test_keywords_of_abaqus_without_which_there_is_no_mesh_are_refused(refused, said, taken, tmp_path):
+    with pytest.raises(MeshError) as error:
+        read(tmp_path / "part.inp", CUBE + refused)
+    assert str(error.value).endswith(said)
+    if taken:
+        assert read(tmp_path / "part.inp", CUBE + taken).unread == ()
+
+
+WARM = "*INITIAL CONDITIONS, TYPE=TEMPERATURE\n1, 0.\n*STEP\n*STATIC\n*TEMPERATURE\n1, 5.{}\n*END STEP\n"
+EXPANSION = "*EXPANSION, TYPE=ORTHO\n1e-5, {}, 1e-5\n"
+AXES = "*ORIENTATION, NAME=O\n1, 0, 0, 0, 1, 0\n"
+ALONG = CUBE.replace("ELSET=E, MATERIAL", "ELSET=E, ORIENTATION=O, MATERIAL")
+TWO_WARM = "*ELASTIC, TYPE=ENGINEERING CONSTANTS\n1.4e5, 1e4, 1e4, .3, .3, .4, 5e3, 5e3\n3.5e3, 0.\n1.5e5, 1e4, 1e4, .3, .3, .4, 5e3, 5e3\n3.5e3, 100.\n"
+OTHER = "*MATERIAL, NAME=N\n{}*STEP\n*STATIC\n*CHANGE SOLID SECTION, ELSET={}, MATERIAL=N\n*END STEP\n"
+ELASTIC = "*ELASTIC\n1e5, .3\n"
+STEP = "*STEP\n*STATIC\n{}\n*END STEP\n"
+SHELL_BESIDE = (
+    "*ELEMENT, TYPE=S4, ELSET=H\n80, 5, 6, 7, 8\n*SHELL SECTION, ELSET=H, MATERIAL=M\n.1\n*ELSET, ELSET=ALL\nE, H\n"
+)
+BEAM_BESIDE = (
+    "*ELEMENT, TYPE=B31, ELSET=B\n90, 9, 10\n*BEAM SECTION, ELSET=B, MATERIAL=M, SECTION=RECT\n.1, .1\n0., 1., 0.\n"
+)
+FAMILIES = "pressures on a set of elements of several families"
+CUT = "*SURFACE, NAME=CUT\n{}\n*PRE-TENSION SECTION, SURFACE=CUT, NODE={}\n"
+NOT_ONE_LINE = "*COUPLING, CONSTRAINT NAME=C, SURFACE={}, REF NODE=10\n*DISTRIBUTING\n4, 4\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "refused", "reason", "taken"),
+    [
+        (CUBE, STEP.format("*CLOAD, SECTOR=2\n1, 1, 1."), "options SECTOR", STEP.format("*CLOAD, OP=NEW\n1, 1, 1.")),
+        (CUBE, STEP.format("*DSLOAD\nNO, P, 1."), "there is no surface 'NO'", STEP.format("*DSLOAD\nS, P, 1.")),
+        (CUBE, WARM.format(", 2."), "temperatures that vary through a thickness", WARM.format("")),
+        (CUBE, OTHER.format(ELASTIC + "*DENSITY\n5.\n", "E"), "the material has another density", OTHER.format(ELASTIC, "E")),
+        (CUBE, OTHER.format(ELASTIC, "NO"), "no section is that of the set 'NO'", ""),
+        (CUBE, OTHER.format("", "E"), "the material 'N' has no elastic constants that are read", ""),
+        (ALONG, EXPANSION.format("2e-5") + AXES + WARM.format(""), "an expansion along the axes of an orientation", EXPANSION.format("1e-5") + AXES + WARM.format("")),
+        (CUBE, "", "", EXPANSION.format("2e-5") + WARM.format("")),
+        (ALONG.replace("*ELASTIC\n2.1e5, .3\n", TWO_WARM), AXES + WARM.format(""), "constants along the axes of an orientation that depend on temperature or step", ""),
+        (CUBE.replace("*ELASTIC\n2.1e5, .3\n", TWO_WARM), "", "", WARM.format("")),
+        (CUBE, SHELL_BESIDE + STEP.format("*DLOAD\nALL, P, 1."), FAMILIES, SHELL_BESIDE + STEP.format("*DLOAD\nH, P, 1.")),
+        (CUBE, BEAM_BESIDE + SHELL_BESIDE + "*ELSET, ELSET=ALL\nB\n" + STEP.format("*DLOAD\nALL, P1, 1."), FAMILIES, BEAM_BESIDE + STEP.format("*DLOAD\nB, P1, 1.")),
+        (CUBE, BEAM_BESIDE + "*BEAM GENERAL SECTION, ELSET=B, SECTION=RECT\n.1, .1\n0., 1., 0.\n2.1e5, 8e4\n", "a section with constants of its own has no solid; read the deck without expand=True", BEAM_BESIDE),
+        (CUBE, "*NODE\n11, 0, 0, 0\n*MPC\nBEAM, 1, 11\n", "BEAM of two nodes at one place, which has no direction", "*MPC\nBEAM, 1, 9\n"),
+        (CUBE, NOT_ONE_LINE.format("L"), "its nodes lie on one line, and the mean rotation about it is not defined", NOT_ONE_LINE.format("S")),
+        (CUBE, CUT.format("E, S1", 99), "the deck has no node 99", CUT.format("E, S1", 9)),
+        (CUBE, CUT.format("E, S1", "x"), "a whole number is needed, found 'x'", CUT.format("E, S6", 9)),
+        (CUBE, CUT.format("E, S1", 9).replace(", NODE=9", ""), "its option NODE=... is missing", ""),
+        (CUBE, CUT.format("E, S1", 9).replace(", SURFACE=CUT", ""), "its option SURFACE=... is missing", ""),
+        (CUBE, CUT.format("E, S1", 9).replace("SURFACE=CUT", "SURFACE=NO"), "the deck has no surface 'NO'", ""),
+        (CUBE, CUT.format("5, S1", 9), "the deck has no element 5, which the surface 'CUT' names", CUT.format("1, S1", 9)),
+        (CUBE, "*ELSET, ELSET=Z\n" + CUT.format("Z, S1", 9), "there are no faces of elements in the surface 'CUT'", ""),
+        (CUBE, "*PRE-TENSION SECTION, ELEMENT=1, NODE=9\n", "the deck has no beam 1", BEAM_BESIDE + "*PRE-TENSION SECTION, ELEMENT=90, NODE=1\n"),
+        (CUBE, SHELL_BESIDE + "*PRE-TENSION SECTION, ELEMENT=80, NODE=9\n", "the deck has no beam 80", ""),
+    ],
+)  # fmt: skip
+def test_what_steps_of_abaqus_do_not_obey_says_why(base, refused, reason, taken, tmp_path):
+    """As solids, so that beams and shells carry pressures."""
+
+    def not_obeyed(text):
+        (tmp_path / "part.inp").write_text(base + SETS + text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MeshWarning)
+            mesh, steps = fem.read_steps(tmp_path / "part.inp", expand=True)
+        found = [*mesh.unread, *(u for step in steps for u in step.unread)]
+        return [u.text.partition("(not obeyed: ")[2] for u in found if "not obeyed" in u.text]
+
+    if refused:
+        assert not_obeyed(refused) == [f"{reason})"]
+    if taken:
+        assert not_obeyed(taken) == []
+
+
+PLANE = CUBE[: CUBE.index("*ELEMENT")] + "*ELEMENT, TYPE=CPS4, ELSET=E\n1, 1, 2, 3, {}\n" + CUBE[CUBE.index("*SOLID") :]
+PLANE = PLANE.replace("MATERIAL=M\n", "MATERIAL=M\n.1\n", 1)
+
+
+def test_faces_of_plane_elements_at_a_cut_are_counted_from_one(tmp_path):
+    """Side 0 of element 1 was the element's number, taken for a node."""
+    for side, refused in (("S1", False), ("S4", False), ("S0", True), ("", True)):
+        (tmp_path / "part.inp").write_text(PLANE.format(4) + CUT.format(f"E, {side}" if side else "E", 9))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MeshWarning)
+            found = fem.read_steps(tmp_path / "part.inp")[0].unread
+        told = [f"element 1 of the surface 'CUT' has the faces S1 to S4; found {side!r})"] if refused else []
+        assert [u.text.partition("(not obeyed: ")[2] for u in found] == told
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (PLANE.format(99), "ELEMENT TYPE=CPS4, line 12 of part.inp: element on node 99, which the deck does not define."),
+        (CUBE + SHELL_BESIDE.replace("7, 8", "7, 99"), "ELEMENT TYPE=S4, line 18 of part.inp: element 80 is on nodes that the deck does not define."),
+        (CUBE + BEAM_BESIDE.replace("RECT\n.1, .1", "CIRC\n.1"), "BEAM SECTION, line 20 of part.inp: a beam of two nodes with a round section has no solid. Use beams of three nodes, or read the deck without expand=True."),
+    ],
+)  # fmt: skip
+def test_elements_that_have_no_solid_are_refused_by_line(text, said, tmp_path):
+    (tmp_path / "part.inp").write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        with pytest.raises(MeshError) as error:
+            fem.read_steps(tmp_path / "part.inp", expand=True)
+    assert str(error.value) == said

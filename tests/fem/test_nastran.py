@@ -378,24 +378,26 @@ def test_shells_whose_bending_shear_and_mass_are_others(tmp_path):
         fem.Shell(STEEL, 0.1, added_mass=-1.0)
 
 
-@pytest.mark.parametrize(("kind", "card", "angle"), [("quad8", "CQUAD8", 15), ("triangle6", "CTRIA6", 9)])
-def test_quadratic_shells(kind, card, angle, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "card", "angle", "flag"), [("quad8", "CQUAD8", 15, 17), ("triangle6", "CTRIA6", 9, 14)]
+)
+def test_quadratic_shells(kind, card, angle, flag, tmp_path):
+    """With an offset; TFLAG, behind the offset or T1 to T3, would make thicknesses relative."""
     sheet = fem.structured_meshes.sheet(kind, (1.0, 0.6), (2, 2))
-    for offset in (0.0, 0.01):
+
+    def made(offset, relative=""):
         cells = ""
         for k, nodes in enumerate(sheet.cells[0].connectivity + 1, 1):
-            words = [card, str(k), "5", *map(str, nodes)]
-            words += [""] * (angle - len(words)) + ["0.", f"{offset}"]
-            cells += (
-                ",".join(words[:9])
-                + "\n,"
-                + ",".join(words[9:17])
-                + "\n"
-                + (f",{words[17]}\n" if len(words) > 17 else "")
-            )
-        model = fem.Model(read(tmp_path, grids(sheet.points) + cells + "PSHELL,5,1,.05,1,,1\n" + MAT))
+            words = [card, str(k), "5", *map(str, nodes)] + [""] * 18
+            words[angle], words[angle + 1], words[flag] = "0.", f"{offset}", relative
+            cells += ",".join(words[:9]) + "\n," + ",".join(words[9:17]) + "\n," + words[17] + "\n"
+        return read(tmp_path, grids(sheet.points) + cells + "PSHELL,5,1,.05,1,,1\n" + MAT)
+
+    for offset in (0.0, 0.01):
         same = fem.Model(sheet, fem.Shell(STEEL, 0.05, offset))
-        np.testing.assert_allclose(values(model)[6:12], values(same)[6:12], rtol=1e-6)
+        np.testing.assert_allclose(values(fem.Model(made(offset)))[6:12], values(same)[6:12], rtol=1e-6)
+    with pytest.raises(fem.MeshError, match=r"relative to that of the property \(TFLAG\)"):
+        made(0.0, "1")
 
 
 def test_ends_of_beams_beside_their_nodes(tmp_path):
@@ -455,6 +457,9 @@ def test_rods_stretch_and_twist(tmp_path):
     assert model.unread == ()
     bad = plate(tmp_path, "CROD,90,8,5,1\nPROD,8,1,0.\n", loud=False)
     assert "without an area" in bad.unread[0].text
+    lump = "GRID,5000,,9.,9.,9.\nCROD,90,8,5,5000\nPROD,8,1,.01\nCONM2,95,5000,,2.,.1,0.,0.\n"
+    (lost,) = plate(tmp_path, lump, loud=False).unread  # nodes of rods alone do not turn
+    assert "an offset or inertia at a node without rotations" in lost.text
 
 
 def test_masses_per_length_of_bars(tmp_path):
@@ -595,6 +600,21 @@ def test_the_factor_of_masses_may_stand_in_case_control(tmp_path):
         with pytest.raises(MeshError, match=r"WTMASS is given twice.*in line 3"):
             read(tmp_path, "SOL 103\nCEND\n" + control + body + "PARAM,WTMASS,3.\n")
     assert "PARAM G" in {u.keyword for u in read(tmp_path, "CEND\nPARAM,G,.02\n" + body, loud=False).unread}
+
+
+def test_damping_of_modes_is_named_where_case_control_selects_it(tmp_path):
+    """SDAMPING of a TABDMP1, of another one, of none; two tables for two subcases."""
+    plate(tmp_path)
+    body = "BEGIN BULK\nTABDMP1,25,CRIT\n,0.,.01,300.,.01,ENDT\n" + (tmp_path / "part.bdf").read_text()
+    for command in ("SDAMP = 25", "  sdamping(structure) = 25"):
+        (named,) = read(tmp_path, f"SOL 111\nCEND\n{command}\n{body}", loud=False).unread
+        assert named.keyword == "TABDMP1"
+        assert "modal_damping" in named.text
+    (lost,) = read(tmp_path, f"SOL 111\nCEND\nSDAMPING = 26\n{body}", loud=False).unread
+    assert "no set 26 of SDAMP" in lost.text
+    idle = read(tmp_path, f"SOL 111\nCEND\n{body}")
+    assert idle.unread == ()
+    assert any("selects no SDAMP" in note for note in idle.warnings)
 
 
 def test_the_factor_of_masses_scales_what_beams_that_vary_carry(tmp_path):

@@ -142,7 +142,7 @@ KGG = {
 
 def test_a_heavy_mass_on_a_bushing():
     """good_sine: a mass of 1e9, in units of weight, that moves a bar through a bushing between nodes that are apart."""
-    sine = read("good_sine.bdf", ignore=["LOAD"])
+    sine = read("good_sine.bdf", ignore=["LOAD", "TABDMP1"])
     assert sine.unread == ()
     assert sine.mass == pytest.approx(1e9 * 0.00259, rel=1e-8)
     assert len(sine.mesh.springs) > 0

@@ -1,5 +1,7 @@
 """CONM1 and CONM2 of Nastran decks in coordinate systems, against the mass, the centre and the inertia of the lump."""
 
+import re
+
 import numpy as np
 import pytest
 from test_nastran import PLATE, STEEL, plate
@@ -110,3 +112,28 @@ def test_a_lump_is_one_thing_in_what_a_mesh_says(tmp_path):
     assert "constraint: CONM2" not in said
     assert len(mesh.lump_nodes) == 6
     assert f"{bare} nodes" in str(fem.Model(mesh))
+
+
+@pytest.mark.parametrize("cards", [
+    "CMASS2,71,2.-4,90,1\nCMASS2,72,2.-4,90,2\nCMASS2,73,2.-4,90,3\n",
+    "CMASS1,71,7,90,1\nCMASS1,72,7,90,3\nCMASS1,73,7,90,2\nPMASS,6,1.-4,7,2.-4\n",
+    "CMASS2,71,1.-4,90,1\nCMASS2,72,2.-4,90,2\nCMASS1,73,7,90,3\nCMASS2,74,1.-4,90,1\nPMASS,7,2.-4\n",
+])  # fmt: skip
+def test_equal_masses_of_three_translations_are_a_point_mass(cards, tmp_path):
+    model = fem.Model(plate(tmp_path, NODE + cards))
+    require_lump(model, POINT, np.zeros((3, 3)))
+    assert model.unread == ()
+
+
+@pytest.mark.parametrize(("cards", "reason"), [
+    ("CMASS2,71,2.-4,90,1\nCMASS2,72,2.-4,90,2\n", r"the masses of components \[1, 2\] of its node"),
+    ("CMASS2,71,2.-4,90,1\nCMASS2,72,2.-4,90,2\nCMASS2,73,3.-4,90,3\n", "which no lump has"),
+    ("CMASS2,71,2.-4,90,4\n", "a mass of a rotation"),
+    ("CMASS2,71,2.-4,90,1,5,1\n", "between two components"),
+    ("CMASS1,71,7,90,1\n", "the deck has no PMASS 7"),
+])  # fmt: skip
+def test_masses_of_single_components_are_not_obeyed(cards, reason, tmp_path):
+    mesh = plate(tmp_path, NODE + cards, loud=False)
+    assert re.search(reason, mesh.unread[0].text)
+    assert len(mesh.unread) == cards.count("CMASS")
+    assert mesh.masses == ()

@@ -1,5 +1,6 @@
 """Natural modes of a part: closed forms, dense eigenvalues, reduced bodies, decks, refusals."""
 
+import os
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -155,6 +156,18 @@ def test_shells_have_them_too():
     np.testing.assert_allclose(found.frequencies, exact, rtol=2e-3)
 
 
+@pytest.mark.parametrize("kind", ["hexahedron-reduced", "hexahedron20-reduced"])
+@pytest.mark.parametrize("divisions", [(2, 2, 1), (4, 2, 2)])
+def test_motions_without_kinetic_energy_leave_the_others(kind, divisions):
+    """Mass matrices of reduced integration are singular: round-off of their null space was negative kinetic energy."""
+    mesh = block(kind, (1.0, 0.6, 0.4), divisions)
+    x = mesh.points + 0.05 * np.sin(1.0 + 2.0 * mesh.points[:, [1, 2, 0]])
+    part = fem.Model(replace(mesh, points=x), STEEL)
+    K, M = part.K.toarray(), part.M.toarray()
+    squares = 1 / sl.eigh(M, K + 1e8 * M, eigvals_only=True)[::-1][6:11] - 1e8
+    np.testing.assert_allclose(fem.natural_modes(part, 11).frequencies[6:], np.sqrt(squares) / (2 * np.pi), rtol=1e-6)
+
+
 def test_round_off_in_frequencies_of_very_slender_parts_is_named():
     """A plate of 1e-5 of its length: the lowest frequency of the held one was taken for a motion without stiffness."""
     found = []
@@ -279,3 +292,15 @@ def test_a_mesh_a_basis_and_a_body_are_told_where_to_look(monkeypatch):
         fem.natural_modes(bar().mesh, 3)
     with pytest.raises(MatrixError, match=r"basis\.frequencies"):
         fem.natural_modes(reduction.modal(bar(), 2), 3)
+
+
+@pytest.mark.parametrize("place", ["not/there.csv", "full.csv"])
+def test_tables_that_cannot_be_written_are_told(place, tmp_path):
+    """It was an OSError of Python."""
+    if place == "full.csv":
+        if not os.path.exists("/dev/full"):
+            pytest.skip("needs /dev/full")
+        (tmp_path / place).symlink_to("/dev/full")
+    model = fem.Model(block("hexahedron", (1, 1, 1), (1, 1, 1)), fem.Material.steel())
+    with pytest.raises(fem.MatrixError, match=rf"natural modes cannot be written to .*{place}: No s"):
+        fem.natural_modes(model, 3).to_csv(tmp_path / place)

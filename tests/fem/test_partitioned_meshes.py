@@ -47,9 +47,10 @@ def test_partitions_keep_the_groups_and_cells_of_a_mesh(version, binary, partiti
 
 
 @pytest.mark.parametrize("version", [4.1, 2.2])
-def test_a_file_of_one_partition_is_refused(version, partitioned, tmp_path):
+@pytest.mark.parametrize("binary", [0, 1])
+def test_a_file_of_one_partition_is_refused(version, binary, partitioned, tmp_path):
     partitioned.option.setNumber("Mesh.MshFileVersion", version)
-    partitioned.option.setNumber("Mesh.Binary", 0)
+    partitioned.option.setNumber("Mesh.Binary", binary)
     partitioned.option.setNumber("Mesh.PartitionSplitMeshFiles", 1)
     partitioned.model.mesh.partition(3)
     partitioned.write(str(tmp_path / "boxes.msh"))

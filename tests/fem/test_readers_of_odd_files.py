@@ -1,5 +1,7 @@
 """Files that are valid and unusual, and files that are damaged: read in full, or refused by name; no reader hangs."""
 
+import re
+import sys
 import warnings
 
 import numpy as np
@@ -110,10 +112,40 @@ def test_a_surface_and_an_element_set_of_one_name(tmp_path):
     assert any(name.startswith("TOP") for name in mesh.face_sets)
 
 
+GMSH_2 = (
+    "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n$Elements\n1\n"
+)
 REFUSED = {
     "a.vtk": ("# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n0 0 0 1 0", "no cells"),
     "b.vtk": ("# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\n", "no cells"),
+    "c.vtk": (
+        "# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 5 float\n0 0 0 1 0 0 0 1 0 0 0 1 1 1 1\n"
+        "CELLS 1 6\n5 0 1 2 3 4\nCELL_TYPES 1\n10\n",
+        "1 cells of the kind tetra have 5 nodes in all, expected 4 each",
+    ),
     "a.msh": ("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n", r"no section \$Nodes"),
+    "b.msh": (GMSH_2 + "1 4 0 1 2 3\n$EndElements\n", r"\$Elements should hold 8 numbers, it holds 7"),
+    "c.msh": (GMSH_2 + "1 4 0 1 2 3 4 5\n$EndElements\n", r"\$Elements should hold 8 numbers, it holds 9"),
+    "d.msh": ("$MeshFormat\n4.1 1 8\n\0\0\0\x01\n$EndMeshFormat\n", "another byte order or word length"),
+    "e.msh": ("$MeshFormat\n4.1 1 4\n\x01\0\0\0\n$EndMeshFormat\n", "another byte order or word length"),
+    "f.msh": ("$MeshFormat\n4.1 1 8\n\x01\0\0\0\n$EndMeshFormat\n", r"no section \$Nodes"),
+    "g.msh": (
+        EMPTY_BLOCK.replace("3 1 4 1", "3 1 29 1"),
+        "elements of Gmsh type 29; lines, triangles, quadrangles and solids",
+    ),
+    "h.msh": (
+        GMSH_2 + "1 29 0 1 2 3 4\n$EndElements\n",
+        "elements of Gmsh type 29; lines, triangles, quadrangles and solids",
+    ),
+    "i.msh": (
+        EMPTY_BLOCK.replace("1 1 2 3 4\n$E", "1 1 2 3\n$E"),
+        r"its section \$Elements ends too early: 5 numbers expected, 4 found",
+    ),
+    "j.msh": (
+        EMPTY_BLOCK.replace("1 1 2 3 4\n$E", "1 1 2 3 5\n$E"),
+        r"tetra cells refer to nodes that are not in \$Nodes",
+    ),
+    "k.msh": (GMSH_2 + "1 4 0 1 2 3 9\n$EndElements\n", r"tetra cells refer to nodes that are not in \$Nodes"),
     "a.mesh": ("MeshVersionFormatted 2\nDimension 3\nEnd\n", "cannot be read as .mesh"),
     "a.cdb": ("/PREP7\n", "no EBLOCK"),
     "a.ele": ("0 4 0\n", "a.node beside it"),
@@ -144,3 +176,79 @@ def test_a_truss_without_an_area_is_named_and_a_bar_with_a_section_is_kept(tmp_p
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fem.read_mesh(tmp_path / "a.bdf").kinds["line"] == 1
+    (tmp_path / "a.bdf").write_text(GRID + WEDGE + "CBAR,2,9,1,2,0.,1.,0.\n")
+    with pytest.warns(fem.MeshWarning, match=r"CBAR, line 19 of a.bdf: .*a property that is read \(PBAR, "):
+        assert [u.keyword for u in fem.read_mesh(tmp_path / "a.bdf").unread] == ["CBAR"]
+
+
+@pytest.mark.parametrize("place", ["POINT_DATA 4", "CELL_DATA 1"])
+def test_a_set_of_several_numbers_for_each_is_refused(place, tmp_path):
+    """Components of one cell were those of the next ones: other sets, or an error of NumPy."""
+    pytest.importorskip("pyvista")
+    count, what = int(place.split()[1]), "node" if place.startswith("POINT") else "face"
+    (tmp_path / "part.vtk").write_text(
+        "# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 double\n0 0 0 1 0 0 0 1 0 0 0 1\n"
+        f"CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\n{place}\nFIELD FieldData 1\n{what}%20set%20end 2 {count} int\n"
+        + "1 1\n"
+        * count
+    )
+    with pytest.raises(
+        MeshError, match=rf"'{what} set end' keeps a set by one number for each .*; found \({count}, 2\)"
+    ):
+        fem.read_mesh(tmp_path / "part.vtk")
+
+
+def test_billions_of_partitions_are_refused_at_once(tmp_path):
+    """A list of those in other files took the memory of the machine."""
+    text = (
+        "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n"
+        "$Elements\n1\n1 4 5 1 1 2 1 -{} 1 2 3 4\n$EndElements\n"
+    )
+    for others, told in (("3", r"\[2, 3\]"), ("2147483647", r"\[2, 3, 4, 5, 6, 7, 8, 9, 10, 11\] and more")):
+        (tmp_path / "part.msh").write_text(text.format(others))
+        with pytest.raises(MeshError, match=rf"the partitions \[1\], and those of {told} are in other files"):
+            fem.read_mesh(tmp_path / "part.msh")
+
+
+def test_a_format_whose_package_is_not_installed_says_so(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "netCDF4", None)
+    (tmp_path / "a.e").write_text("x")
+    said = r"files of the format \.e need the package netCDF4, which is not installed: pip install netCDF4\.$"
+    with pytest.raises(MeshError, match=said):
+        fem.read_mesh(tmp_path / "a.e")
+
+
+NAMES = ("inner & outer", "a<b>c", 'a"b', "a'b", "a\tb\nc")
+
+
+def named(names):
+    """A cube with sets of nodes, faces and cells of these names, each with a letter, so that no two have one name."""
+    cube = fem.structured_meshes.block("hexahedron", (1.0, 1.0, 1.0), (1, 1, 1))
+    rows = {"n": np.array([0]), "f": np.array([[0, 1]]), "c": np.array([0])}
+    nodes, faces, cells = ({kind + name: own for name in names} for kind, own in rows.items())
+    return fem.Mesh(cube.points, cube.cells, node_sets=nodes, face_sets=faces, cell_sets=cells)
+
+
+def test_names_of_sets_that_xml_writes_otherwise_return(tmp_path):
+    """VTK writes them as they are, and does not read the file again."""
+    mesh = named(NAMES)
+    fem.write_mesh(mesh, tmp_path / "a.vtu")
+    again = fem.read_mesh(tmp_path / "a.vtu")
+    for kind in ("node_sets", "face_sets", "cell_sets"):
+        assert set(getattr(again, kind)) == set(getattr(mesh, kind))
+    with pytest.raises(
+        MeshError, match=r"The name 'node.*\\x01b' has a control character, which a \.vtu file cannot hold"
+    ):
+        fem.write_mesh(named(["a\x01b"]), tmp_path / "b.vtu")
+    assert not (tmp_path / "b.vtu").exists()
+
+
+@pytest.mark.parametrize(("name", "refused"), [('a"b', True), ("a\nb", True), ("a'b", False)])
+def test_names_of_sets_that_gmsh_cannot_hold_are_refused(name, refused, tmp_path):
+    if not refused:
+        fem.write_mesh(named([name]), tmp_path / "a.msh")
+        assert "n" + name in fem.read_mesh(tmp_path / "a.msh").node_sets
+        return
+    said = re.escape(f"the set name {'n' + name!r} has a quotation mark or a line break")
+    with pytest.raises(MeshError, match=said):
+        fem.write_mesh(named([name]), tmp_path / "a.msh")

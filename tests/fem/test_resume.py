@@ -7,6 +7,7 @@ import textwrap
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import fem
 import fem.linear_algebra.factor
@@ -66,6 +67,17 @@ KILLED = """
     model = model.with_interfaces(a="x0", b="x1").with_solver(checkpoint={kept!r})
     reduction.krylov(model, shifts=(500.0, 1500.0, 2500.0), moments=1)
 """
+
+
+def test_kept_solutions_that_are_not_finite_are_solved_again(tmp_path, work):
+    A, B = sp.diags([2.0, 4.0, 8.0], format="csc"), np.ones((3, 1))
+    for _ in range(2):
+        made = factor(A, solver=fem.SolverOptions(checkpoint=tmp_path))
+        np.testing.assert_allclose(made.solve(B)[:, 0], [0.5, 0.25, 0.125])
+        kept = sorted(tmp_path.glob("*/*.npy"))
+        assert kept
+        for file in kept:
+            np.save(file, np.full_like(np.load(file), np.nan))
 
 
 def reduced(model):

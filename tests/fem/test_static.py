@@ -226,6 +226,8 @@ def test_a_moment_about_the_normal_of_a_single_node_of_a_shell_is_named():
         total = load + beside * fem.point_force(part, "x1", (1.0, 0.1, 1.0))
         with pytest.warns(MeshWarning, match=r"moment of 1 about the normal of the shell acts on node \d+ at \(0\.25"):
             fem.solve_static(part, total, "root")
+    with pytest.warns(MeshWarning, match=r"moment of 0\.05 about the normal"):  # twenty times as large in the plane
+        fem.solve_static(part, fem.interface_load(part, "mid", moment=(0, 1.0, 0.05)), "root")
     with pytest.warns(MeshWarning, match="a shape of the basis is that of shells"):
         reduction.craig_bampton(part, 2)
     with warnings.catch_warnings():
@@ -337,6 +339,13 @@ def test_supports_that_mean_something_else_are_refused(supports, text):
     part = bar()
     with pytest.raises(MatrixError, match=text):
         fem.solve_static(part, np.zeros(part.ndof), supports)
+
+
+def test_loads_at_interfaces_that_are_no_numbers_are_refused():
+    part = PLATE.with_interfaces(root="x0")
+    for wrong in ({"force": (np.nan, 0.0, 0.0)}, {"moment": (0.0, np.inf, 0.0)}):
+        with pytest.raises(MatrixError, match="'root' needs three finite numbers; found"):
+            fem.interface_load(part, "root", **wrong)
 
 
 def test_a_joint_of_pinned_bars_needs_its_rotation_held(tmp_path):

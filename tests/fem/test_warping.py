@@ -274,6 +274,9 @@ def test_what_cannot_carry_warping_refuses_it():
     model = part("I", 4).with_interfaces(root="start", tip="end")
     with pytest.raises(MeshError, match="would not resist each other's warping"):
         fem.split(model, 2)
+    numbered = fem.Model(replace(model.mesh, node_ids=100 + np.arange(len(model.points))), model.materials[0])
+    with pytest.raises(MeshError, match=r"goes through node 2 \(number 102 in the file\) of beams"):
+        fem.split(numbered, 2)
     with pytest.raises(MatrixError, match="the rates of twist"):
         fem.write_matrices(model, "never.mat")
     with pytest.raises(MaterialError, match="a positive warping constant; found 0"):
@@ -408,12 +411,15 @@ def test_sections_that_are_turned_by_180_degrees(shape, turn):
         assert "turned by 180 degrees or mirrored" in messages(model)[0]
 
 
-def in_line(a, b, turned=False):
-    """Two cells of different beams on one line; the second may run back."""
-    rows = np.array([(0, 1), (2, 1) if turned else (1, 2)])
-    points = np.array([(0, 0, 0), (0.5, 0, 0), (1.0, 0, 0)])
-    mesh = fem.Mesh(points, (fem.CellBlock("line", rows),), cell_sets={"a": np.array([0]), "b": np.array([1])})
-    beams = {key: fem.Beam(STEEL, s, torsion="vlasov", y_axis=(0, 1, 0)) for key, s in (("a", a), ("b", b))}
+def in_line(*sections, turned=False):
+    """Cells of different beams on one line; the second may run back."""
+    n = len(sections)
+    rows = np.column_stack([np.arange(n), np.arange(1, n + 1)])
+    if turned:
+        rows[1] = rows[1, ::-1]
+    points = np.column_stack([0.5 * np.arange(n + 1), np.zeros((n + 1, 2))])
+    mesh = fem.Mesh(points, (fem.CellBlock("line", rows),), cell_sets={str(k): np.array([k]) for k in range(n)})
+    beams = {str(k): fem.Beam(STEEL, s, torsion="vlasov", y_axis=(0, 1, 0)) for k, s in enumerate(sections)}
     return fem.Model(mesh, beams)
 
 
@@ -433,15 +439,22 @@ def test_shapes_that_warp_in_two_ways_are_named_where_they_share_a_rate_of_twist
         assert "at 1 nodes (first: 1, warping constants" in told[0]
         assert not messages(model.with_interfaces(mid=fem.Interface([1], "average")))
     for other, turned in ((scaled(1.1), False), (section("I"), False), (scaled(1.1), True)):
-        assert not messages(in_line(section("I"), other, turned))
+        assert not messages(in_line(section("I"), other, turned=turned))
     assert not messages(in_line(section("U"), section("U"), turned=True))
+    i, u = (section(name).warping for name in "IU")
+    told = messages(in_line(section("I"), section("U"), scaled(1.5)))
+    assert f"at 2 nodes (first: 1, warping constants {i:.4g} and {u:.4g})" in told[0]
 
 
-def test_ends_at_links_and_other_cells_are_named():
+@pytest.mark.parametrize("beams_first", [True, False])
+def test_ends_at_links_and_other_cells_are_named(beams_first):
     """Warping is free there; an equation or an interface says what is meant."""
     points = np.array([(0, 0, 0), (1, 0, 0), (2, 0, 0), (2, 1, 0), (2, 1, 1), (2, 0, 1.0)])
     cells = (fem.CellBlock("line", np.array([(0, 1), (1, 2)])), fem.CellBlock("quad", np.array([(2, 3, 4, 5)])))
-    mesh = fem.Mesh(points, cells, cell_sets={"beam": np.array([0, 1]), "plate": np.array([2])})
+    sets = {"beam": np.array([0, 1]), "plate": np.array([2])}
+    if not beams_first:
+        cells, sets = cells[::-1], {"beam": np.array([1, 2]), "plate": np.array([0])}
+    mesh = fem.Mesh(points, cells, cell_sets=sets)
     beam = fem.Beam(STEEL, section("I"), torsion="vlasov", y_axis=(0, 1, 0))
     model = fem.Model(mesh, {"beam": beam, "plate": fem.Shell(STEEL, 0.01)})
     held = fem.Equation([2], [6], [1.0])
@@ -503,6 +516,7 @@ def test_scalar_points_of_nastran(tmp_path):
         ({"last": "1.,0.,1."}, "that of CBEAM 1, in whose direction it does not run"),
         ({"points": ((91, ""), (92, 93))}, "warping of one end only"),
         ({"points": ((91, 1), (1, 93))}, "grid points"),
+        ({"points": ((91, "92,7"), (92, 93))}, "it has 18 fields, and '7' stands beyond them"),
     ):
         told = [u for u in nastran(tmp_path, **options).unread if u.keyword == "CBEAM"]
         assert reason in told[0].text
@@ -529,3 +543,23 @@ def test_beams_of_nastran_that_run_against_each_other_share_their_warping(nodes,
     u = static(model, clamped(model, 0), model.dof_map.rotations(2)[0])
     expected = tip_twist(model.materials[0].section, 2.0)
     assert u[model.dof_map.rotations(2)[0]] == pytest.approx(expected, rel=1e-9)
+
+
+def test_beams_of_nastran_with_nodes_of_their_own_share_the_warping_of_a_point(tmp_path):
+    """A rigid link joins the second beam's own node to the end of the first: it twists as one line of beams."""
+    nastran(tmp_path)
+    path = tmp_path / "part.bdf"
+    text = (
+        path.read_text()
+        .replace("CBEAM,2,5,2,3", "CBEAM,2,5,4,3")
+        .replace("SPOINT", "GRID,4,,1.,0.,0.\nRBE2,9,2,123456,4\nSPOINT")
+    )
+    path.write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fem.Model(fem.read_mesh(path))
+    (tie,) = (c for c in model.mesh.constraints if isinstance(c, fem.Equation))
+    assert sorted(zip(tie.nodes, tie.components, tie.coefficients, strict=True)) == [(1, 6, -1.0), (3, 6, 1.0)]
+    tip = model.dof_map.places(model.dof_map.rotations(2))[0]
+    u = static(model, model.dof_map.places(clamped(model, 0)), tip)
+    assert u[tip] == pytest.approx(tip_twist(model.materials[0].section, 2.0), rel=1e-9)

@@ -38,7 +38,7 @@ from flexmb.forces.scalar.points import read_columns
 from flexmb.mechanism.contacts.element import is_contact
 from flexmb.study.kept import KeptOutcomes
 
-from . import commands, damage, results, toml
+from . import cards, commands, damage, results, structure, texts, toml
 from .pool import UnnamedError
 
 MODELS = Path(__file__).with_name("models")
@@ -52,7 +52,7 @@ class Target:
 
     `name` of the damaged file in its folder; `seeds()`: sound contents; `read(path)`; `text`: whether lines and numbers
     are damaged too; `make(rng)`, where given, writes content that is wrong inside a sound container; `beside`: further
-    files, by name.
+    files, by name; `form`: that of `cards.BEGINS`, where texts are also wrong in what they say.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Target:
     text: bool = False
     make: Callable[[np.random.Generator], bytes] | None = None
     beside: Callable[[], dict[str, bytes]] = dict
+    form: str = ""
 
     def content(self, rng: np.random.Generator) -> bytes:
         """A damaged file."""
@@ -68,6 +69,8 @@ class Target:
             return self.make(rng)
         seeds = self.seeds()
         seed = seeds[int(rng.integers(len(seeds)))]
+        if self.form and b"\0" not in seed and rng.random() < 0.8:
+            return cards.changed(seed, self.form, rng)
         return (damage.of_text if self.text and rng.random() < 0.8 else damage.of_bytes)(seed, rng)
 
 
@@ -77,7 +80,7 @@ def prepared(names: Iterable[str]) -> None:
         warnings.simplefilter("ignore")
         for target in (TARGETS[name] for name in names):
             if not isinstance(target, Target):
-                commands.prepared()
+                commands.prepared() if target is commands.case else texts.prepared(_result(), _model_of_part())
                 continue
             for name, content in target.beside().items():
                 (Path(folder) / name).write_bytes(content)
@@ -222,6 +225,27 @@ def _solved(path: Path) -> None:
         model, before = fem.Model(part), None
         for step in steps:
             before = fem.solve_step(model, step, before)
+
+
+def _obeyed(path: Path) -> None:
+    """Read a deck as `_assembled`, and the steps of it as CalculiX does; both, also where the first is refused."""
+    try:
+        _assembled(path)
+    except FlexmbError:
+        _solved(path)
+        raise
+    _solved(path)
+
+
+def _superelement(path: Path) -> None:
+    """Read a deck as a part, and its matrices."""
+    try:
+        _assembled(path)
+    finally:
+        with _objects_named():
+            given = fem.read_nastran(path)
+            part = fem.Model.from_matrices(given.M, given.K, np.eye(len(given.nodes), 3), dofs=given.dofs)
+            part.K, part.M  # noqa: B018
 
 
 def _brick(path: Path, binary: bool) -> None:
@@ -545,6 +569,22 @@ def _model(rng: np.random.Generator) -> bytes:
     return toml.dumped(changed).encode("utf-8", "surrogatepass")
 
 
+@cache
+def _further_models() -> tuple[bytes, ...]:
+    return tuple(path.read_bytes() for path in sorted(MODELS.glob("further/*.toml")))
+
+
+def _wrong_model(rng: np.random.Generator) -> bytes:
+    """A model with one change that a person could make."""
+    models = (*_models(), *_further_models())
+    tree = tomllib.loads(models[int(rng.integers(len(models)))].decode())
+    return toml.dumped(structure.changed(tree, rng)[0]).encode("utf-8", "surrogatepass")
+
+
+def _text(rng: np.random.Generator, folder: Path) -> None:
+    texts.case(rng, lambda: (_result(), _model_of_part()))
+
+
 def _moved(path: Path) -> None:
     """Load a model, build it, and take at most twenty steps."""
     model = load_model(path)
@@ -552,13 +592,17 @@ def _moved(path: Path) -> None:
     duration = min(model.duration, 20 * step) if step else min(model.duration, 1e-3)
     with _objects_named():
         model.mechanism()
-        flexmb.simulate(model.system, duration, **model.options)
+        moved = flexmb.simulate(model.system, duration, **model.options)
+        if not all(np.isfinite(getattr(moved, name)).all() for name in ("q", "w", "wdot", "multipliers")):
+            raise RuntimeError("a motion with numbers that are not finite")
 
 
 TARGETS: dict[str, Target | Callable[[np.random.Generator, Path], None]] = {
     "deck": Target("part.inp", _given("block.inp", "constraints.inp", "assembly.inp", "frame.inp", "loads.inp"), _meshed, True, beside=_beside("rest.inc")),
     "steps": Target("steps.inp", _given("assembly.inp", "loads.inp"), _solved, True),
     "nastran": Target("part.bdf", _given("part.bdf", "shells.bdf"), _assembled, True),
+    "further deck": Target("part.inp", _given("further/lines.inp", "further/sides.inp"), _assembled, True),
+    "further nastran": Target("part.bdf", _given("further/cards.bdf", "further/solids.bdf"), _assembled, True),
     "cdb": Target("part.cdb", _given("part.cdb", "shells.cdb"), _assembled, True),
     "msh": _mesh_target("part.msh", _ours, _by_meshio("gmsh", binary=True), _by_meshio("gmsh", binary=False), _by_meshio("gmsh22", binary=True), _by_meshio("gmsh22", binary=False)),
     "vtk": _mesh_target("part.vtk", _ours, _by_meshio("vtk", binary=True), _by_meshio("vtk", binary=False), _by_meshio("vtk42", binary=True), _by_meshio("vtk42", binary=False)),
@@ -587,12 +631,22 @@ TARGETS: dict[str, Target | Callable[[np.random.Generator, Path], None]] = {
     "body mbdyn": Target("body.fem", cache(lambda: (_unsealed("body.fem"),)), _in_use, True),
     "result": Target("result.h5", cache(lambda: tuple(_bytes_of("result.h5", lambda path: save_result(found, path)) for found in _results())), _used, make=_damaged_result),  # noqa: B023
     "model": Target("model.toml", _models, _moved, True, make=_model, beside=_files_of_models),
+    "wrong model": Target("model.toml", _further_models, _moved, make=_wrong_model, beside=_files_of_models),
+    "texts": _text,
     "motion table": Target("turn.csv", lambda: (_files_of_models()["turn.csv"],), lambda path: load_model(_model_with(path)), True, beside=_files_of_models),
     "columns": Target("table.csv", lambda: (b"x;y;z\nmm;N;N\n0,5;1;2\n1,5;2;3\n", b"x,y\n0,1\n1,2\n", b"0 1\n1 2\n"), read_columns, True),
     "map table": Target("map.csv", lambda: (_files_of_models()["map.csv"],), force_map_from_csv, True),
     "ring table": Target("ring.csv", _written("ring.csv", lambda path: RingCompliance(np.eye(5) + 0.1).write_csv(path)), _in_ring, True),
     "study": Target("kept.json", _written("kept.json", lambda path: KeptOutcomes(path, {"model": "1"}).put({"a": 1}, {"peak": 2.0})), lambda path: KeptOutcomes(path, {"model": "1"}), True),
     "command line": commands.case,
+    "stated deck": Target("part.inp", _given("block.inp", "constraints.inp", "assembly.inp", "frame.inp", "loads.inp", "further/lines.inp", "further/sides.inp"), _assembled, True, beside=_beside("rest.inc"), form="keywords"),
+    "couplings": Target("part.inp", _given("stated/couplings.inp"), _obeyed, True, form="keywords"),
+    "stated nastran": Target("part.bdf", _given("part.bdf", "shells.bdf", "further/cards.bdf", "further/solids.bdf"), _assembled, True, form="cards"),
+    "superelement": Target("part.bdf", _given("stated/superelement.bdf"), _superelement, True, form="cards"),
+    "stated cdb": Target("part.cdb", _given("stated/archive.cdb", "part.cdb", "shells.cdb"), _assembled, True, form="commands"),
+    "partitions": Target("part.msh", _given("stated/parts-41.msh", "stated/parts-22.msh", "stated/parts-41-binary.msh", "stated/parts-22-binary.msh"), _meshed, True, form="sections"),
+    "stated punch": Target("part.pch", cache(lambda: (_punch(),)), fem.read_nastran, True, form="cards"),
+    "stated mapping": Target("part.mapping", cache(lambda: (_mapping(),)), lambda path: fem.read_ansys(path.with_name("part.matrix"), path.with_name("part.matrix"), path), True, beside=lambda: {"part.matrix": _boeing(_matrices()[0])}, form="commands"),
 }  # fmt: skip
 if find_spec("gmsh"):
     TARGETS["step"] = Target("part.step", _given("block.step"), lambda path: fem.mesh_cad(path, 20.0, order=1), True)

@@ -1,8 +1,11 @@
 """Bases and reduced parts, to files and to pyMOR."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.io
+import scipy.sparse as sp
 
 import fem
 import flexmb
@@ -108,8 +111,19 @@ def test_a_reduced_system_in_files(ending, part, basis, tmp_path):
         found = {path.name.split(".")[1]: scipy.io.mmread(path) for path in files}
     for letter in "MDKBC":
         np.testing.assert_allclose(found[letter], getattr(system, letter), rtol=1e-14)
-    if ending != "mtx":
+    if ending == "mtx":
+        assert set(found) == set("MDKBC")
+    else:
         assert [str(name).strip() for name in found["inputs"]] == list(system.inputs)
+
+
+def test_sparse_columns_are_written_as_rows_and_outputs_have_labels_without_inputs(part, tmp_path):
+    system = reduction.linear_system(part, inputs=[], outputs=["tip"])
+    columns = replace(system, C=sp.csc_matrix(system.C))
+    with np.load(columns.save(tmp_path / "bar.npz")[0]) as found:
+        C = sp.csr_matrix(tuple(found[f"C.{key}"] for key in ("data", "indices", "indptr")), found["C.shape"])
+        assert found["outputs"].tolist() == list(system.outputs)
+    assert abs(C - system.C).max() == 0.0
 
 
 def test_wrong_systems_are_refused(part, basis):

@@ -168,6 +168,13 @@ def test_what_has_no_residual_compliance_is_refused():
         lifted(np.arange(2), np.eye(3), 1.0, "part")
 
 
+def test_what_is_added_to_a_diagonal_is_what_is_said():
+    """Round-off that needs more than the least: 1e-14 of the scale, then ten times as much."""
+    made = lifted(np.arange(1), np.diag([1.0, 0.5, -5e-14]), 1.0, "part")
+    assert made.lifted == pytest.approx(1e-13)
+    np.testing.assert_allclose(made.matrix[2, 2], 5e-14, rtol=1e-9)
+
+
 def test_the_schur_complement_gives_the_same_compliance_as_solves(monkeypatch):
     """Where the matrix is factorised by PARDISO; the choice between both is one of cost."""
     from fem.linear_algebra import inverse_block as module

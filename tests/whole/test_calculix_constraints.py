@@ -110,7 +110,16 @@ AXES = {
 @pytest.mark.foreign
 @needs_ccx
 @pytest.mark.parametrize(
-    ("axes", "dofs"), [("", "1, 6\n"), ("", "5\n"), ("", ""), ("fixed", "1, 6\n"), ("around", "5, 6\n")]
+    ("axes", "dofs"),
+    [
+        ("", "1, 6\n"),
+        ("", "5\n"),
+        ("", ""),
+        ("", "2, 3\n"),
+        ("fixed", "1, 6\n"),
+        ("around", "1, 3\n"),
+        ("around", "5, 6\n"),
+    ],
 )
 def test_distributing_couplings_carry_the_loads_of_calculix(axes, dofs, tmp_path):
     """Nodes are weighed by the integrals of their shape functions, loads are in the axes of the orientation, and the

@@ -21,6 +21,7 @@ from fem.linear_algebra.factorisations.solution_cache import HELD, clear_cache
 from fem.linear_algebra.factorisations.storage import PREFIX, SolverOptions, private_directory
 from fem.mesh.structured_meshes import block
 from fem.user_files import machine, owner, unfinished, written_whole
+from fem.user_files.writing import FOLDER
 from flexmb.errors import StudyError
 from flexmb.files import save_body
 from flexmb.files.storage.tree import read_tree, write_tree
@@ -570,3 +571,60 @@ def test_a_full_device_is_told(tmp_path):
     mesh = block("hexahedron", (1, 1, 1), (6, 6, 6))
     with pytest.raises(MeshError, match=r"full\.msh"):
         fem.write_mesh(mesh, tmp_path / "full.msh")
+
+
+# temporary folders ------------------------------------------------------------------------------------------------------
+
+
+def groupless_med(folder):
+    """A MED file without the table of groups, which is read from a copy with an empty one."""
+    import h5py
+    import meshio
+
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    meshio.write(folder / "part.med", meshio.Mesh(points, [("tetra", np.array([[0, 1, 2, 3]]))]))
+    with h5py.File(folder / "part.med", "r+") as file:
+        del file["FAS"]
+    return folder / "part.med"
+
+
+def cad_part(folder):
+    pytest.importorskip("gmsh")
+    path = folder / "part.step"
+    path.write_bytes((ROOT / "tests" / "fuzz" / "models" / "block.step").read_bytes())
+    return path
+
+
+@pytest.mark.parametrize("made", [groupless_med, cad_part])
+def test_without_a_temporary_folder_meshes_say_so(made, tmp_path, monkeypatch):
+    """It was a FileNotFoundError of Python that named none of the files of the user."""
+    path = made(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", "/proc/none")
+    with pytest.raises(MeshError, match=rf"{path.name}.* temporary folder, .*TMPDIR"):
+        fem.read_mesh(path)
+
+
+@pytest.mark.parametrize("made", [groupless_med, cad_part])
+def test_temporary_folders_of_killed_processes_go(made, tmp_path, monkeypatch):
+    """A process that is killed while it reads leaves its folder, which the next one removes; that of another stays."""
+    path = made(tmp_path)
+    (place := tmp_path / "scratch").mkdir()
+    dead, other = (place / f"{FOLDER}{mark}-x" for mark in (f"{machine()}-{DEAD}", f"{machine()}-{os.getpid()}"))
+    for folder in (dead, other):
+        folder.mkdir()
+        (folder / "part.msh").write_bytes(b"half")
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    assert len(fem.read_mesh(path).points) >= 4
+    assert list(place.iterdir()) == [other]
+
+
+def test_pages_need_no_temporary_folder(tmp_path, monkeypatch):
+    """The motion of a page went through a file in a temporary folder, which a kill or a full disk left there."""
+    from flexmb.plots.page import write_page
+
+    system = flexmb.System()
+    system.add(flexmb.rigid_body("b", mass=1, inertia=(1, 1, 1), mesh=flexmb.solids.box((1, 1, 1))))
+    run = flexmb.simulate(system, 0.1, step=0.01)
+    monkeypatch.setattr("tempfile.tempdir", "/proc/none")
+    assert write_page(run, tmp_path / "run.html").stat().st_size > 1e5
+    assert [p.name for p in tmp_path.iterdir()] == ["run.html"]

@@ -25,6 +25,7 @@ from fem.errors import FlexmbError, MeshError
 from fem.files import vtk_process
 from fem.mesh.structured_meshes import block
 from fem.meshing import cad_process
+from flexmb.cli.parts.materials import beam_section
 from flexmb.cli.vary import span_of, values_of
 from flexmb.errors import FileError, HistoryError, IntegratorError, ModelFileError, StudyError
 from flexmb.files import load_body, load_model, save_body
@@ -34,6 +35,7 @@ from flexmb.plots.animation import write_animation
 from flexmb.plots.axes import save_figure
 from flexmb.study import full_factorial, parameter_study
 from flexmb.study.kept import KeptOutcomes
+from flexmb.units import read_unit
 
 BLOCK = (MODELS / "block.inp").read_text()
 PENDULUM = (MODELS / "pendulum.toml").read_text()
@@ -201,6 +203,37 @@ def test_a_table_whose_spline_overflows_is_refused():
         table([0, 1e-300, 2e-300, 3e-300], [0, 1e300, -1e300, 1e300])
     with pytest.raises(flexmb.errors.MotionError, match="finite points"):
         table([0, 1, 2, np.inf], [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "new"),
+    [
+        ("gravity", "gravity = [0, -9.81, 0]", "gravity = [0, -1e200, 0]"),
+        ("bodies.rod", "bodies.rod = {", "bodies.rod = { position = [1e200, 0, 0],"),
+        ("joints[1] ('hinge')", "at = [0, 0, 0]", "at = [1e200, 0, 0]"),
+    ],
+)
+def test_places_that_overflow_are_refused_by_key(key, old, new, tmp_path):
+    with pytest.raises(ModelFileError, match=rf"model.toml: key '{re.escape(key)}'.* at most 1e\+100"):
+        model(tmp_path, old, new)
+
+
+@pytest.mark.parametrize(
+    "unit", ["mm^" + "9" * 400, "kg^99", "GPa^9 GPa^9 GPa^9 GPa^9 GPa^9", "1/GPa^9/GPa^9/GPa^9/GPa^9/GPa^9"]
+)
+def test_units_that_overflow_are_none(unit, tmp_path):
+    """The title of a column with such a unit was an OverflowError."""
+    assert read_unit(unit) is None
+    (tmp_path / "gas.csv").write_text(f"travel,force\n{unit},N m\n0,1\n1,2\n2,4\n3,5\n")
+    law = 'joint_springs = [{ name = "gas", joint = "hinge", law = { kind = "table", csv = "gas.csv", outside = "hold" } }]'
+    (tmp_path / "model.toml").write_text('units = "SI"\n' + law + "\n" + PENDULUM)
+    assert load_model(tmp_path / "model.toml").system.units == "SI"
+
+
+@pytest.mark.parametrize("section", ["circle=1e80", "tube=1e300,0", "rectangle=1e200,1", "box=1e200,1e200,1"])
+def test_sections_that_overflow_are_refused(section):
+    with pytest.raises(fem.MaterialError, match=r"section needs a positive .* of at most 1e\+50; found 1e\+"):
+        beam_section(section)
 
 
 # times and studies ------------------------------------------------------------------------------------------------------
@@ -417,13 +450,39 @@ def make_empty_giant(file):
     file["content"].create_dataset("x", (10**11,), "f8", chunks=(10**6,), compression="gzip")
 
 
+def make_many_empty(file):
+    """None of them claims more than an array of this file could hold, and all of them more."""
+    for k in range(40):
+        file["content"].create_dataset(f"x{k}", (10**6,), "f8", chunks=(10**5,), compression="gzip")
+
+
+def make_deep(file):
+    group = file["content"]
+    for _ in range(60):
+        group = group.create_group("x", track_order=True)
+        group.attrs["type"] = "dictionary"
+
+
+def make_laughs(file):
+    """Forty groups, each of which holds the next one twice: 10^12 to read."""
+    group = file["content"]
+    for _ in range(40):
+        group["a"] = file.create_group(None, track_order=True)
+        group["a"].attrs["type"] = "dictionary"
+        group["b"] = group["a"]
+        group = group["a"]
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (make_external_link, "a link"),
         (make_external_root, "a link"),
         (make_loop, "a link"),
-        (make_hard_loop, "more than 50 deep"),
+        (make_deep, "more than 50 deep"),
+        (make_hard_loop, "two names for the same data"),
+        (make_laughs, "two names for the same data"),
+        (make_many_empty, r"claims .* MB for /content/x\d+ and the arrays before it"),
         (make_raw_file, "data of another file"),
         (make_virtual, "data of another file"),
         (make_empty_giant, r"claims 8e\+05 MB"),
@@ -560,6 +619,7 @@ def test_files_that_crash_or_block_their_reader_end_its_process_only(reader, tmp
             read(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reader", PROGRAMS)
 def test_a_busy_machine_does_not_end_the_process_that_reads(reader, tmp_path, monkeypatch):
     """The limit counts the time of the process: it may wait twice as long, and then reads a sound file."""

@@ -154,6 +154,16 @@ def test_random_edits_are_those_that_a_reader_expects(tmp_path):
     assert len({change.line for change in random_edits.drawn(99, 3, root=tmp_path)}) == 5
 
 
+def test_edits_of_compiled_functions_are_drawn_where_a_switch_can_choose_them(tmp_path):
+    """Not in constants of the module, in defaults, or in what numba reads when it compiles."""
+    path = tmp_path / "flexmb" / "kernels" / "places.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"LIMIT = 2.0\n{PLACES}")
+    found = random_edits.drawn(99, 3, root=tmp_path, compiled=True)
+    assert {change.line for change in found} == {7, 8, 10}
+    assert random_edits.drawn(99, 3, root=tmp_path) == []
+
+
 def test_random_edits_meet_the_shortest_tests_of_each_file_that_reach_them(monkeypatch):
     monkeypatch.setattr(random_edits, "TESTS", 3)
     known = random_edits.Map(["a::1", "a::2", "a::3", "b::1", "c::1"], {"a.py": {"3": [2, 4], "4": [0, 1, 2, 3]}})
@@ -161,3 +171,31 @@ def test_random_edits_meet_the_shortest_tests_of_each_file_that_reach_them(monke
     assert known.reaching(at) == ["a::3", "c::1"]
     assert known.reaching(at._replace(line=1)) == ["a::1", "b::1", "c::1"]
     assert known.reaching(at._replace(file="b.py")) == []
+
+
+def test_random_edits_meet_tests_with_records_first(monkeypatch):
+    """Those of compiled functions meet all of them, and no other."""
+    monkeypatch.setattr(random_edits, "TESTS", 1)
+    known = random_edits.Map(["a::1", "b::1", "b::2", "c::1"], {})
+    monkeypatch.setattr(random_edits, "_recorded", lambda: {"b::2", "c::1"})
+    assert random_edits._spread([0, 1, 2, 3], known.tests) == [2, 3, 0]
+    monkeypatch.setattr(random_edits, "RECORDS", 1)
+    assert random_edits._spread([0, 1, 2, 3], known.tests) == [2, 0]
+    assert known.reaching(random_edits.Change("flexmb/kernels/a.py", 3, "sign", 0, 1, b"")) == ["b::2", "c::1"]
+
+
+def test_refusals_that_no_test_reaches_are_listed(tmp_path):
+    path = tmp_path / "flexmb" / "places.py"
+    path.parent.mkdir()
+    path.write_text(PLACES)
+    for reached, listed in (("6", 1), ("7", 0)):
+        known = random_edits.Map(["a::1"], {"flexmb/places.py": {reached: [0]}})
+        found, count = random_edits.refusals(known, root=tmp_path)
+        assert (len(found), count) == (listed, 1)
+    assert random_edits.refusals(known, ["fem/"], tmp_path) == ([], 0)
+
+
+def test_recorded_tests_are_known_by_their_names():
+    found = random_edits._recorded()
+    assert "tests/whole/test_recorded.py::test_what_is_seen_is_what_was_recorded[reductions/krylov]" in found
+    assert len(found) > 600

@@ -10,7 +10,7 @@ import numpy as np
 from fem.errors import MeshError
 from fem.files.abaqus.constraints.record import Constraints
 from fem.files.abaqus.constraints.ties import closest_points
-from fem.files.abaqus.lines import fields, number
+from fem.files.abaqus.lines import number
 from fem.mesh.steps import CyclicSymmetry
 
 MATCHING = 1e-3
@@ -32,13 +32,21 @@ def read_cyclic(c: Constraints) -> CyclicSymmetry | None:
     if not models:
         return None
     if len(models) != 1 or len(ties) != 1:
-        raise MeshError(f"{len(models)} cyclic symmetries and {len(ties)} ties of them; one of each is read")
-    values = [number(f) for f in fields(models[0].rows[0][1])[:6]]
-    sectors = int(number(models[0].options.get("N", "0")))
+        raise MeshError(
+            f"{len(models)} *CYCLIC SYMMETRY MODEL and {len(ties)} *TIE, CYCLIC SYMMETRY; one of each is read"
+        )
+    values = [number(f) for f in models[0].entries(0, 6, "two points of the axis, of three coordinates each")[:6]]
+    given = number(models[0].option("N"))
     a, b = np.array(values[:3]), np.array(values[3:6])
-    if sectors < 2 or len(values) < 6 or not np.linalg.norm(b - a) > 0:
-        raise MeshError(f"{sectors} sectors about the line through {values}; two points and at least two sectors")
-    slaves, masters = (np.array(c.surface_nodes(name)) for name in fields(ties[0].rows[0][1])[:2])
+    if not (given >= 2 and given % 1 == 0 and np.linalg.norm(b - a) > 0):
+        raise MeshError(
+            f"{given:g} sectors about the line through {values}; two different points and a whole number of two or "
+            "more sectors are needed"
+        )
+    sectors = int(given)
+    slaves, masters = (
+        np.array(c.surface_nodes(name)) for name in ties[0].entries(0, 2, "the slave and the master surface")[:2]
+    )
     axis = (b - a) / np.linalg.norm(b - a)
     turned, angle = min(
         ((_turned(c.points[slaves], a, axis, angle), angle) for angle in (2 * np.pi / sectors, -2 * np.pi / sectors)),

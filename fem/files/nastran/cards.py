@@ -69,7 +69,7 @@ def cards(path: Path, included: IncludedFiles) -> Iterator[Card]:
                 raise MeshError(
                     f"{file}, line {number}: this line continues a card, but none comes before it: {line.strip()!r}."
                 )
-            if head[1:] and expected[1:] and head[1:] != expected[1:]:
+            if head[1:] and expected[1:] and head[1:].upper() != expected[1:].upper():
                 raise MeshError(
                     f"{file}, line {number}: the continuation {head!r} does not follow the line that ends in "
                     f"{expected!r}. Write the cards in order."
@@ -110,6 +110,12 @@ def _bulk(path: Path, included: IncludedFiles) -> Iterator[tuple[str, int, str]]
     begins = any(re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE) for _, _, line in lines)
     control = False
     for file, number, line in lines:
+        if re.match(r"\s*BEGIN\s+(?!BULK\s*$)", line, re.IGNORECASE):
+            raise MeshError(
+                f"{file}, line {number}: {line.strip()!r} begins another part (a superelement, or an auxiliary model), "
+                "and parts are not put together. Give each as a deck of its own; they become bodies, connected by "
+                "joints."
+            )
         if begins:
             begins = not re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE)
             control = control or _ends_executive(line)
@@ -158,15 +164,15 @@ def _ends_executive(line: str) -> bool:
 
 
 def selections(path: Path) -> dict[str, dict[int, Card]]:
-    """The numbers of sets that the case control of a deck selects, by command (SPC, MPC), and where; 0 selects none. A
-    deck with case control selects no other; without it, the commands are absent."""
+    """The numbers of sets that the case control of a deck selects, by command (SPC, MPC, SDAMP), and where; 0 selects
+    none. A deck with case control selects no other; without it, the commands are absent."""
     found: dict[str, dict[int, Card]] = {}
     for file, number, line in _lines(path, IncludedFiles(path, MeshError)):
         if _ends_executive(line):
-            found = {"SPC": {}, "MPC": {}}
+            found = {"SPC": {}, "MPC": {}, "SDAMP": {}}
         if re.match(r"\s*BEGIN\s+BULK", line, re.IGNORECASE):
             return found
-        command = re.match(r"\s*(SPC|MPC)(?:\s*\([^)]*\))?(?:\s*=\s*|\s+)(\d+)", line, re.IGNORECASE)
+        command = re.match(r"\s*(SPC|MPC|SDAMP)(?:ING)?(?:\s*\([^)]*\))?(?:\s*=\s*|\s+)(\d+)", line, re.IGNORECASE)
         if command and int(command[2]):
             name = command[1].upper()
             place = Card(name, [command[2]], file, number, line.strip())

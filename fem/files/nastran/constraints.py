@@ -1,5 +1,5 @@
 """Constraints, supports, lumped masses, springs and dampers of a Nastran deck: RBE2, RBE3, RBAR, MPC, SPC, SPC1,
-GRID PS, CONM1, CONM2, CELAS1, CELAS2, CDAMP1, CDAMP2, CVISC, CBUSH.
+GRID PS, CONM1, CONM2, CMASS1, CMASS2, CELAS1, CELAS2, CDAMP1, CDAMP2, CVISC, CBUSH.
 
 A card that is not understood in full is not obeyed at all, with the reason.
 """
@@ -27,7 +27,7 @@ class Connections:
     """What connects, holds and loads nodes; the points, to which the masses of lumps with inertia are added.
 
     - `row`: row of a node by its number; `axes` of the nodes whose components are turned; `turning`: rows of nodes with
-      rotations; `properties`: PELAS, PDAMP and PVISC, `bushes`: PBUSH, by number; `mass_factor`: WTMASS;
+      rotations; `properties`: PELAS, PDAMP, PVISC and PMASS, `bushes`: PBUSH, by number; `mass_factor`: WTMASS;
       `rates`: row of the node of a scalar point that is the rate of twist of beams there;
     - `carriers`: for each node that follows another one rigidly, that one.
     """
@@ -56,8 +56,7 @@ class Connections:
         try:
             made = [replace(m, source=source.label) for m in _READERS[source.keyword](self, card)]
         except MeshError as error:
-            reason = str(error).removeprefix(f"{card.place}: ").rstrip(".")
-            self.unread.append(replace(source, text=f"{card.text} (not obeyed: {reason})"))
+            self.refuse(card, error, source.keyword)
             return
         for m in made:
             if isinstance(m, NodeMass):
@@ -68,6 +67,12 @@ class Connections:
                 to.append(Stated(m, source))
             if isinstance(m, RigidLink) and set(m.components) == set(range(6)):
                 self.carriers |= dict.fromkeys(m.nodes.tolist(), m.reference)
+
+    def refuse(self, card: Card, error: MeshError, keyword: str = "") -> None:
+        """Add a card to those that are not obeyed, with the reason."""
+        reason = str(error).removeprefix(f"{card.place}: ").rstrip(".")
+        text = f"{card.text} (not obeyed: {reason})"
+        self.unread.append(Unread(keyword or card.name, card.file, card.line, text))
 
     def carrier(self, row: int) -> int:
         """The node that a node follows as one rigid body, through all such links; itself where it follows none."""
@@ -170,17 +175,19 @@ def _linked(c: Connections, card: Card, text: str, nodes: list[int]) -> tuple[in
 
 
 def _rbe3(c: Connections, card: Card) -> Iterator[Made]:
-    """RBE3: EID, blank, the dependent node and its components; then weight, components and nodes, repeatedly."""
+    """RBE3: EID, blank, the dependent node and its components; then weight, components and nodes, repeatedly. UM names
+    other dependent ones, which leaves the equations as they are; ALPHA is thermal expansion."""
     reference = c.node(card.whole(3))
     dofs = _linked(c, card, card.text_at(4), [reference])
     words = [w for w in card.fields[4:] if w]
-    if any(w.upper() in ("UM", "ALPHA") for w in words):
-        raise MeshError("its options UM and ALPHA are not read")
+    words = words[: next((k for k, w in enumerate(words) if w.upper() in ("UM", "ALPHA")), len(words))]
     weights: dict[int, float] = {}
     k = 0
     while k < len(words):
-        if k + 1 >= len(words) or "." not in words[k]:
+        if "." not in words[k]:
             raise MeshError(f"a weight is needed in the place of {words[k]!r}")
+        if k + 1 >= len(words):
+            raise MeshError(f"components and nodes are missing after the weight {words[k]!r}")
         weight = Card(card.name, [words[k]], card.file, card.line, card.text).real(1)
         if components(words[k + 1], card.place) != [1, 2, 3]:
             raise MeshError(f"components {words[k + 1]} of the nodes that it averages; 123 is read")
@@ -266,6 +273,35 @@ def _mass_matrix(c: Connections, card: Card) -> Iterator[Made]:
     J = M[3:, 3:] - mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
     rounding = ROUNDED * float(np.abs(M[3:, 3:]).max())
     yield from _lump(c, row, mass, offset @ axes, axes.T @ J @ axes, rounding)
+
+
+def lumps_of_components(c: Connections, cards: list[Card]) -> None:
+    """CMASS1, CMASS2: EID, property or mass, node and component of one end and of the other. Those that load the three
+    translations of a node alike are a point mass there; others are not obeyed, because a mass that resists one
+    direction alone would turn with the part."""
+    at_node: dict[int, dict[int, float]] = {}
+    sources: dict[int, list[Card]] = {}
+    for card in cards:
+        try:
+            mass = card.real(2) if card.name == "CMASS2" else _property(c, card, "PMASS").real(2, 0.0)
+            ends = [(card.whole(k), card.whole(k + 1, 0)) for k in (3, 5) if card.text_at(k) not in ("", "0")]
+            if len(ends) != 1 or ends[0][1] not in (1, 2, 3):
+                raise MeshError("a mass of a rotation, of a scalar point or between two components")
+            row = c.node(ends[0][0])
+        except MeshError as error:
+            c.refuse(card, error)
+            continue
+        own = at_node.setdefault(row, {})
+        own[ends[0][1]] = own.get(ends[0][1], 0.0) + mass
+        sources.setdefault(row, []).append(card)
+    for row, own in at_node.items():
+        first = sources[row][0]
+        if len(own) == 3 and max(own.values()) - min(own.values()) <= SAME * max(own.values()):
+            source = Unread(first.name, first.file, first.line, first.text)
+            c.masses.append((NodeMass(row, own[1] * c.mass_factor, source.label), source))
+            continue
+        for card in sources[row]:
+            c.refuse(card, MeshError(f"the masses of components {sorted(own)} of its node, which no lump has"))
 
 
 def _lump(
@@ -386,7 +422,10 @@ def _bush(c: Connections, card: Card) -> Iterator[Made]:
             for first, v in parts:
                 small = 1e-12 if first == 0 or k >= 3 else SAME * size
                 if first == 3 and np.abs(v).max() > small and n not in c.turning:
-                    raise MeshError("a bushing that turns nodes without rotations")
+                    raise MeshError(
+                        "a bushing that turns nodes without rotations, such as those of solids: end it at the "
+                        "reference node of an RBE2 or RBE3, or leave out K4 to K6, and let it lie at its nodes"
+                    )
                 for j in np.flatnonzero(np.abs(v) > small):
                     rows.append(n)
                     dofs.append(first + int(j))

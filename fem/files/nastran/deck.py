@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fem.elements import Element
 from fem.errors import MeshError
 from fem.files.nastran.cards import Card
 from fem.files.nastran.materials import Constants, constants
@@ -43,10 +44,12 @@ class Deck:
     connecting: list[Card] = field(default_factory=list)
     together: dict[tuple[str, int], tuple[Card, set[int]]] = field(default_factory=dict)  # SPCADD, MPCADD
     defaults: Card | None = None  # GRDSET
+    overall: dict[str, Card] = field(default_factory=dict)  # BAROR, BEAMOR, by the elements whose defaults they hold
     numbers: dict[tuple[str, int], Card] = field(default_factory=dict)  # elements by card and number
     given: dict[str, Card] = field(default_factory=dict)  # what a deck may give once
     unread: list[Unread] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    middles: dict[tuple[int, int], tuple[int, Card]] = field(default_factory=dict)  # new nodes on edges, by their ends
     mass_factor: float = 1.0
 
     def once(self, what: str, card: Card) -> None:
@@ -83,6 +86,15 @@ class Deck:
                 f"{a.name} {a.whole(1)}, line {a.line} of {a.file}, and {b.name}, line {b.line} of {b.file}"
             )
 
+    def with_middles(self, nodes: list[int], shape: Element, card: Card) -> list[int]:
+        """The nodes of a cell, in which 0 is a node on an edge that its card leaves out: a new one in the middle."""
+        made = list(nodes)
+        for a, b, middle in shape.edges:
+            if not made[middle]:
+                ends = (min(made[a], made[b]), max(made[a], made[b]))
+                made[middle] = self.middles.setdefault(ends, (NEW_NODES + len(self.middles), card))[0]
+        return made
+
     def owner(self, card: Card, number: int) -> Card | None:
         """The property of an element."""
         if card.name == "CONROD":
@@ -108,8 +120,8 @@ def not_obeyed(card: Card, keyword: str = "", reason: str = "") -> Unread:
 
 
 def material_of(deck: Deck, number: int, source: Card, use: str) -> tuple[str, Constants, Unread]:
-    """Name and constants of a material of "solids", "shells" or "beams", and the card that gives them, or the one that
-    asks for them."""
+    """Name and constants of a material of "solids", "shells", "beams" or "rods", and the card that gives them, or the
+    one that asks for them."""
     card = deck.materials.get(number)
     if card is None:
         return f"undefined material {number}", Constants(None, None), not_obeyed(source)

@@ -1,7 +1,7 @@
 """Lines of a Nastran deck: the ends of CBAR and CBEAM with offsets and releases; rods (CROD, CONROD, CTUBE)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,11 @@ from fem.mesh.constraints import Equation, RigidLink
 
 BEAMS = ("CBAR", "CBEAM")
 RODS = ("CROD", "CONROD", "CTUBE")
+DEFAULTS = {"BAROR": "CBAR", "BEAMOR": "CBEAM"}
+"""Cards that hold the property, vector and offset axes of all beams that leave these blank."""
+_FLAGS = {"1": "GGG", "2": "GGG"}
+"""What the field of the offset axes held in older decks: whether the vector is given by components (1) or a node
+(2)."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +38,37 @@ class Ends:
         return np.stack([x, np.cross(z, x), z])
 
 
+def with_defaults(card: Card, defaults: Card | None) -> Card:
+    """A beam with the property, the vector of the first plane and the offset axes of BAROR or BEAMOR where it has none;
+    a vector is taken as a whole.
+
+    Raises `MeshError` where a beam gives some components of the vector and the defaults other ones: programs differ.
+    """
+    if defaults is None:
+        return card
+    vector = [card.text_at(k) for k in (5, 6, 7)]
+    node = vector[0].isdigit()
+    if (
+        any(vector)
+        and not node
+        and any(not own and defaults.real(k, 0.0) for k, own in zip((5, 6, 7), vector, strict=True))
+    ):
+        raise MeshError(
+            f"{card.place}: {card.name} {card.whole(1)} gives some components of the vector of its first plane, and "
+            f"{defaults.name} (line {defaults.line} of {defaults.file}) others. Give all three in one place."
+        )
+    taken = (2, 8) if any(vector) else (2, 5, 6, 7, 8)
+    fields = [card.text_at(k) or (defaults.text_at(k) if k in taken else "") for k in range(1, 9)]
+    return replace(card, fields=[*fields, *card.fields[8:]])
+
+
 def ends(card: Card, points: Mapping[int, np.ndarray], axes: Mapping[int, np.ndarray]) -> Ends:
     """The ends of a CBAR or CBEAM. The vector of its first plane is in the axes of its first node (OFFT "G") or basic
     ones ("B"); offsets are in the axes of their nodes ("G"), or in those of the line between the nodes and the vector
     ("O").
 
     Raises `MeshError` for other offset axes, and cards without a vector."""
-    given = card.text_at(8).upper() or "GGG"
+    given = _FLAGS.get(card.text_at(8), card.text_at(8).upper()) or "GGG"
     if len(given) != 3 or given[0] not in "GB" or set(given[1:]) - {*"GO"}:
         raise MeshError(f"offset axes {card.text_at(8)}")
     first, text = card.whole(3), card.text_at(5)
@@ -116,6 +145,8 @@ def rod(card: Card) -> tuple[int, float, float, float]:
         outer, wall = card.real(3), card.real(4, 0.0)
         if card.real(6, outer) not in (0.0, outer):
             raise MeshError("a tube whose diameter varies")
+        if not (outer > 0 and 0 <= wall <= outer / 2):
+            raise MeshError(f"a tube of the diameter {outer:g} and the wall {wall:g}, of which one cannot be")
         inner = outer - 2 * wall if wall else 0.0
         area, J = np.pi * (outer**2 - inner**2) / 4, np.pi * (outer**4 - inner**4) / 32
         return card.whole(2), float(area), float(J), card.real(5, 0.0)

@@ -45,14 +45,15 @@ class Kind:
 
 
 def constants(card: Card, mass_factor: float, use: str) -> Constants:
-    """The constants of a material of "solids", "shells" or "beams"; beams take E and G, whatever Poisson's ratio they
-    make."""
+    """The constants of a material of "solids", "shells", "beams" or "rods"; beams take E and G, whatever Poisson's
+    ratio they make, and rods, which do not resist twist, E alone."""
     kind = KINDS[card.name]
     density = card.real(kind.density, 0.0) * mass_factor or None
     if use not in kind.uses:
         return Constants(None, density, f"{card.name} is a material of {kind.uses[0]}")
     try:
-        made = (_of_beam(card) if use == "beams" else None) or kind.read(card)
+        made = (_of_beam(card) if use in ("beams", "rods") else None) or kind.read(card)
+        made = made or (_of_rod(card) if use == "rods" else None)
     except MaterialError as error:
         return Constants(None, density, str(error))
     return Constants(None if made is None else made.elasticity, density)
@@ -110,6 +111,12 @@ def _of_beam(card: Card) -> Material | None:
     return Material.orthotropic((E, E, E), (0.0, 0.0, 0.0), (G, G, G))
 
 
+def _of_rod(card: Card) -> Material | None:
+    """A MAT1 that gives E alone."""
+    E = card.real(2, 0.0)
+    return Material.isotropic(E, 0.0) if E > 0 else None
+
+
 def _isotropic(card: Card) -> Material | None:
     """MAT1: two of E, G and nu."""
     E, G, nu = (card.real(k, np.nan) for k in (2, 3, 4))
@@ -162,7 +169,7 @@ def _orthotropic(card: Card) -> Material:
 
 
 KINDS = {
-    "MAT1": Kind(_isotropic, 5, 8, 12, ("solids", "shells", "beams")),
+    "MAT1": Kind(_isotropic, 5, 8, 12, ("solids", "shells", "beams", "rods")),
     "MAT2": Kind(_anisotropic_plane, 8, 13, 17, ("shells",)),
     "MAT8": Kind(_orthotropic_plane, 8, 17, 18, ("shells",)),
     "MAT9": Kind(_anisotropic, 23, 31, 31, ("solids",)),

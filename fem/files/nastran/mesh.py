@@ -1,6 +1,7 @@
 """Reader of Nastran bulk data (.bdf, .nas, .fem): nodes, solids, shells, beams, their sections, constraints.
 
-Read: GRID in any coordinate system, CTETRA, CPYRAM, CPYRA, CPENTA, CHEXA in every format and continuation of cards;
+Read: GRID in any coordinate system, CTETRA, CPYRAM, CPYRA, CPENTA, CHEXA in every format and continuation of cards,
+also without nodes on edges;
 shells with PSHELL, PCOMP, PCOMPG (`shells`); CBAR, CBEAM with PBAR, PBARL, PBEAM, PBEAML, and rods (`lines`,
 `sections`); constraints, supports, masses, springs and dampers (`constraints`). Case control selects the sets of SPC
 and MPC. Elements of one property are the group "property N". Materials are MAT1, MAT2, MAT8, MAT9 and MAT11
@@ -14,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fem.elements import ELEMENTS, LINE, TRUSS
+from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS
 from fem.errors import MeshError
 from fem.files.nastran import lines
 from fem.files.nastran.cards import Card, cards, selections
-from fem.files.nastran.constraints import Connections
+from fem.files.nastran.constraints import Connections, lumps_of_components
 from fem.files.nastran.deck import NEW_NODES, PROPERTY_OF, Deck, material_of, not_obeyed
 from fem.files.nastran.materials import KINDS as MATERIALS
 from fem.files.nastran.materials import in_system, not_understood
@@ -27,28 +28,45 @@ from fem.files.nastran.shells import SHELL_PROPERTIES, SURFACES
 from fem.files.nastran.structure import Beams, sectioned, split_rods
 from fem.files.nastran.systems import KINDS as SYSTEMS
 from fem.files.nastran.systems import Systems
+from fem.mesh.constraints import Equation
 from fem.mesh.raw_mesh import RawMesh
-from fem.mesh.unread import Declared, Unread
+from fem.mesh.unread import Declared, Stated, Unread
 from fem.user_files import IncludedFiles
 
 _WITHOUT_EFFECT = """
 PARAM MDLPRM NASTRAN EIGR EIGRL EIGB EIGC EIGP FREQ FREQ1 FREQ2 FREQ3 FREQ4 FREQ5 TSTEP TSTEPNL NLPARM NLSTEP
-TABLED1 TABLED2 TABLED3 TABLED4 TABDMP1 PLOTEL PLOTEL3 PLOTEL4 SET SET1 SET3 TITLE SUBTITLE LABEL ECHO MATT1 SPOINT
+TABLED1 TABLED2 TABLED3 TABLED4 PLOTEL PLOTEL3 PLOTEL4 SET SET1 SET3 TITLE SUBTITLE LABEL ECHO MATT1 SPOINT
 TABLEM1 TABLEM2 TABLEM3 TABLEM4 TABRND1 TABRNDG RANDPS RANDT1 TSTEP1 USET USET1 SUPORT SUPORT1 CBARAO ECHOON ECHOOFF
-MAT4 MAT5 MATT4 MATT5 PSHEAR PBEND PELAST PBUSH1D PBUSHT PWELD PFAST PGAP PMASS DRESP1 DRESP2 DCONSTR
-DOPTPRM DESVAR
+MAT4 MAT5 MATT4 MATT5 PSHEAR PBEND PELAST PBUSH1D PBUSHT PWELD PFAST PGAP DRESP1 DRESP2 DCONSTR
+DOPTPRM DESVAR SEQGP ASET ASET1 BSET BSET1 BNDFIX BNDFIX1 BNDFREE BNDFREE1 BNDFRE1 CSET CSET1 OMIT OMIT1 QSET QSET1
 """
-HARMLESS = {*_WITHOUT_EFFECT.split(), *SHELL_PROPERTIES, *BEAM_PROPERTIES}
+HARMLESS = {*_WITHOUT_EFFECT.split(), *SHELL_PROPERTIES, *BEAM_PROPERTIES, *lines.DEFAULTS}
 """Cards that do not change a free, linear elastic part by themselves; any other that is not read counts as
 not obeyed. Properties do nothing without their elements."""
-CONNECTING = ("RBE2", "RBE3", "RBAR", "CONM1", "CONM2", "CELAS1", "CELAS2", "CBUSH", "CDAMP1", "CDAMP2", "CVISC")
-SELECTED = {"MPC": "MPC", "SPC": "SPC", "SPC1": "SPC"}
+LUMPS = ("CMASS1", "CMASS2")
+"""Masses of components of nodes, of which three make a point mass."""
+CONNECTING = (
+    "RBE2",
+    "RBE3",
+    "RBAR",
+    "CONM1",
+    "CONM2",
+    "CELAS1",
+    "CELAS2",
+    "CBUSH",
+    "CDAMP1",
+    "CDAMP2",
+    "CVISC",
+    *LUMPS,
+)
+SELECTED = {"MPC": "MPC", "SPC": "SPC", "SPC1": "SPC", "TABDMP1": "SDAMP"}
 """Cards that act if case control selects their number."""
-LUMPED_PROPERTIES = {"PELAS": 4, "PDAMP": 2, "PVISC": 4}
-"""Properties of springs and dampers, of which a card may have several, and the number of fields of each."""
+LUMPED_PROPERTIES = {"PELAS": 4, "PDAMP": 2, "PVISC": 4, "PMASS": 2}
+"""Properties of springs, dampers and masses, of which a card may have several, and the number of fields of each."""
 _NEUTRAL = {"G": 0.0, "ALPHA1": 0.0, "ALPHA2": 0.0}
 """Parameters that change the part, and the value at which they do not."""
 FIELDS = {
+    "BAROR": 8, "BEAMOR": 8, "CMASS1": 6, "CMASS2": 6,
     "GRID": 8, "CBAR": 16, "CBEAM": 18, "CROD": 4, "CTUBE": 4, "CONROD": 8, "CQUAD4": 14, "CTRIA3": 13, "PBAR": 19,
     "PROD": 6, "PTUBE": 6, "MAT1": 12, "CONM1": 24, "CONM2": 14, "CELAS1": 6, "CELAS2": 8, "CDAMP1": 6, "CDAMP2": 6,
     "CVISC": 4, "CBUSH": 14, "RBAR": 9, "CORD1R": 8, "CORD1C": 8, "CORD1S": 8, "CORD2R": 11, "CORD2C": 11, "CORD2S": 11,
@@ -66,10 +84,18 @@ def read_nastran_mesh(path: Path) -> RawMesh:
 
 
 def _read(path: Path, included: IncludedFiles) -> RawMesh:
-    deck = Deck()
-    for card in cards(path, included):
-        _take(deck, card)
+    deck, found = Deck(), list(cards(path, included))
+    for card in found:
+        if card.name in lines.DEFAULTS:  # which may stand behind the elements
+            deck.once(card.name, card)
+            deck.overall[lines.DEFAULTS[card.name]] = card
+    for card in found:
+        _take(deck, lines.with_defaults(card, deck.overall.get(card.name)))
     return _raw(deck, path)
+
+
+_WITHOUT_MIDDLES = {"triangle6": "triangle", "quad8": "quad"}
+"""The shells of cards that leave out all nodes on sides."""
 
 
 def _take(deck: Deck, card: Card) -> None:
@@ -87,8 +113,15 @@ def _take(deck: Deck, card: Card) -> None:
         _take_cell(deck, card)
     elif card.name in SURFACES:
         kind, count = SURFACES[card.name]
+        corners = SHELLS[kind].corners
+        if count > corners and not any(card.text_at(k) not in ("", "0") for k in range(3 + corners, 3 + count)):
+            kind, count = _WITHOUT_MIDDLES[kind], corners
         if not all(card.text_at(k).isdigit() for k in range(3, 3 + count)):
-            deck.unread.append(not_obeyed(card, reason="nodes on its sides are left out"))
+            reason = (
+                "some nodes on its sides are left out, beside which shells are far too stiff: give it all of them, or "
+                "none"
+            )
+            deck.unread.append(not_obeyed(card, reason=reason))
             return
         deck.number(card)
         deck.add(kind, [card.whole(k) for k in range(3, 3 + count)], card, card.whole(2, card.whole(1)))
@@ -142,7 +175,7 @@ def _take(deck: Deck, card: Card) -> None:
         if card.name in CONNECTING:
             deck.number(card)
         deck.connecting.append(card)
-    elif card.name not in HARMLESS:
+    elif card.name not in HARMLESS and (card.name, card.text_at(1).upper()) != ("DTI", "UNITS"):
         deck.unread.append(not_obeyed(card))
 
 
@@ -155,17 +188,16 @@ def _take_cell(deck: Deck, card: Card) -> None:
     found = [card.text_at(k) for k in range(3, len(card.fields) + 1)]
     while found and found[-1] in ("", "0"):
         found.pop()
-    counts = {e.nodes: e for e in ELEMENTS.values() if card.name in e.nastran and e.own_cell}
-    if len(found) not in counts:
-        raise MeshError(
-            f"{card.place}: a {card.name} has {' or '.join(map(str, counts))} nodes; found {len(found)}. Nodes left "
-            "out on edges are not supported."
-        )
-    shape = counts[len(found)]
-    nodes = [card.whole(k + 3) for k in range(len(found))]
+    shapes = sorted((e for e in ELEMENTS.values() if card.name in e.nastran and e.own_cell), key=lambda e: e.nodes)
+    shape = next((e for e in shapes if len(found) <= e.nodes), None)
+    if shape is None or len(found) < shape.corners:
+        counts = " to ".join(str(e.nodes) for e in shapes)
+        raise MeshError(f"{card.place}: a {card.name} has {counts} nodes; found {len(found)}.")
+    nodes = [card.whole(k + 3) if k < shape.corners else card.whole(k + 3, 0) for k in range(shape.nodes)]
     deck.number(card)
     group = card.whole(2, card.whole(1))
-    deck.add(shape.kind, [nodes[k] for k in shape.nastran_order or range(shape.nodes)], card, group)
+    own = [nodes[k] for k in shape.nastran_order or range(shape.nodes)]
+    deck.add(shape.kind, deck.with_middles(own, shape, card), card, group)
 
 
 def _with_defaults(card: Card, defaults: Card | None) -> Card:
@@ -198,7 +230,10 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
     deck.nodes = {number: _with_defaults(card, deck.defaults) for number, card in deck.nodes.items()}
     split_rods(deck)
     points, axes = _placed(deck)
-    beams = Beams(points, axes)
+    for (a, b), (number, _) in deck.middles.items():
+        if a in points and b in points:  # others are refused
+            points[number] = (points[a] + points[b]) / 2
+    beams = Beams(points, axes, added=len(deck.middles))
     unread_lines: list[Unread] = []
     sections = list(sectioned(deck, beams, unread_lines))
     ids = sorted(points)
@@ -237,7 +272,7 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
     rates = beams.warping.rows(row)
     connections = _connections(deck, path, [points[n] for n in ids], row, axes, turning, rates)
     new = max(NEW_NODES, ids[-1] + 1 if ids else 0) + np.arange(len(connections.points) - len(ids))
-    notes = beams.state(connections, row)
+    notes = [*beams.state(connections, row), *_follow_edges(deck, row, connections)]
     return RawMesh(
         np.array(connections.points).reshape(-1, 3),
         np.concatenate([np.array(ids, dtype=np.int64), new]),
@@ -254,6 +289,22 @@ def _raw(deck: Deck, path: Path) -> RawMesh:
         masses=tuple(connections.masses),
         springs=tuple(connections.springs),
     )
+
+
+def _follow_edges(deck: Deck, row: dict[int, int], to: Connections) -> Iterator[str]:
+    """Make nodes on edges that solids leave out follow the ends of these, which gives the shape functions of a cell
+    without them; a note that counts them."""
+    for (a, b), (number, card) in deck.middles.items():
+        source, nodes = not_obeyed(card), np.array([row[number], row[a], row[b]])
+        for dof in range(3):
+            edge = Equation(nodes, np.full(3, dof), np.array([1.0, -0.5, -0.5]), source=source.label)
+            to.constraints.append(Stated(edge, source))
+    if deck.middles:
+        _, first = next(iter(deck.middles.values()))
+        yield (
+            f"{len(deck.middles)} nodes that solids leave out on their edges follow the ends of these, as in Nastran; "
+            f"first: {first.name}, line {first.line} of {first.file}"
+        )
 
 
 def _connections(
@@ -285,8 +336,12 @@ def _connections(
         if kind and len(mine if selected is None else selected) > 1:
             reason = f"the deck has the sets {sorted(active)}, and one must be selected"
             found.unread.append(not_obeyed(card, reason=reason))
-        elif not kind or card.whole(1) in active:
+        elif card.name == "TABDMP1" and card.whole(1) in active:
+            reason = "damping ratios of modes; give them to the body, flexible_body(..., modal_damping=...)"
+            found.unread.append(not_obeyed(card, reason=reason))
+        elif card.name not in LUMPS and (not kind or card.whole(1) in active):
             found.take(card)
+    lumps_of_components(found, [card for card in deck.connecting if card.name in LUMPS])
     found.notes += _passed_over(deck, chosen)
     for card in deck.nodes.values():
         if card.text_at(7) not in ("", "0"):

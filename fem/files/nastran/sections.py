@@ -17,31 +17,32 @@ from fem.sections.beam_table import BeamTable, beam_mass, beam_stiffness
 BEAM_PROPERTIES = ("PBAR", "PBARL", "PBEAM", "PBEAML")
 
 
-def beam(card: Card) -> tuple[int, Section, str, float]:
-    """Number of the material, section, theory and mass per length beside that of the material of a beam property. A
-    torsion constant that is left blank is zero, as in Nastran.
+def beam(card: Card) -> tuple[int, Section, str, float, tuple[float, float]]:
+    """Number of the material, section, theory and mass per length beside that of the material of a beam property that
+    does not vary, and the place (y, z) of the centroid beside the line of the element, which of a CBEAM is that of the
+    shear centres. A torsion constant that is left blank is zero, as in Nastran.
 
     Raises `MeshError` for what is not read."""
     if card.name in ("PBARL", "PBEAML"):
         section, mass = _shaped(card)
-        return card.whole(2), section, "timoshenko", mass
+        y, z = (-_to_principal(section.angle).T @ section.shear_centre).tolist()
+        return card.whole(2), section, "timoshenko", mass, (y, z)
     if card.name == "PBAR":
         area, I1, I2, J, mass = (card.real(k, 0.0) for k in (3, 4, 5, 6, 7))
         K1, K2, I12, rest = card.real(17, 0.0), card.real(18, 0.0), card.real(19, 0.0), card.fields[19:]
         K1, K2 = (0.0, 0.0) if I12 else (K1, K2)  # Nastran ignores them beside a product of inertia
-        warping = 0.0
+        warping, aside = 0.0, np.zeros(2)
     else:
         found, first = stations(card)
         area, I1, I2, I12, J, mass = found[0][1:]
-        if varies(card):
-            raise MeshError("a beam whose section varies")
         K1, K2, rest = card.real(first, 1.0), card.real(first + 1, 1.0), card.fields[first + 1 :]
         warping = card.real(first + 6, 0.0)
         if card.real(first + 7, warping) != warping:
             raise MeshError("a warping constant that varies")
-        rest = [text for k, text in enumerate(rest) if k not in (4, 5)]
+        rest = [text for k, text in enumerate(rest) if k not in (4, 5, 10, 11, 12, 13)]
+        aside = _neutral_axis(card, first)
     if any(text and _is_set(text) for text in rest):
-        raise MeshError("a shear centre or a neutral axis aside, inertia of its own, or shear relief")
+        raise MeshError("inertia of its own or a place of its own of NSM, or shear relief")
     if bool(K1) != bool(K2):
         raise MeshError("shear in one direction only (K1, K2)")
     fibres = np.array([(card.real(k, 0.0), card.real(k + 1, 0.0)) for k in (9, 11, 13, 15)])
@@ -49,7 +50,8 @@ def beam(card: Card) -> tuple[int, Section, str, float]:
         raise MeshError("a product of inertia, and different factors of shear (K1, K2)")
     try:
         I2, I1, angle = principal_moments(I2, I1, I12) if I12 else (I2, I1, 0.0)
-        fibres = fibres @ turn_about(0, angle)[1:, 1:].T
+        y, z = (-_to_principal(angle) @ aside).tolist()
+        fibres = (fibres - aside) @ _to_principal(angle).T if fibres.any() else fibres
         section = Section(
             area,
             I2,
@@ -60,10 +62,25 @@ def beam(card: Card) -> tuple[int, Section, str, float]:
             tuple((y, z) for y, z in fibres.tolist()) if fibres.any() else (),
             angle=angle,
             warping=warping,
+            shear_centre=(y, z),
         )
     except MaterialError as error:
         raise MeshError(str(error)) from None
-    return card.whole(2), section, "timoshenko" if K1 else "euler-bernoulli", mass
+    return card.whole(2), section, "timoshenko" if K1 else "euler-bernoulli", mass, (float(aside[0]), float(aside[1]))
+
+
+def _to_principal(angle: float) -> np.ndarray:
+    """The matrix (2, 2) that makes y, z along principal axes of those along the axes of a beam."""
+    return np.asarray(turn_about(0, angle)[1:, 1:])
+
+
+def _neutral_axis(card: Card, first: int) -> np.ndarray:
+    """Place (y, z) of the centroid beside the shear centre of a PBEAM; `first`: the field of K1. Raises `MeshError`
+    where it is another one at end B."""
+    start = [card.real(first + 12 + k, 0.0) for k in (0, 1)]
+    if [card.real(first + 14 + k, start[k]) for k in (0, 1)] != start:
+        raise MeshError("a neutral axis whose distance from the shear centre varies (N1, N2)")
+    return np.array(start)
 
 
 def stations(card: Card) -> tuple[list[list[float]], int]:
@@ -103,10 +120,16 @@ def varies(card: Card) -> bool:
 
 
 def tapered(
-    card: Card, known: Constants, mass_factor: float, a: np.ndarray, b: np.ndarray, y: tuple[float, float, float]
+    card: Card,
+    material: str,
+    known: Constants,
+    mass_factor: float,
+    a: np.ndarray,
+    b: np.ndarray,
+    y: tuple[float, float, float],
 ) -> BeamTable:
-    """The section matrices of a beam from `a` to `b` whose PBEAM or PBEAML varies, linear between its stations; its
-    mass per length is in them. Raises `MeshError` for what is not read."""
+    """The section matrices of a beam from `a` to `b` whose PBEAM or PBEAML varies, linear between its stations, of the
+    constants `known` of a material; its mass per length is in them. Raises `MeshError` for what is not read."""
     if card.name == "PBEAML":
         found, K = _shaped_stations(card)
     else:
@@ -119,10 +142,12 @@ def tapered(
         if any(text and _is_set(text) for text in card.fields[first + 1 :]) or any(row[4] for row in found):
             raise MeshError("warping, shear relief, a shear centre aside or a product of inertia in a beam that varies")
     if known.elasticity is None:
-        raise MeshError(f"its material has no constants {known.wrong}")
+        raise MeshError(f"its {card.name} has no constants: {material}{f' ({known.wrong})' if known.wrong else ''}")
+    if known.density is None:
+        raise MeshError(f"a beam whose section varies, of a material without a density: {material}")
     compliance = np.linalg.inv(known.elasticity)
     E, G = float(1 / compliance[0, 0]), float(1 / compliance[3, 3])
-    density = known.density or 0.0
+    density = known.density
     along = (b - a) / np.linalg.norm(b - a)
     S, M = [], []
     for (_, area, I1, I2, _, J, mass), (K1, K2) in zip(found, K, strict=True):
@@ -226,6 +251,8 @@ def _shaped_stations(card: Card) -> tuple[list[list[float]], list[list[float]]]:
     rows, factors = [], []
     for place, size, mass in found:
         s = _at_station(card, kind, size)
+        if max(map(abs, s.shear_centre)) > 1e-6 * s.area**0.5:
+            raise MeshError(f"a section ({kind}) that varies and whose shear centre is not its centroid")
         rows.append([place, s.area, s.Iz, s.Iy, 0.0, s.J, mass])
         factors.append([s.shear_y, s.shear_z])
     return rows, factors
@@ -238,9 +265,10 @@ def _at_station(card: Card, kind: str, size: tuple[float, ...]) -> Section:
         section = _made(kind, size)
     except MaterialError as error:
         raise MeshError(str(error)) from None
-    if card.name == "PBEAML" and max(map(abs, section.shear_centre)) > 1e-6 * section.area**0.5:
-        raise MeshError(f"a section ({kind}) whose shear centre is not its centroid")
-    return replace(section, shear_centre=(0.0, 0.0), drawn_centroid=(0.0, 0.0))
+    near = max(map(abs, section.shear_centre)) <= 1e-6 * section.area**0.5
+    if card.name == "PBARL" or near:
+        section = replace(section, shear_centre=(0.0, 0.0))
+    return replace(section, drawn_centroid=(0.0, 0.0))
 
 
 @cache

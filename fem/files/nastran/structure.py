@@ -151,7 +151,7 @@ def _beam_key(
         if points[0]:
             raise MeshError("warping of the ends of a beam that varies")
         return _tapered_key(deck, beams, owner, card, nodes, made_of, ends)
-    number, section, theory, mass = beam(owner)
+    number, section, theory, mass, aside = beam(owner)
     if not section.J:
         said = f"{owner.name} {owner.whole(1)} (line {owner.line} of {owner.file})"
         beams.untwisted[said] = beams.untwisted.get(said, 0) + 1
@@ -161,7 +161,7 @@ def _beam_key(
         name, known, source = material_of(deck, number, owner, "beams")
         common = (name, known.elasticity, known.density, source, _NONE)
         made_of[key] = Declared(
-            *common, beam=(section, ends.y, (0.0, 0.0)), wrong=known.wrong, theory=theory, torsion=torsion
+            *common, beam=(section, ends.y, aside), wrong=known.wrong, theory=theory, torsion=torsion
         )
     beams.place(card, nodes, ends)
     if torsion == "vlasov":
@@ -183,7 +183,7 @@ def _tapered_key(
     key = (owner.name, owner.whole(1), ends.y, tuple(ends.a.tolist()), tuple(ends.b.tolist()))
     if key not in made_of:
         name, known, source = material_of(deck, owner.whole(2), owner, "beams")
-        table = tapered(owner, known, deck.mass_factor, ends.a, ends.b, ends.y)
+        table = tapered(owner, name, known, deck.mass_factor, ends.a, ends.b, ends.y)
         common = (
             f"{name}, {table.name} of {card.name} {card.whole(1)}",
             known.elasticity,
@@ -200,15 +200,15 @@ def _rod_key(
     deck: Deck, beams: Beams, owner: Card | None, card: Card, nodes: list[int], made_of: dict[tuple, Declared]
 ) -> tuple:
     """The section of a CROD, CTUBE or CONROD, which also twists where its nodes have rotations."""
-    if owner is None:
-        raise MeshError("its property is missing")
+    assert owner is not None  # rods without a property are no trusses
     number, area, J, mass = lines.rod(owner)
     key = (number, area)
-    name, known, source = material_of(deck, number, owner, "beams")
+    name, known, source = material_of(deck, number, owner, "rods")
+    twists = J and material_of(deck, number, owner, "beams")[1].elasticity is not None  # E alone: no shear modulus
     if key not in made_of:
         made_of[key] = Declared(name, known.elasticity, known.density, source, _NONE, wrong=known.wrong, area=area)
     length = float(np.linalg.norm(beams.points[nodes[1]] - beams.points[nodes[0]]))
-    if J and known.elasticity is not None and length > 0:
+    if twists and known.elasticity is not None and length > 0:
         G = float(1 / np.linalg.inv(known.elasticity)[3, 3])
         beams.twisted.append((card, (nodes[0], nodes[1]), G * J / length))
     beams.lump(card, nodes, mass * deck.mass_factor)

@@ -59,7 +59,10 @@ class Systems:
 
     def _place_of(self, node: int, card: Card) -> np.ndarray:
         if node not in self._nodes:
-            raise MeshError(f"{card.place}: {card.name} is given by node {node}, which needs basic coordinates.")
+            raise MeshError(
+                f"{card.place}: {card.name} is given by node {node}, which the deck does not define in basic "
+                "coordinates."
+            )
         return self._nodes[node]
 
     def place(self, number: int, x: np.ndarray, user: str) -> np.ndarray:

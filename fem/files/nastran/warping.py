@@ -75,7 +75,7 @@ class WarpingEnds:
 def scalar_points(card: Card, known: Mapping[int, object]) -> tuple[int, int]:
     """SA and SB of a CBEAM, zero for none. Raises `MeshError` for one of them only, and for grid points."""
     words = [card.text_at(k) or "0" for k in (17, 18)]
-    if not all(word.isdigit() for word in words) or any(card.fields[18:]):
+    if not all(word.isdigit() for word in words):
         raise MeshError(f"scalar points {' and '.join(words)} for the warping of its ends, which are whole numbers")
     points = int(words[0]), int(words[1])
     if bool(points[0]) != bool(points[1]):

@@ -18,7 +18,7 @@ def explain_singularity(A: sp.csr_matrix, equation: int | None) -> str:
             f"The defect shows at equation {equation} of {A.shape[0]}, counted from 0 (with 3 dofs a node "
             f"and none removed: node {equation // 3}, direction {'xyz'[equation % 3]}). "
         )
-    count, label = connected_components(A, directed=False)
+    count, label = connected_components(abs(A), directed=False)  # which takes no complex numbers
     parts = ""
     if count > 1:
         first = ", ".join(str(int((label == part).argmax())) for part in range(min(count, MAX_NAMED)))

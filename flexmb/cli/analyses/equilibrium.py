@@ -14,7 +14,7 @@ def command(
     time: Annotated[float | None, typer.Option(help="Time of functions of time, by default the initial one.")] = None,
 ) -> None:
     """Find the equilibrium of a mechanism near its initial state; print its contacts, and write it as a result."""
-    from flexmb.cli.screen import say_text, yellow_warnings
+    from flexmb.cli.screen import say_left_out, say_text, yellow_warnings
     from flexmb.files.models.model_file import load_model
     from flexmb.files.results.result_file import save_result
     from flexmb.files.storage.tree import require_own
@@ -28,6 +28,7 @@ def command(
         loaded = load_model(model)
         rest = equilibrium(loaded.mechanism(), time)
         require_within_stops(rest.result, loaded.options.get("events", ()))
+        say_left_out(loaded.options.get("events"))
         say_text(rest)
         result, surfaces = rest.result, [contact.name for contact in rest.mechanism.surface_contacts]
         for text in held_contacts(result):

@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Find the equilibrium of a mechanism near its initial state; print and plot frequencies, damping and stability."""
     from fem.files.mesh_files import is_mesh_file
-    from flexmb.cli.screen import bars, say_text, yellow_warnings
+    from flexmb.cli.screen import bars, say_left_out, say_text, yellow_warnings
     from flexmb.errors import LinearError
     from flexmb.files.models.model_file import load_model
     from flexmb.linear import along_motion, equilibrium, linearise, steady_running
@@ -43,9 +43,12 @@ def command(
         loaded = load_model(model)
         mechanism = loaded.mechanism()
         state = None
+        if start:
+            say_left_out(loaded.options.get("events"), stops=True)
         if not start:
             rest = (steady_running if running else equilibrium)(mechanism)
             require_within_stops(rest.result, loaded.options.get("events", ()))
+            say_left_out(loaded.options.get("events"))
             say_text(rest)
             state = rest.state
         linear = linearise(mechanism, state)

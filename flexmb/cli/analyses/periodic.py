@@ -20,7 +20,8 @@ def command(
     from flexmb.plots.linear_plots import plot_multipliers
 
     with yellow_warnings(), console.status("shooting"):
-        found = periodic_motion(load_model(model).mechanism(), period)
+        loaded = load_model(model)
+        found = periodic_motion(loaded.mechanism(), period, events=loaded.options.get("events") or ())
     say_text(found)
     path = plot or Path(f"{model.stem}.periodic.png")
     plot_multipliers(found, path)

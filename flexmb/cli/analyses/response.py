@@ -43,7 +43,7 @@ def command(
     """Find the equilibrium of a mechanism; write and plot its frequency responses there."""
     import numpy as np
 
-    from flexmb.cli.screen import say_text, yellow_warnings
+    from flexmb.cli.screen import say_left_out, say_text, yellow_warnings
     from flexmb.cli.vary import span_of
     from flexmb.files.models.model_file import load_model
     from flexmb.linear import equilibrium, frequency_response, linearise, steady_motion, with_peaks
@@ -57,6 +57,7 @@ def command(
         loaded = load_model(model)
         rest = (steady_motion if moving else equilibrium)(loaded.mechanism())
         require_within_stops(rest.result, loaded.options.get("events", ()))
+        say_left_out(loaded.options.get("events"))
         say_text(rest)
         small = linearise(rest)
         frequencies = with_peaks(np.geomspace(first, last, count), small.modes())

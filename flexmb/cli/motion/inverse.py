@@ -32,6 +32,7 @@ def command(
     from flexmb.plots.linear_plots import plot_inverse
     from flexmb.results.elements.motion import element_dofs
     from flexmb.results.table import Column, write_columns
+    from flexmb.simulation.detection.checks import require_motion_within_stops
 
     if order is not None and before:
         raise InverseError(f"A feedforward (--order {order}) does not begin before the motion: omit --before.")
@@ -46,6 +47,7 @@ def command(
             found = inverse_dynamics(*asked, before=before, after=after, progress=show)
         else:
             found = feedforward(*asked, order=order, after=after, progress=show)
+        require_motion_within_stops(found.result, loaded.options.get("events") or ())
     say_text(found)
     columns, mechanism = {"t": Column(found.t, "time")}, found.result.mechanism
     for name, effort in zip(found.actuators, found.efforts.T, strict=True):

@@ -18,14 +18,16 @@ def command(
 ) -> None:
     """Count degrees of freedom and redundant joint equations; list unique reactions; find singular positions."""
     from flexmb.analyses import kinematics, mobility
-    from flexmb.cli.screen import say_text, yellow_warnings
+    from flexmb.cli.screen import say_left_out, say_text, yellow_warnings
     from flexmb.cli.vary import values_of
     from flexmb.files.models.model_file import load_model
     from flexmb.plots.linear_plots import plot_joint_sweep
 
     with yellow_warnings():
-        mechanism = load_model(model).mechanism()
+        loaded = load_model(model)
+        mechanism = loaded.mechanism()
         say_text(mobility.mobility(mechanism))
+        say_left_out(loaded.options.get("events"), stops=True)
         if sweep is not None:
             found = kinematics.joint_sweep(mechanism, *values_of(sweep, "--sweep"))
             say_text(found)

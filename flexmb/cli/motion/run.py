@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flexmb.cli.starts import WORDS, change_of
+from flexmb.cli.starts import WORDS, change_of, result_file
 from flexmb.cli.units import Unit
 
 
@@ -44,11 +44,11 @@ def command(
     target = output or Path(f"{model.stem}.result.h5")
     require_own(target, "result")
     with bars() as say:
-        continued = start is not None and start not in WORDS
-        loaded = load_model(model, change_of(None if continued else start))
+        continued = None if start is None or start in WORDS else result_file(start)
+        loaded = load_model(model, change_of(start if continued is None else None))
         options = loaded.options_at(step) | ({} if max_step is None else {"max_step": max_step, "step": step})
-        if continued:
-            options["initial_state"] = load_result(str(start)).state(-1)
+        if continued is not None:
+            options["initial_state"] = load_result(continued).state(-1)
         span = loaded.duration if duration is None else duration
         result = flexmb.simulate(loaded.system, span, progress=lambda done: say("simulating", done), **options)
     say_text(result)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from fem.errors import ConvergenceError
+from fem.mesh.mesh import label_of
 from flexmb.equations.evaluation import Equations
 from flexmb.errors import MechanismError
 from flexmb.kernels.base.data import GROUND, NO_MATE, RIGID_MESH
@@ -210,7 +211,7 @@ def require_apart(equations: Equations) -> None:
         contact = mechanism.surface_contacts[s]
         body = mechanism.bodies[contact.body]
         node = body.surfaces[contact.surface].nodes[k - equations.flat.skin_node[s]]
-        place = "the nearest point" if contact.local else f"node {node}"
+        place = "the nearest point" if contact.local else f"node {label_of(body.mesh, int(node))}"
         shape = contact.rigid
         what = repr(mechanism.bodies[contact.other].name) if shape is None else f"the {shape.title}"
         raise MechanismError(

@@ -89,7 +89,7 @@ def load_mbdyn(path: Path) -> Body:
         raise FileError(f"Cannot read {path}: {error.strerror}.") from None
     groups = _groups(text)
     header = groups.get(1, [])
-    if len(header) < 6 or not all(re.fullmatch(r"\d+", value) for value in header[1:3]):
+    if len(header) < 6 or not all(re.fullmatch(r"\d{1,9}", value) for value in header[1:6]):
         raise FileError(f"{path} is no modal data of MBDyn: it has no RECORD GROUP 1 with revision, nodes and modes.")
     if int(header[5]):
         raise FileError(f"{path} holds {header[5]} rejected modes; write it without them.")

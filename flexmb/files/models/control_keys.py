@@ -11,7 +11,7 @@ from fem.user_files import quotes_inside
 from flexmb import controllers
 from flexmb.errors import LawError, TableError
 from flexmb.files.models.key_types import Keys, Name, NotNegative, Positive, refusal, sort_of
-from flexmb.files.models.motion_keys import MotionKeys
+from flexmb.files.models.motion_keys import MotionKeys, motion_of
 from flexmb.mechanism.control.law import BoundController, ControlLaw
 from flexmb.mechanism.control.signals import Source
 from flexmb.mechanism.force_law import LAWS
@@ -184,9 +184,9 @@ Input = Annotated[
 ]
 
 
-def sources_of(inputs: Mapping[str, Any], folder: Path) -> dict[str, Source]:
-    """What inputs are connected to; the folder is that of the model file."""
-    return {key: x if isinstance(x, str | float) else x.motion(folder) for key, x in inputs.items()}
+def sources_of(inputs: Mapping[str, Any], folder: Path, units: str | None) -> dict[str, Source]:
+    """What inputs are connected to; the folder is that of the model file, with the system `units`, or None."""
+    return {key: x if isinstance(x, str | float) else motion_of(x, folder, units) for key, x in inputs.items()}
 
 
 class ControllerKeys(Keys):
@@ -219,6 +219,6 @@ class ControllerKeys(Keys):
         law: ControlLaw = LAWS[self.law]
         return law(initial=self.initial, sample_time=self.sample_time, **self.parameters)
 
-    def sources(self, folder: Path) -> dict[str, Source]:
-        """What the inputs are connected to; the folder is that of the model file."""
-        return sources_of(self.inputs, folder)
+    def sources(self, folder: Path, units: str | None) -> dict[str, Source]:
+        """What the inputs are connected to; the folder is that of the model file, with the system `units`, or None."""
+        return sources_of(self.inputs, folder, units)

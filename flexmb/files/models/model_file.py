@@ -32,10 +32,11 @@ from flexmb.files.models import element_keys, schema
 from flexmb.files.models.changes import changed
 from flexmb.files.models.contact_keys import SurfaceKeys
 from flexmb.files.models.material_keys import constants_of_file, material_of, written_materials
-from flexmb.files.models.motion_keys import MotionKeys
+from flexmb.files.models.motion_keys import MotionKeys, motion_of
 from flexmb.files.models.schema_errors import sentences
 from flexmb.linear import settled
-from flexmb.mechanism.attachments import Attachment, BodyHandle, FlexibleSurface
+from flexmb.mechanism.attachments import Attachment, BodyHandle, FlexibleSurface, direction
+from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.mechanism import Mechanism
 from flexmb.mechanism.state import State
 from flexmb.mechanism.system import System
@@ -110,8 +111,13 @@ def load_model(path: str | Path, changes: Mapping[str, Any] | None = None) -> Mo
         options["initial_state"] = partial(_settled_near, keys.initial_state)
     elif keys.initial_state:
         options["initial_state"] = keys.initial_state
-    servos = tuple(Servo(s.marker, s.axis, s.motion.motion(path.parent)) for s in keys.servos)
+    servos = tuple(_servo(keys, s, path, number) for number, s in enumerate(keys.servos, 1))
     return ModelFile(_build(keys, path), options.pop("duration"), options, servos, keys.initial_state)
+
+
+def _servo(model: schema.ModelKeys, keys: schema.ServoKeys, path: Path, number: int) -> Servo:
+    with _naming(path, f"servos[{number}]"):
+        return Servo(keys.marker, keys.axis, motion_of(keys.motion, path.parent, model.units, "length"))
 
 
 def _settled_near(values: JointValues, mechanism: Mechanism) -> State:
@@ -155,13 +161,18 @@ class _Site:
             raise MechanismError(unknown_name("body", name, self.handles))
         return self.handles[name]
 
-    def motion(self, keys: MotionKeys | None) -> TimeFunction | None:
-        """The function of time that a table of keys defines."""
-        return None if keys is None else keys.motion(self.folder)
+    def motion(self, keys: MotionKeys | None, measures: str | None = None) -> TimeFunction | None:
+        """The function of time that a table of keys defines. It `measures` a "length", an "angle", or is a factor."""
+        return None if keys is None else self.given_motion(keys, measures)
+
+    def given_motion(self, keys: MotionKeys, measures: str | None = None) -> TimeFunction:
+        """The same of keys that must be given."""
+        return motion_of(keys, self.folder, self.system.units, measures)
 
 
 def _build(keys: schema.ModelKeys, path: Path) -> System:
-    site = _Site(System(gravity=keys.gravity, name=keys.name, units=keys.units), path.parent, {})
+    with _naming(path, "gravity"):
+        site = _Site(System(gravity=keys.gravity, name=keys.name, units=keys.units), path.parent, {})
     for name, body in keys.bodies.items():
         with _naming(path, f"bodies.{name}"):
             _add_body(site, name, body)
@@ -225,7 +236,8 @@ def _add_body(site: _Site, name: str, keys: schema.RigidBody | schema.FlexibleBo
         _check_constants(site.system.units, keys.material, body)
     turn = keys.orientation
     if isinstance(turn, schema.AxisAngle):
-        turn = list(np.deg2rad(turn.degrees) * np.array(turn.axis) / np.linalg.norm(turn.axis))
+        axis = direction(turn.axis, f"Body {name!r}, orientation, axis")
+        turn = list(np.deg2rad(turn.degrees) * axis / np.linalg.norm(axis))
     site.handles[name] = site.system.add(
         body,
         name=name,
@@ -330,12 +342,13 @@ def _add_joint(site: _Site, joint: schema.OneJoint) -> None:
         return
     if isinstance(joint, schema.DistanceKeys):
         ends = _ends(site, joint, "a rod")
-        length = joint.length if joint.motion is None else site.motion(joint.motion)
+        length = joint.length if joint.motion is None else site.motion(joint.motion, "length")
         site.system.distance(joint.name, *ends, length=length)
         return
     a, b = site.place(joint.a), site.place(joint.b)
     if isinstance(joint, schema.PrescribedKeys):
-        parts = {key: site.motion(getattr(joint, key)) for key in ("x", "y", "z", "rotation")}
+        parts = {key: site.motion(getattr(joint, key), "length") for key in ("x", "y", "z")}
+        parts["rotation"] = site.motion(joint.rotation, "angle")
         site.system.prescribe(joint.name, a, b, axis=joint.axis, at=joint.at, **parts)
         return
     if isinstance(joint, schema.RollingKeys):
@@ -346,7 +359,8 @@ def _add_joint(site: _Site, joint: schema.OneJoint) -> None:
         return
     site.system.joint(joint.kind, joint.name, a, b, axis=joint.axis, second_axis=joint.second_axis, at=joint.at)
     if joint.drive is not None:
-        site.system.drive(joint.name, joint.drive.motion(site.folder), joint.dof)
+        turns = joint_dof(joint.name, joint.kind, joint.dof) == "rotation"
+        site.system.drive(joint.name, site.given_motion(joint.drive, "angle" if turns else "length"), joint.dof)
     if joint.speed is not None:
         site.system.set_speed(joint.name, joint.speed, joint.dof)
 
@@ -411,7 +425,7 @@ def _add_any_force(site: _Site, keys: schema.ForceKeys) -> None:
         place, origin = site.place(text), (0.0, 0.0, 0.0) if keys.at is None or text != "ground" else keys.at
         return place.at(origin) if isinstance(place, BodyHandle) else place
 
-    law, inputs = keys.bound(site.folder), keys.sources(site.folder)
+    law, inputs = keys.bound(site.folder), keys.sources(site.folder, site.system.units)
     site.system.force(keys.name, end(keys.a), end(keys.b), law, axis=keys.axis, axle=keys.axle, inputs=inputs)
 
 
@@ -501,7 +515,7 @@ def _add_motor(site: _Site, keys: schema.MotorKeys) -> None:
     given: Any = keys.effort
     effort: Any = keys.force_law(site.folder)
     if effort is None:
-        effort = given if isinstance(given, float | int) else given.motion(site.folder)
+        effort = given if isinstance(given, float | int) else site.motion(given)
     site.system.motor(keys.name, keys.joint, effort, damping=keys.damping, dof=keys.dof)
 
 
@@ -515,7 +529,8 @@ def _add_load(site: _Site, keys: schema.LoadKeys) -> None:
 
 
 def _add_controller(site: _Site, keys: schema.ControllerKeys) -> None:
-    site.system.controller(keys.name, keys.bound(site.folder), inputs=keys.sources(site.folder), outputs=keys.outputs)
+    inputs = keys.sources(site.folder, site.system.units)
+    site.system.controller(keys.name, keys.bound(site.folder), inputs=inputs, outputs=keys.outputs)
 
 
 # events ---------------------------------------------------------------------------------------------------------------

@@ -448,9 +448,9 @@ class ForceKeys(_Between):
                 ring = ring_compliance_from_csv(folder / self.compliance).parameters
         return frame_law(self.law)(initial=self.initial, **{**ring, **self.parameters})
 
-    def sources(self, folder: Path) -> dict[str, Source]:
-        """What the inputs are connected to; the folder is that of the model file."""
-        return sources_of(self.inputs, folder)
+    def sources(self, folder: Path, units: str | None) -> dict[str, Source]:
+        """What the inputs are connected to; the folder is that of the model file, with the system `units`, or None."""
+        return sources_of(self.inputs, folder, units)
 
 
 class JointSpringKeys(WithLaw):

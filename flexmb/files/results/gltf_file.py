@@ -98,6 +98,21 @@ def write_gltf(
     path = Path(path)
     if path.suffix != ".glb":
         raise FileError(f"A glTF file is written as .glb; found {path.name!r}.")
+    written, image = gltf_image(result, path, metres, speed, frames, max_targets, magnification)
+    write_whole(path, "glTF", image)
+    return written
+
+
+def gltf_image(
+    result: Result,
+    path: Path,
+    metres: float,
+    speed: float,
+    frames: int,
+    max_targets: int | None,
+    magnification: float,
+) -> tuple[GltfFile, bytes]:
+    """What `write_gltf` returns, and the content of the file that it writes; errors and warnings name the `path`."""
     for name, value, least in (("metres", metres, 0), ("speed", speed, 0), ("magnification", magnification, 0)):
         if not (np.isfinite(value) and value > least):
             raise FileError(f"{path.name}: {name} = {value}; expected a positive number.")
@@ -156,9 +171,8 @@ def write_gltf(
     content["nodes"][0]["children"] = list(range(1, len(content["nodes"])))
     content["animations"] = [{"name": "motion", "channels": channels, "samplers": samplers}]
     image = glb.image(content)
-    write_whole(path, "glTF", image)
     _warn(result, picked, errors, path.name)
-    return GltfFile(path, len(image), len(picked), float(t[-1]), targets, shares, errors)
+    return GltfFile(path, len(image), len(picked), float(t[-1]), targets, shares, errors), image
 
 
 def _frames(result: Result, frames: int, speed: float) -> tuple[Int[np.ndarray, "f"], Float[np.ndarray, "f"]]:
@@ -269,7 +283,7 @@ def _warn(result: Result, picked: np.ndarray, errors: Mapping[str, float], name:
                     f"{name}: the morph targets of {flexible!r} leave out displacements of {100 * error:.2g} % of the "
                     "largest one. A larger max_targets shows more."
                 ),
-                stacklevel=3,
+                stacklevel=4,
             )
     for k, body in enumerate(result.mechanism.bodies):
         start = int(compiled(result.mechanism).q_start[k])
@@ -284,5 +298,5 @@ def _warn(result: Result, picked: np.ndarray, errors: Mapping[str, float], name:
                     f"players rotate bodies by the smaller angle. Write frames={needed}, and store as many times "
                     "(output_step=)."
                 ),
-                stacklevel=3,
+                stacklevel=4,
             )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 
 from fem.errors import FlexmbError
 from flexmb.contact.group import ContactGroup, GroupCall
@@ -17,8 +16,10 @@ from flexmb.contact.triangle_mesh import TriangleMesh, meshes_from_tree, meshes_
 from flexmb.errors import FileError, UnsoundError
 from flexmb.files.bodies.body_file import body_from_tree, body_tree
 from flexmb.files.results.control_tree import control_tree, controller_from_tree
+from flexmb.files.results.function_tree import function_from_tree, function_tree
 from flexmb.files.results.law_tree import law_from_tree, law_tree
 from flexmb.files.storage.sound import (
+    require_number,
     require_numbers,
     require_sound_mechanism,
     require_sound_motion,
@@ -36,14 +37,12 @@ from flexmb.mechanism.frame_law import FrameLaw, FrameLawCall
 from flexmb.mechanism.lines.line import Line
 from flexmb.mechanism.mechanism import FrameForce, Joint, JointFriction, Load, Marker, Mechanism, Row, Term
 from flexmb.mechanism.state import State, Topology
-from flexmb.mechanism.time_functions import TimeFunction, require_inside
 from flexmb.results.elements.frame import frame_answers, relative_motion
 from flexmb.results.ledger import Ledger
 from flexmb.results.result import EventRecord, Result, Statistics, followed_angles
 from flexmb.results.verdict import round_off_energy
 from flexmb.units import require_units
 
-_STORED = " (stored values)"
 _LAWS = {**LIBRARY, **CONTACT_LAWS}
 
 
@@ -54,15 +53,16 @@ ROUNDED = 1e-12
 def save_result(result: Result, path: str | Path) -> Path:
     """Write a result to an HDF5 file; return the path. `load_result` reads back an equal result.
 
-    Functions of time are Python functions, and the file contains no code: it contains their descriptions, and their
-    values and first two derivatives at the stored times. The loaded mechanism interpolates these; the descriptions of
-    its functions end with "(stored values)". Force laws that are expressions, tables or maps are stored as they are; of
-    other functions, the file contains the efforts at the stored times.
+    Functions of `flexmb.time_functions` are stored as they are, and so are force laws that are expressions, tables or
+    maps. The file contains no code: of functions of time that are functions of yours it contains the description, and
+    the values and first two derivatives at the stored times. The loaded mechanism interpolates these; the descriptions
+    of such functions end with "(stored values)", and `simulate` warns of them. Of other force laws, the file contains
+    the efforts at the stored times.
 
     Raises `FileError` when the file cannot be written.
     """
     tree = {name: getattr(result, name) for name in ("t", "q", "w", "wdot", "multipliers", "angles", "element_states")}
-    tree["ledger"] = result.ledger.series
+    tree["ledger"], tree["round_off"] = result.ledger.series, result.ledger.round_off
     tree["statistics"] = asdict(result.statistics)
     tree["happened"] = [asdict(h) for h in result.happened]
     tree["topologies"] = [
@@ -97,7 +97,7 @@ def load_result(path: str | Path) -> Result:
         rates = {name: tree[name] for name in ("w", "wdot", "multipliers")}
         ledger = Ledger(**{"impacts": np.zeros_like(tree["t"])} | tree["ledger"])
         require_sound_motion(mechanism, tree["t"], tree["q"], rates, ledger)
-        ledger = replace(ledger, round_off=round_off_energy(mechanism, tree["q"], tree["multipliers"]))
+        ledger = replace(ledger, round_off=_round_off(mechanism, tree))
         states = tree.get("element_states", np.zeros((0, 0)))
         if states.size:
             require_numbers(states, (len(tree["t"]), len(mechanism.initial_states)), "the states of force elements")
@@ -131,6 +131,16 @@ def load_result(path: str | Path) -> Result:
         raise FileError(f"{path} does not hold a result as flexmb writes it: {error}.") from None
 
 
+def _round_off(mechanism: Mechanism, tree: Tree) -> float:
+    """The energy below which a residual is round-off; of files of earlier versions without what iterations leave."""
+    if "round_off" not in tree:
+        return round_off_energy(mechanism, tree["q"], tree["multipliers"])
+    require_number(tree["round_off"], "the energy that is round-off")
+    if not tree["round_off"] >= 0.0:
+        raise FileError(f"the energy that is round-off is not negative; found {tree['round_off']!r}")
+    return float(tree["round_off"])
+
+
 def _topology(tree: Tree) -> tuple[float, Topology]:
     locked, released = json.loads(tree["locked"]), json.loads(tree["released"])
     fastest, sliding = json.loads(tree.get("fastest", "{}")), json.loads(tree.get("sliding", "{}"))
@@ -149,7 +159,7 @@ def _mechanism_tree(m: Mechanism, t: np.ndarray) -> Tree:
         "joints": [{f.name: getattr(j, f.name) for f in fields(Joint)} for j in m.joints],
         "force_elements": {name: np.array(rows) for name, rows in m.force_elements.items()},
         "loads": _columns(m.loads, Load),
-        "functions": [{"description": f.description, "values": np.array([f(x) for x in t])} for f in m.functions],
+        "functions": [function_tree(f, t) for f in m.functions],
         "initial": {name: getattr(m.initial, name) for name in ("t", "q", "w", "angles", "element_states")},
         "start_rows": _columns([row for row, _ in m.start_rows], Row),
         "start_speeds": np.array([speed for _, speed in m.start_rows]),
@@ -176,7 +186,7 @@ def _mechanism_from_tree(
         joints=tuple(Joint(j["name"], j["kind"], tuple(j["markers"]), tuple(j["rows"])) for j in tree["joints"]),
         force_elements={name: tuple(rows.tolist()) for name, rows in tree["force_elements"].items()},
         loads=_records({"follower": tree["loads"].get("follows")} | tree["loads"], Load),
-        functions=tuple(_checked_motion(f["description"], t, f["values"]) for f in tree["functions"]),
+        functions=tuple(function_from_tree(f, t) for f in tree["functions"]),
         initial=State(**tree["initial"]),
         start_rows=tuple(zip(start_rows, tree["start_speeds"].tolist(), strict=True)),
         laws=tuple(law_from_tree(law, name, t) for law, name in zip(laws or (None,) * len(names), names, strict=True)),
@@ -359,39 +369,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind == "i":
         return tuple(value.tolist())
     return value
-
-
-def _checked_motion(description: str, t: np.ndarray, values: np.ndarray) -> TimeFunction:
-    require_numbers(t, (np.size(t),), "the stored times")
-    require_numbers(values, (len(t), 3), f"the function of time {description!r}")
-    return _stored_motion(str(description), t, values)
-
-
-def _stored_motion(description: str, t: np.ndarray, values: np.ndarray) -> TimeFunction:
-    """The function of time with the given value, rate and acceleration (nt, 3) at `t`, quintic between these times."""
-    curves = [_quintic(t, values).derivative(order) for order in range(3)]
-
-    def column(order: int) -> Callable[[Any], Any]:
-        def at(time: Any) -> Any:
-            require_inside(np.asarray(time), t, repr(text))
-            index = np.minimum(np.searchsorted(t, time), len(t) - 1)
-            return np.where(t[index] == time, values[index, order], curves[order](time))
-
-        return at
-
-    text = description if description.endswith(_STORED) else description + _STORED
-    return TimeFunction(column(0), column(1), column(2), text)
-
-
-def _quintic(t: np.ndarray, values: np.ndarray) -> "scipy.interpolate.PPoly":
-    """The piecewise quintic Hermite polynomial with the given value, rate and acceleration (nt, 3) at `t`; of a single
-    time the parabola."""
-    if len(t) == 1:
-        return scipy.interpolate.PPoly(values[:, ::-1].T / [[2.0], [1.0], [1.0]], np.array([t[0], t[0] + 1.0]))
-    h = np.diff(t)
-    c0, c1, c2 = values[:-1, 0], h * values[:-1, 1], h**2 * values[:-1, 2] / 2
-    d = values[1:, 0] - c0 - c1 - c2
-    e = h * values[1:, 1] - c1 - 2 * c2
-    g = h**2 * values[1:, 2] - 2 * c2
-    c3, c4, c5 = 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
-    return scipy.interpolate.PPoly(np.stack([c5 / h**5, c4 / h**4, c3 / h**3, c2 / h**2, c1 / h, c0]), t)

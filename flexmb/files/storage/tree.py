@@ -3,6 +3,7 @@
 import os
 import re
 import zlib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -137,7 +138,7 @@ def read_tree(path: str | Path, kind: str) -> Tree:
                     f"{cure}"
                 )
             expected = int(file.attrs["checksum"])
-            tree = _read(_inside(file, "content"), path.stat().st_size)
+            tree = _read(_inside(file, "content"), _Read(path.stat().st_size))
     except FileError:
         raise
     except Exception as error:  # the exception depends on which bytes are damaged
@@ -204,22 +205,39 @@ def _inside(group: h5py.Group, label: str) -> h5py.Group | h5py.Dataset:
     return group[label]
 
 
-def _read(item: h5py.Group | h5py.Dataset, size: int, depth: int = 0) -> Any:
-    """Read a value that `_write` wrote, from a file of `size` bytes."""
+@dataclass
+class _Read:
+    """What has been read of a file of `size` bytes: the places of groups and arrays, and the bytes of arrays."""
+
+    size: int
+    places: set[int] = field(default_factory=set)
+    unpacked: int = 0
+
+
+def _read(item: h5py.Group | h5py.Dataset, so_far: _Read, depth: int = 0) -> Any:
+    """Read a value that `_write` wrote."""
+    size, place = so_far.size, h5py.h5o.get_info(item.id).addr
+    if place in so_far.places:
+        raise FileError(
+            f"{item.file.filename} has two names for the same data, of which one is {item.name}; flexmb "
+            "writes one. More of them multiply what a file holds, and are not read."
+        )
+    so_far.places.add(place)
     if depth > DEEPEST:
         raise FileError(f"{item.file.filename} has groups inside each other more than {DEEPEST} deep.")
     if isinstance(item, h5py.Group):
         labels = list(map(str, range(len(item)))) if item.attrs["type"] == "list" else list(item)
-        found = [_read(_inside(item, label), size, depth + 1) for label in labels]
+        found = [_read(_inside(item, label), so_far, depth + 1) for label in labels]
         return found if item.attrs["type"] == "list" else dict(zip(map(_name, labels), found, strict=True))
     if item.shape is None:
         return None
     if item.is_virtual or item.external:
         raise FileError(f"{item.file.filename} refers to data of another file ({item.name}); such data are not read.")
-    if item.nbytes > LONGEST_RATIO * size:
+    so_far.unpacked += item.nbytes
+    if so_far.unpacked > LONGEST_RATIO * size:
         raise FileError(
-            f"{item.file.filename} claims {item.nbytes / 1e6:.4g} MB for {item.name}, and has {size / 1e6:.4g} MB in "
-            "all. It is damaged."
+            f"{item.file.filename} claims {so_far.unpacked / 1e6:.4g} MB for {item.name} and the arrays before it, and "
+            f"has {size / 1e6:.4g} MB in all. It is damaged."
         )
     require_size(item.nbytes, FileError, f"{item.file.filename}: {item.name}", psutil.virtual_memory().available)
     if h5py.check_string_dtype(item.dtype):

@@ -12,7 +12,7 @@ import scipy
 from fem.errors import unknown_name
 from fem.user_files import LARGEST_MODEL, text_of
 from flexmb.errors import TableError
-from flexmb.units import unit_of, unit_ratio
+from flexmb.units import NEUTRAL, unit_of, unit_ratio
 
 OUTSIDE = ("error", "hold", "extrapolate")
 """What a table does outside its range: raise an error, keep the value at the end, or continue with the slope there."""
@@ -152,18 +152,20 @@ def require_radians(title: str, what: str) -> None:
         )
 
 
-def require_unit(title: str, dimension: str, units: str, what: str, scale: float | None = None) -> None:
+def require_unit(title: str, dimension: str, units: str | None, what: str, scale: float | None = None) -> None:
     """Raise `TableError` where the unit in the title of a column is not that of a dimension in a system of units.
 
     Nothing is known, and accepted, of a title without a unit in brackets, with words there that are no unit, or of a
-    system with other units. `scale`: the factor of the column, which may be that of the unit.
+    system with other units; without a system, units of another quantity, and turns, are refused. `scale`: the factor of
+    the column, which may be that of the unit.
     """
     unit, ratio = _unit_in(title, dimension, units)
     if ratio is None or math.isclose(ratio, 1.0, rel_tol=SAME):
         return
     if scale is not None and math.isclose(abs(scale), ratio, rel_tol=SAME):
         return
-    expected = f"{what}, column {title!r}: expected the unit of {dimension} of the system, {unit_of(dimension, units)}"
+    own = NEUTRAL.get(dimension, "") if units is None else unit_of(dimension, units)
+    expected = f"{what}, column {title!r}: expected the unit of {dimension} of the system{own and ', '}{own}"
     if ratio == 0.0:
         raise TableError(
             f"{expected}; found {unit}, which measures something else. Choose another column, or correct it."
@@ -181,7 +183,7 @@ def other_quantity(title: str, dimension: str) -> bool:
     return _unit_in(title, dimension, "SI")[1] == 0.0
 
 
-def _unit_in(title: str, dimension: str, units: str) -> tuple[str, float | None]:
+def _unit_in(title: str, dimension: str, units: str | None) -> tuple[str, float | None]:
     """The unit in brackets in the title of a column, and its ratio to that of a dimension in a system of units: zero if
     it measures something else, None if nothing is known."""
     found = UNIT.search(title)
@@ -206,6 +208,13 @@ def column_index(columns: Columns, column: int | str, path: str | Path) -> int:
         if words:
             require_radians(words[index], f"The table {path}")
     return index
+
+
+def require_no_turns(title: str, what: str) -> None:
+    """Raise `TableError` for a column in turns, or turns per unit of time, by its title."""
+    for dimension in ("angle", "angular velocity"):
+        if _unit_in(title, dimension, None)[1]:
+            require_unit(title, dimension, None, what)
 
 
 def _index(columns: Columns, column: int | str, path: str | Path) -> int:

@@ -123,7 +123,8 @@ class ContactRun(ImpactRun):
             raise ConvergenceError(
                 f"At t = {self.t:.6g} no forces of the contact {name!r} of {self.equations.mechanism.name!r} and those "
                 f"connected with it were found that satisfy unilateral contact and friction, with a step of {h:.3g}. "
-                "Take smaller steps, less friction (a body may jam), or fewer contacts of the same bodies."
+                "Take smaller steps, less friction (a body may jam), or fewer contacts of the same bodies, and let no "
+                "driver press them into each other."
             )
         count = int(self.equations.workspace.touch_count[0])
         if outcome == DIVERGED and count:

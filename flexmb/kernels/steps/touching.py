@@ -42,6 +42,10 @@ SHUT, CLOSURES = 1e-13, 4
 """Gap of a touching point, relative to the length of the mechanism, that is left, and displacements to reach it."""
 AT_REST = 1e-10
 """Rate, relative to the change of velocities by gravity and accelerations in a step, below which a point is at rest."""
+BLOCKED, BLOCKED_OVERLAP = 1e-12, 1e-6
+"""Response of a point along its normal, relative to that of the masses of its bodies alone, below which joints
+prescribe its rate, and the overlap of such a point, relative to the length of the mechanism, from which on no force is
+found."""
 BOUNDARY = 1e-9
 """Distance of a force from the boundary of its cone, relative to the cone, within which the point may slide."""
 
@@ -268,9 +272,10 @@ def respond_at(flat, workspace, null_rows, beta, compliance, ends, G, sides, X, 
 @njit(cache=True)
 def respond_to_touch(flat, workspace, null_rows, beta, compliance):
     """The responses (3 n, nv) and (3 n, nr) of displacements and multipliers to unit forces of the `n` touching points,
-    with the factors of the step. Those of a `_lone` point are set for the motions of its bodies only."""
+    with the factors of the step. Those of a `_lone` point are set for the motions of its bodies only; the displacements
+    of one whose rate along the normal joints prescribe are zero, not round-off."""
     n, nv, nr = workspace.touch_count[0], flat.v_start[len(flat.modes)], len(flat.row_kind)
-    X, change = np.empty((3 * n, nv)), np.empty((3 * n, nr))
+    X, change, blocked = np.empty((3 * n, nv)), np.empty((3 * n, nr)), False
     for j in range(n):
         k, own = workspace.touch_point[j], 3 * j
         ends = (_body(flat, k, 0), _body(flat, k, 1))
@@ -292,7 +297,26 @@ def respond_to_touch(flat, workspace, null_rows, beta, compliance):
             X[own : own + 3],
             change[own : own + 3],
         )
+        if _lone(flat, k):
+            continue
+        if workspace.touch_turns[j] == 0:
+            light = 0.0
+            for b in ends:
+                if b != GROUND and flat.mass[b] > 0.0:
+                    light += 1.0 / (beta * flat.mass[b])
+            blocked = _rate(flat, workspace, j, 0, X[own]) <= BLOCKED * light
+        if blocked:
+            X[own : own + 3] = 0.0
     return X, change
+
+
+@njit(cache=True)
+def _is_blocked(flat, workspace, X, j):
+    """Whether joints prescribe the rate of touching point `j` along its normal, by the responses `X` of
+    `respond_to_touch`."""
+    if _lone(flat, workspace.touch_point[j]):
+        return False
+    return not X[3 * j].any()
 
 
 @njit(cache=True)
@@ -372,7 +396,8 @@ def solve_island(W, b, first, owner, mu, size, compliance, r):
 @njit(cache=True)
 def press(flat, workspace, X, changes, gamma, compliance, w, x, change):
     """Correct the solution `x` (nv,), `change` (nr,) of a step by the forces of the touching points, with the
-    `compliance` of `solve_island`, for the velocities `w` (nv,) before it. Returns False if no forces are found;
+    `compliance` of `solve_island`, for the velocities `w` (nv,) before it. Points whose rates joints prescribe have no
+    force. Returns False if no forces are found, also where joints press such a point into the other body;
     `workspace.touch_count[1]` is then a point of them."""
     n = workspace.touch_count[0]
     if n == 0:
@@ -380,6 +405,7 @@ def press(flat, workspace, X, changes, gamma, compliance, w, x, change):
     force, count, ends = workspace.touch_force, workspace.touch_count, _ends(flat, workspace)
     island, most = _islands(ends, 2 * len(flat.modes))
     done, rows, u, point = np.zeros(n, np.bool_), np.empty(3 * most, np.int64), np.empty(len(x)), 0
+    blocked = False
     first, owner, mu = np.zeros(2 * most + 1, np.int64), np.empty(2 * most, np.int64), np.empty(2 * most)
     W, b, old, r = np.empty((3 * most, 3 * most)), np.empty(3 * most), np.empty(3 * most), np.empty(3 * most)
     for a in range(len(x)):
@@ -392,6 +418,17 @@ def press(flat, workspace, X, changes, gamma, compliance, w, x, change):
             if island[k] != island[j]:
                 continue
             done[k] = True
+            if workspace.touch_turns[k] == 0:
+                blocked = _is_blocked(flat, workspace, X, k)
+                if blocked and workspace.point_gap[workspace.touch_point[k]] < -BLOCKED_OVERLAP * flat.scales[0]:
+                    count[1] = workspace.touch_point[k]
+                    return False
+            if blocked:
+                for c in range(3):
+                    for a in range(len(change) if force[k, c] != 0.0 else 0):
+                        change[a] -= force[k, c] * changes[3 * k + c, a]
+                    force[k, c] = 0.0
+                continue
             if workspace.touch_turns[k] == 0:
                 mu[size], owner[size] = workspace.touch_friction[k], -1
                 sides = 3 if mu[size] > 0.0 else 1
@@ -450,7 +487,7 @@ def close_gaps(flat, tree, kinematics, workspace, X, q, pose):
     for closure in range(CLOSURES):
         worst = 0.0
         for j in range(n):
-            if _to_close(workspace, j):
+            if _to_close(workspace, j) and not _is_blocked(flat, workspace, X, j):
                 worst = max(worst, abs(workspace.point_gap[workspace.touch_point[j]]))
         if not worst > limit or not worst < np.inf:
             return closure > 0
@@ -466,7 +503,7 @@ def close_gaps(flat, tree, kinematics, workspace, X, q, pose):
                 if done[k] or island[k] != island[j]:
                     continue
                 done[k] = True
-                if _to_close(workspace, k):
+                if _to_close(workspace, k) and not _is_blocked(flat, workspace, X, k):
                     rows[count], b[count], r[count] = 3 * k, workspace.point_gap[workspace.touch_point[k]], 0.0
                     low[count] = -np.inf if workspace.touch_force[k, 0] > 0.0 else 0.0
                     _responses(flat, workspace, ends, k, 0, X, rows, count, W)

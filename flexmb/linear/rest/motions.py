@@ -46,6 +46,17 @@ def motions_with_errors(
     return x, stiffness, error + (size.T @ rounded) * (size.T @ e.flat.weight) / difference
 
 
+def drifting(e: Equations, step: np.ndarray, x: np.ndarray, stiffness: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Those of the motions `x` (nv, nf) that nothing restrains, of a `stiffness` (nf,) within its `error`, if a `step`
+    (nv,) goes along them for the most part; none otherwise."""
+    M = e.mass()
+    free: np.ndarray = x[:, np.abs(stiffness) <= error]
+    along = free @ ((free.T @ (M @ step)) / np.einsum("ik,ik->k", free, M @ free))
+    rest, size = (float((np.abs(v) * e.flat.weight).max(initial=0.0)) for v in (step - along, along))
+    found: np.ndarray = free if rest < size else free[:, :0]
+    return found
+
+
 def moved_most(e: Equations, x: np.ndarray) -> str:
     """The body that moves most in the motions `x` (nv, n), and how, as text."""
     sizes = np.abs(x) * e.flat.weight[:, None]

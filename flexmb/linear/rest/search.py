@@ -10,7 +10,14 @@ from flexmb.equations.tangent import DIFFERENCE, forces
 from flexmb.errors import EquilibriumError
 from flexmb.kernels.calls import displace
 from flexmb.linear.rest.judged import softest_motion
-from flexmb.linear.rest.motions import moved_most, require_answers, stiffness_of
+from flexmb.linear.rest.motions import (
+    creeping,
+    drifting,
+    motions_with_errors,
+    moved_most,
+    require_answers,
+    stiffness_of,
+)
 from flexmb.linear.rest.record import Equilibrium
 from flexmb.linear.rest.steady import in_bodies
 from flexmb.linear.rest.steps import LARGEST, TOLERANCE, newton_step, pressed_step
@@ -125,7 +132,9 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
                 e.states[:] = samples.after(e, q, w, multipliers)
             require_stationary(e, functions, q, w, multipliers)
             if held.shape[1] < held.shape[0]:
-                _require_balance(e, stationary, left / flat.weight, rounded / (ROUNDING * flat.weight))
+                pushed = SETTLED * np.abs(stationary.pushing / flat.weight[:, None])
+                felt = UNBALANCED * rounded / (ROUNDING * flat.weight)
+                _require_balance(e, stationary, left / flat.weight, max(felt.max(), pushed.max(initial=0.0)))
             states = e.states.copy() if touching is None else np.concatenate([e.states, touching.forces.ravel()])
             state = State(t, q, w, angles_near(mechanism, q, e.angles), element_states=states)
             softest, error, feeds = softest_motion(e, functions, state, multipliers, bool(world.any()), touching)
@@ -136,10 +145,18 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
     if size < LARGEST:  # otherwise the states follow a configuration that nothing restrains
         require_stationary(e, functions, q, in_bodies(flat, q, world), multipliers)
     e.compare_tangents(t)
-    hint = "Start nearer to one, or add a spring that restrains it." if touching is None else touching.hint
+    far, how, hint = min(size, LARGEST), moved_most(e, step[:, None]), "Start nearer to one, or add a spring that "
+    hint = f"{hint}restrains it." if touching is None else touching.hint
+    free = motions_with_errors(e, K, N @ held, rounded, wrong, difference)
+    if touching is None and (drifts := drifting(e, step, *free)).shape[1]:
+        how = f", along {drifts.shape[1]} motion(s) that nothing restrains{moved_most(e, drifts)}"
+        hint = (
+            "Drive or lock them, or add a spring; linearise(system), or flexmb modes --start, takes the state as "
+            f"drawn.{creeping(mechanism)}"
+        )
     raise EquilibriumError(
-        f"{mechanism.name!r} found no equilibrium in {iteration} iterations; the last moved it by "
-        f"{min(size, LARGEST):.2g} of its length{moved_most(e, step[:, None])}. {hint}"
+        f"{mechanism.name!r} found no equilibrium in {iteration} iterations; the last moved it by {far:.2g} of its "
+        f"length{how}. {hint}"
     )
 
 
@@ -157,10 +174,10 @@ def _reactions(G: np.ndarray, pushing: np.ndarray, force: np.ndarray) -> tuple[n
     return units * found, force - balancing @ found
 
 
-def _require_balance(e: Equations, stationary: StationaryStates, left: np.ndarray, felt: np.ndarray) -> None:
-    """Raise `EquilibriumError` where states hold motions by no force: `left` (nv,) is what is left of forces `felt`
-    (nv,), both times displacements of the size of the mechanism."""
-    if not np.abs(left).max(initial=0.0) > UNBALANCED * felt.max(initial=0.0):
+def _require_balance(e: Equations, stationary: StationaryStates, left: np.ndarray, rounding: float) -> None:
+    """Raise `EquilibriumError` where states hold motions by no force: `left` (nv,) is what is left of forces, times
+    displacements of the size of the mechanism, and is more than `rounding`, as of states found to `SETTLED`."""
+    if not np.abs(left).max(initial=0.0) > rounding:
         return
     free = (np.abs(stationary.free) > FREE * stationary.scale[:, None]).any(axis=1)
     names = [

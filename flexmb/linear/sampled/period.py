@@ -18,16 +18,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eig, expm
+from scipy.linalg import expm
 
 from fem.shown import shown
 from flexmb.differences import ROUNDING
 from flexmb.errors import ControllerError
 from flexmb.kernels.equations.controllers import CONSTANT, FUNCTION
-from flexmb.linear.first_order import FirstOrder, balance, drawn
+from flexmb.linear.first_order import PRODUCTS, FirstOrder, Ignorable, balance, drawn, split_off, with_ignorable
 from flexmb.linear.input_output import Output, Outputs, input_output_model, with_outputs
 from flexmb.linear.sampled.samples import Reading, Sample, inputs_over, sample_at
-from flexmb.linear.vibration import Vibration, ordered
+from flexmb.linear.vibration import Vibration, eigenvectors, ordered
 from flexmb.mechanism.compile import compiled
 from flexmb.mechanism.control.controller import Controller
 from flexmb.mechanism.features import few
@@ -39,6 +39,8 @@ from flexmb.simulation.sampling import SAME, sampled_controllers
 
 MEASURED = 1e-9
 """Relative error of the derivatives of measures of the motion."""
+OF_OTHERS = 1e-11
+"""Rounding of the derivatives of measures by one displacement, relative to the largest by another."""
 MOST = 1000
 """Largest number of samples in a period, and of parts of the shortest sample time in a sample time."""
 PARTS = 8
@@ -109,6 +111,12 @@ class SampledMotions:
     def bent(self) -> tuple[str, ...]:
         """The names of controllers with a kink or a jump at the state."""
         return tuple(dict.fromkeys(name for sample in self.samples for name in sample.bent))
+
+    @property
+    def seen(self) -> tuple[np.ndarray, np.ndarray]:
+        """The effects (m, nf) of the displacements on the samples, and bounds of their errors."""
+        nf = self.model.sizes[0]
+        return np.vstack([s.slopes[:, :nf] for s in self.samples]), np.vstack([s.error[:, :nf] for s in self.samples])
 
     @cached_property
     def A(self) -> np.ndarray:
@@ -212,17 +220,20 @@ def sampled_motions(
         angles=state.angles[None] if len(state.angles) else None,
         element_states=states[None],
     )
-    readings = {}
+    n, nz = len(found.model.F), found.model.sizes[2]
+    sizes, rate = np.ones(rows.shape[1]), rate_at(compiled(mechanism), state.w, linear.wdot)
+    sizes[: n - nz] = np.concatenate([1.0 / linear.sizes, rate / linear.sizes])
+    sizes[n - nz : n] = linear.state_sizes
+    nf, readings = found.model.sizes[0], {}
     for controller in own:
         slopes = np.zeros((len(controller.signals), rows.shape[1]))
         for k in range(len(slopes)):
             if (controller.name, k) in sources:
                 slopes[k] = rows[places[sources[controller.name, k]]]
-        readings[controller.name] = Reading(inputs_over(controller, here)[:, 0], slopes, MEASURED * np.abs(slopes))
-    n, nz = len(found.model.F), found.model.sizes[2]
-    sizes, rate = np.ones(rows.shape[1]), rate_at(compiled(mechanism), state.w, linear.wdot)
-    sizes[: n - nz] = np.concatenate([1.0 / linear.sizes, rate / linear.sizes])
-    sizes[n - nz : n] = linear.state_sizes
+        error = MEASURED * np.abs(slopes)
+        largest = (np.abs(slopes[:, :nf]) * sizes[:nf]).max(axis=1, initial=0.0)
+        error[:, :nf] += OF_OTHERS * largest[:, None] / sizes[:nf]
+        readings[controller.name] = Reading(inputs_over(controller, here)[:, 0], slopes, error)
     by_due = {
         instant.due: sample_at(
             mechanism, instant.due, state.t, states, [readings[c.name] for c in instant.due], slice(n - nz, n), sizes
@@ -263,13 +274,18 @@ class SampledVibration(Vibration):
         )
 
 
-def sampled_modes(motions: SampledMotions, sizes: np.ndarray) -> SampledVibration:
-    """All modes; dense, O(n^3). `sizes` (nf,): displacements of units of the independent coordinates.
+def sampled_modes(motions: SampledMotions, apart: Ignorable, sizes: np.ndarray) -> SampledVibration:
+    """All modes, those of ignorable coordinates by themselves; dense, O(n^3). `sizes` (nf,): displacements of units of
+    the independent coordinates.
 
     Motions that end within a period are split off, one sample after the other, since their multipliers of zero are
     defective and would spoil others.
     """
     M, M_error = motions.over_period()
+    n, k = len(M), apart.basis.shape[1]
+    change, back = split_off(apart.basis, sizes, n)
+    M, M_error = back @ M @ change, np.abs(back) @ (M_error + PRODUCTS * np.abs(M)) @ np.abs(change)
+    carried, M, M_error = M[:k, k:], M[k:, k:], M_error[k:, k:]
     units = _units(M, M_error)
     scaled, error = M * units / units[:, None], M_error * units / units[:, None]
     Q, kept, times = np.eye(len(M)), scaled, 0
@@ -279,9 +295,7 @@ def sampled_modes(motions: SampledMotions, sizes: np.ndarray) -> SampledVibratio
         if rank == len(kept):
             break
         Q, kept, times = Q @ U[:, :rank], U[:, :rank].T @ kept @ U[:, :rank], times + 1
-    mu, z, y = eig(kept, left=True)
-    upper = mu.imag >= 0
-    mu, z, y = mu[upper], z[:, upper], y[:, upper]
+    mu, z, y = eigenvectors(kept)
     y, left = Q @ y, Q @ z
     for _ in range(times):
         left = scaled.T @ left / mu.conj()
@@ -290,17 +304,23 @@ def sampled_modes(motions: SampledMotions, sizes: np.ndarray) -> SampledVibratio
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = wrong / np.abs(np.einsum("ij,ij->j", left.conj(), y)) / np.abs(mu)
         values, period = np.log(mu), motions.period
-    X, bound = y * units[:, None], np.where(np.isfinite(bound), bound, np.inf)
-    turns = np.round((motions.turning(X, sizes) * period - values.imag) / (2 * np.pi))
+    bound = np.where(np.isfinite(bound), bound, np.inf)
+    upper = mu.imag >= -bound * np.abs(mu)  # and what rounding alone moves below the real axis
+    mu, y, values, bound = mu[upper], y[:, upper], values[upper], bound[upper]
+    own, own_shapes = np.linalg.eig(apart.W) if k else (np.zeros(0), np.zeros((0, 0)))
+    X = change @ with_ignorable(expm(apart.W * period), own_shapes, carried, mu, y * units[:, None])
+    turns = np.round((motions.turning(X[:, k:], sizes) * period - values.imag) / (2 * np.pi))
     values = (values + 2j * np.pi * turns) / period
-    back = values.imag < 0
-    values, X = np.where(back, values.conj(), values), np.where(back, X.conj(), X)
-    found = ordered(values, drawn(motions.model, X), np.log1p(bound) / period)
+    values = np.concatenate([own, values])
+    bounds = np.concatenate([ROUNDING * np.abs(own), np.log1p(bound) / period])
+    below = (values.imag < 0) & (np.arange(len(values)) >= k)
+    values, X = np.where(below, values.conj(), values), np.where(below, X.conj(), X)
+    found = ordered(values, drawn(motions.model, X), bounds, np.arange(len(values)) < k)
     return SampledVibration(
         found.eigenvalues,
         found.shapes,
         found.errors,
         ignorable=found.ignorable,
         period=period,
-        ended=len(M) - len(kept),
+        ended=n - k - len(kept),
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import scaled
 from flexmb.errors import MechanismError
 from flexmb.mechanism.mechanism import FrameForce, Joint, Marker
 from flexmb.spatial.lie import frame_with_axis
@@ -23,11 +24,12 @@ def frame_about_axle(
 
     Raises `MechanismError`, which begins with `what`, when the axle is along z of `frame`.
     """
-    ahead = np.cross(axle, frame[:, 2])
-    if not np.linalg.norm(ahead) > PARALLEL * np.linalg.norm(axle):
+    along = scaled(axle)
+    ahead = np.cross(along, frame[:, 2])
+    if not np.linalg.norm(ahead) > PARALLEL * np.linalg.norm(along):
         found = ", ".join(f"{x:.6g}" for x in axle)
         raise MechanismError(f"{what} is ({found}), expected a direction across its axis, z of the frames.")
-    return frame_with_axis(np.cross(ahead, axle), ahead)
+    return frame_with_axis(np.cross(ahead, along), ahead)
 
 
 def require_axles(

@@ -16,7 +16,13 @@ from flexmb.mechanism.curves.plane import Curve
 from flexmb.mechanism.force_law import ForceLaw
 from flexmb.mechanism.lines.line import Line
 from flexmb.mechanism.mechanism import FrameForce, JointFriction, Load, Marker, Row
-from flexmb.mechanism.time_functions import TimeFunction, check_derivatives, constant, require_time_function
+from flexmb.mechanism.time_functions import (
+    TimeFunction,
+    check_derivatives,
+    constant,
+    require_driver,
+    require_time_function,
+)
 from flexmb.spatial.lie import quaternion_from_rotation
 from flexmb.units import require_units
 
@@ -108,8 +114,17 @@ class WithBodies:
     def _places(
         self, name: str, a: Attachment | BodyHandle, b: Attachment | BodyHandle, at: ArrayLike | None
     ) -> tuple[Attachment, Attachment]:
-        """Both places of a joint; for a body without a point they are at `at`, or at the place of its partner."""
+        """Both places of a joint; for a body without a point they are at `at`, or at the place of its partner.
+
+        Raises `MechanismError` without a point, and for `at` beside two places that have points.
+        """
         point = None if at is None else vector(at, f"{name!r}, at")
+        if point is not None and isinstance(a, Attachment) and isinstance(b, Attachment):
+            raise MechanismError(
+                f"{name!r}: both places have points of their own, which at={at!r} does not move. Leave it out, or give "
+                "it with a body instead of one of its points. A flexible body is joined at its interfaces, whose "
+                "points are those of fem.Interface(nodes, point=(x, y, z))."
+            )
         for place in (a, b):
             if point is None and isinstance(place, Attachment):
                 point = self._world(place)
@@ -179,7 +194,7 @@ class WithBodies:
 
     def _checked(self, what: str, motion: TimeFunction | None) -> int:
         if motion is not None:
-            require_time_function(motion, what)
+            require_driver(motion, what)
             if not motion.formula:  # those with a formula come from this package
                 check_derivatives(motion)
         return self._function(motion, what)

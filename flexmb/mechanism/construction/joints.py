@@ -13,7 +13,7 @@ from flexmb.mechanism.attachments import Attachment, BodyHandle, direction, numb
 from flexmb.mechanism.construction.bodies import COINCIDENT, WithBodies
 from flexmb.mechanism.joints import joint_dof, joint_kind
 from flexmb.mechanism.mechanism import Row, driver_row
-from flexmb.mechanism.time_functions import TimeFunction, require_time_function
+from flexmb.mechanism.time_functions import TimeFunction, require_driver
 from flexmb.spatial.lie import frame_with_axis, rotation_exp
 
 SAME_SPEED = 1e-9
@@ -40,7 +40,7 @@ class WithJoints(WithBodies):
           every kind with a second axis, has `axis` fixed in body `a` (the x axis of its markers) and the perpendicular
           `second_axis` (3,) (their y axis) fixed in body `b`. A constant-velocity joint has a shaft along `axis` in
           body `a` and one along `second_axis` (default: the same direction) in body `b`.
-        - `at` (3,): world point for bodies without a point.
+        - `at` (3,): world point for bodies without a point; refused where both places have one.
 
         Raises `JointError` when the kind is unknown, an axis has no direction, two axes are not perpendicular, or the
         shafts of a constant-velocity joint have opposite directions.
@@ -297,7 +297,7 @@ class WithJoints(WithBodies):
         already; `MotionError` when the derivatives of the function of time contradict it.
         """
         _, pair, dof = self._free_axis(joint, dof)
-        require_time_function(motion, f"driver of {joint!r}")
+        require_driver(motion, f"driver of {joint!r}")
         row = driver_row(pair, dof, self._checked(f"driver of {joint!r}", motion))
         if any((r.kind, r.axes, r.function >= 0) == (row.kind, row.axes, True) for r in self._joints[joint][2]):
             raise JointError(

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import LARGEST, within_limits
 from flexmb.errors import MechanismError
 from flexmb.kernels.loads.lines import FLOW, WIND
 from flexmb.mechanism.attachments import BodyHandle, array_of, not_below_zero, number, vector
@@ -89,6 +90,8 @@ class WithLines(WithContacts):
         line = array_of(points)
         if line.ndim != 2 or line.shape[1:] != (3,) or len(line) < 2 or not np.isfinite(line).all():
             raise MechanismError(f"{what} needs a line of at least two points (k, 3); found an array {line.shape}.")
+        if not within_limits(line):
+            raise MechanismError(f"{what}: its points need numbers of at most {LARGEST:.0e}; found {line.tolist()}.")
         pieces = np.diff(line, axis=0)
         lengths = np.linalg.norm(pieces, axis=1)
         if not (lengths > 0).all():

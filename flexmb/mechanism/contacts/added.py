@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from fem.axes.limits import scaled
 from flexmb.contact.laws import NormalLaw, TurningFriction
 from flexmb.contact.local import LocalHertz
 from flexmb.contact.shape import Surface
@@ -155,6 +156,7 @@ def drawn_shape(
         None if given is None else vector(given, f"Contact {name!r}, {what} of the {surface.shape.title}")
         for given, what in ((surface.axis, "axis"), (surface.x_axis, "x_axis"))
     )
+    axis, x = (None if given is None else scaled(given) for given in (axis, x))
     z = own[:, 2] if axis is None else axis
     if not np.linalg.norm(z) > 0 or (x is not None and parallel(z, x)):
         raise MechanismError(

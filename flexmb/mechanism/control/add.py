@@ -185,11 +185,18 @@ def _require_units(
 
 
 def _require_reference_of_rate(name: str, sources: Mapping[str, Source]) -> None:
-    """Raise `ControllerError` where a rate is to follow the value of a spin-up, an angle that grows without limit."""
+    """Raise `ControllerError` where a rate is to follow the value of a spin-up or of a speed profile, which is an angle
+    or a place."""
     measured, reference = str(sources.get("measured")), sources.get("reference")
     if not isinstance(reference, TimeFunction) or measured.partition(":")[0] not in RATES:
         return
     kind, *numbers = reference.formula or (None,)
+    if reference.from_speeds:
+        raise ControllerError(
+            f"Controller {name!r}: 'measured' is the rate {measured!r}, and the value of its reference, a "
+            f"{reference.description}, is the place or the angle that it reaches. The reference of a speed is "
+            "flexmb.time_functions.piecewise_linear(times, speeds)."
+        )
     if kind == SPIN_UP:
         speed, duration = numbers
         raise ControllerError(

@@ -26,6 +26,7 @@ from flexmb.mechanism.laws.binding import (
     require_different,
     state_names,
 )
+from flexmb.mechanism.laws.compilation import cause_of
 
 ARGUMENTS = ("t", "inputs", "states", "parameters", "commands", "rates")
 
@@ -98,7 +99,7 @@ class ControlLaw:
             return _compiled(self.function)
         except numba.core.errors.NumbaError as error:
             if hasattr(self.function, "py_func"):
-                raise LawError(f"The law {self.name!r} cannot be compiled: {str(error).splitlines()[0]}") from None
+                raise LawError(f"The law {self.name!r} cannot be compiled: {cause_of(error)}") from None
             return None
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -9,6 +9,8 @@ import scipy
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import is_number
+from fem.mesh.constraints import is_whole
 from fem.shown import shown
 from flexmb.errors import CurveError
 from flexmb.kernels.calls import distance_from_curve
@@ -134,11 +136,15 @@ def of_functions(
     """The curve `x(s), y(s)` for `s` from `start` to `end`, sampled in `pieces` intervals.
 
     Between the samples it is a spline of degree five, whose curvature has an error that falls with the fourth power of
-    the interval: 1e-8 for a circle of 256. Errors: see `through`; also when `closed` and the ends differ.
+    the interval: 1e-8 for a circle of 256.
+
+    Raises `CurveError` as `through` does, and when `closed` and the ends differ.
     """
-    if not (math.isfinite(start) and math.isfinite(end) and start < end and pieces >= 6):
+    if not (is_number(start) and is_number(end) and start < end and is_whole(pieces) and pieces >= 6):
         raise CurveError(f"A curve needs start < end and at least 6 pieces; found {start}, {end} and {pieces}.")
     s = np.linspace(start, end, pieces + 1)
+    if not (callable(x) and callable(y)):
+        raise CurveError(f"A curve needs two functions x(s) and y(s); found {x!r} and {y!r}.")
     points = np.array([[float(x(k)), float(y(k))] for k in s])
     size = float(np.ptp(points, axis=0).max())
     if closed and not np.linalg.norm(points[-1] - points[0]) <= SAME * size:

@@ -115,13 +115,17 @@ def _signal(result: Any, signal: Signal) -> Column:
         return Column(result.mechanism.functions[signal.index].over(t)[:, 0], "1")
     if signal.sort == COMMAND:
         _, name, command = signal.source.split(":", 2)
-        source = result.mechanism.controller(name)
-        if source.sample_time is None:
-            return controller_history(result, name).commands[command]
-        law, held = source.call.law, _states(result, source)  # whatever it reads, also its own commands
-        k = law.commands.index(command)
-        return Column(held[:, len(law.states) + k], _dimension(result.mechanism, source, command, source.targets[k]))
+        return _command(result, result.mechanism.controller(name), command)
     return column(signal.source, result)
+
+
+def _command(result: Any, own: Controller, command: str) -> Column:
+    """A command of a controller; a sampled one holds it, whatever it reads, also its own commands and efforts."""
+    if own.sample_time is None:
+        return controller_history(result, own.name).commands[command]
+    law, held = own.call.law, _states(result, own)
+    k = law.commands.index(command)
+    return Column(held[:, len(law.states) + k], _dimension(result.mechanism, own, command, own.targets[k]))
 
 
 def _dimension(mechanism: Mechanism, own: Controller, command: str, target: str) -> str:
@@ -139,7 +143,7 @@ def command_over(motion: Any, index: int) -> Float[np.ndarray, "nt"]:
     for controller in motion.mechanism.controllers:
         commands = controller.call.law.commands
         if index < len(commands):
-            return controller_history(motion, controller.name).commands[commands[index]].values
+            return _command(motion, controller, commands[index]).values
         index -= len(commands)
     raise ControllerError(f"{motion.mechanism.name!r} has no command number {index}.")
 

@@ -80,13 +80,18 @@ class Looks:
     def _wide(self, leg: Leg, s: Snapshot) -> Snapshot:
         """The snapshot with the reactions of all possible locks and contacts, all angles, and the work and losses of
         all integrations."""
+        whole = self.complete(leg.mechanism, s)
+        return whole._replace(work=leg.work + s.work, lost=leg.lost + s.lost)
+
+    def complete(self, mechanism: Mechanism, s: Snapshot) -> Snapshot:
+        """The snapshot of a variant of the mechanism with the reactions of all possible locks and contacts, and with
+        all angles, also those of released joints."""
         full = self._in_force.mechanism
         multipliers = np.zeros(full.joint_rows)
-        multipliers[[r for j in leg.mechanism.joints for r in full.joint(j.name).rows]] = s.multipliers
-        known = dict(zip(leg.mechanism.turning, s.angles, strict=True))
+        multipliers[[r for j in mechanism.joints for r in full.joint(j.name).rows]] = s.multipliers
+        known = dict(zip(mechanism.turning, s.angles, strict=True))
         near = [known.get(pair, before) for pair, before in zip(full.turning, self.turned, strict=True)]
-        angles = followed_angles(full, s.q[None], np.array([near]))[0]  # also those of released joints
-        return s._replace(multipliers=multipliers, work=leg.work + s.work, angles=angles, lost=leg.lost + s.lost)
+        return s._replace(multipliers=multipliers, angles=followed_angles(full, s.q[None], np.array([near]))[0])
 
     def _measures(self, leg: Leg, s: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         """Values and rates (n,) of the measures of all possible events; NaN for others.

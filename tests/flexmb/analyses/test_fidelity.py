@@ -142,8 +142,9 @@ def test_bad_fidelities_are_told():
             with_fidelity(mechanism, wrong)
     with pytest.raises(MechanismError, match="at least one elastic coordinate"):
         with_fidelity(mechanism, 0)
-    with pytest.raises(MechanismError, match="at least two different"):
-        flexmb.compare(mechanism, 0.1, ("rigid",))
+    for wrong in (("rigid",), "rigid", ("rigid", "rigid"), ()):
+        with pytest.raises(MechanismError, match=r"at least two different .*simulate\(system\.build\(\)\.rigid\(\)"):
+            flexmb.compare(mechanism, 0.1, wrong)
     with pytest.raises(MechanismError, match="nothing to compare"):
         flexmb.compare(mechanism.rigid(), 0.1)
 

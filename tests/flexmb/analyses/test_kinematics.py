@@ -77,6 +77,7 @@ def test_a_loop_closes_on_its_branch_all_the_way_round():
     assert "singular positions: none" in str(found)
 
 
+@pytest.mark.long
 def test_singular_positions_of_a_parallelogram_are_found():
     """Where all its bars lie on one line, whether a value of the sweep hits it or not, from either end."""
     for values in (np.linspace(0, 6.0, 51), np.linspace(6.0, 0, 51), np.linspace(0, 2 * (np.pi - 1), 21)):
@@ -165,6 +166,9 @@ def test_the_verb_tells_and_draws(tmp_path, monkeypatch):
     assert "degrees of freedom" in done.output
     assert "singular positions" in done.output
     assert is_picture(tmp_path / "slider-crank.sweep.png")
+    done = CliRunner().invoke(app, ["mobility", str(example), "--sweep", "bearing=0:1:2", "--plot", "own.png"])
+    assert "plot: own.png" in done.output
+    assert is_picture(tmp_path / "own.png")
 
 
 def test_least_reactions_do_not_depend_on_the_unit_of_length():

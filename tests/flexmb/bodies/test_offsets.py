@@ -88,6 +88,53 @@ def test_point_masses_turn_as_bodies_welded_there(kind):
         np.testing.assert_allclose(*frequencies, rtol=1e-5)
 
 
+LUMPED = {
+    "beam": lambda: (fem.Model(line((0, 0.25, 0), (1.0, 0.25, 0), 8), fem.Beam(ALLOY, SECTION)), "start", [8]),
+    "beams": lambda: (fem.Model(line((0, 0.25, 0), (1.0, 0.25, 0), 8), fem.Beam(ALLOY, SECTION)), "start", [6, 7, 8]),
+    "shell": lambda: (fem.Model(sheet("quad", (1.0, 0.5), (8, 2)), fem.Shell(ALLOY, 0.02)), "x0", "x1"),
+    "link": lambda: (linked_block(), "x0", [linked_block().dof_map.rotation_nodes[0]]),
+}
+
+
+def linked_block():
+    """Solids, and a node that moves with one of their ends as a rigid body."""
+    mesh = block("hexahedron20", (1.0, 0.05, 0.08), (3, 1, 1))
+    n = len(mesh.points)
+    mesh = replace(mesh, points=np.vstack([mesh.points, [[1.0, 0.025, 0.04]]]))
+    return fem.Model(replace(mesh, constraints=(fem.RigidLink(mesh.nodes("x1"), n),)), ALLOY)
+
+
+@pytest.mark.parametrize("kind", ["rigid", "average"])
+@pytest.mark.parametrize("part", LUMPED)
+def test_point_masses_at_nodes_that_turn_are_bodies_welded_there(part, kind):
+    """About the line of a lump that lies on it, its inertia alone acts, and nothing bends: the frequencies agree to
+    rounding. Beside the line and across it the body bends under its own speed, of which terms of second order differ.
+    """
+    model, root, nodes = LUMPED[part]()
+    if kind == "average" and np.size(nodes) == 3:
+        pytest.skip("the line of the nodes says nothing about the turn around it")
+    place = np.array([1.0, 0.025, 0.04] if part == "link" else [1.0, 0.25, 0.0])
+    tip, start = fem.Interface(nodes, kind=kind, point=place), place * [0, 1, 1]
+    bar = model.with_interfaces(root=fem.Interface(root, point=start), tip=tip)
+    basis = reduction.craig_bampton(bar, modes=4, reference_frame="root")
+    for offset, axis, tolerance in (((0, 0, 0), (1.0, 0, 0), 1e-8), ((0.05, -0.1, 0.02), (0, 1.0, 0), 4e-5)):
+        lump = fem.PointMass(2.0, np.diag([0.03, 0.02, 0.04]), offset)
+        heavy = bar.with_point_masses({"tip": lump})
+        assert heavy.mass == pytest.approx(bar.mass + 2.0)
+        frequencies = []
+        for one in (heavy, bar):
+            system = flexmb.System()
+            body = system.add(flexmb.flexible_body(one, reduction.reanalyse(basis, one, "root"), name="bar"))
+            system.revolute("hub", system.ground.at(start), body["root"], axis=axis)
+            system.drive("hub", flexmb.time_functions.constant_speed(3.0))
+            if one is bar:
+                disc = flexmb.rigid_body("disc", mass=2.0, inertia=lump.inertia)
+                disc = system.add(disc, position=place + lump.offset)
+                system.fixed("weld", body["tip"], disc.at(-np.array(lump.offset)))
+            frequencies.append(linearise(steady_motion(system)).modes().frequencies[:5])
+        np.testing.assert_allclose(*frequencies, rtol=tolerance)
+
+
 def test_masses_on_a_mean_turn_as_lumps_at_the_average_interface():
     """Six masses of one inertia on a point that follows the mean of an end, far beyond it."""
     bar, point, J = block("hexahedron20", (1.0, 0.05, 0.08), (3, 1, 1)), np.array([1.3, 0.03, 0.1]), (0.1, 0.05, 0.12)

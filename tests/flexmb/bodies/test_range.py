@@ -123,7 +123,7 @@ def test_the_spin_up_of_pieces_is_that_of_one_body():
 
 
 def test_what_cannot_be_cut_is_refused():
-    with pytest.raises(fem.MeshError, match="can be cut into one piece or more; found 0"):
+    with pytest.raises(fem.MeshError, match="can be cut into one piece or more, a whole number; found 0"):
         fem.split(strip(), 0)
     with pytest.raises(fem.MeshError, match=r"cannot be cut into 30 pieces.*layers of cells.*at most"):
         fem.split(strip(), 30)

@@ -10,6 +10,7 @@ import pytest
 import fem
 import flexmb
 from fem.errors import MatrixError, MeshError
+from fem.mesh.raw_mesh import RawMesh
 from flexmb import solids
 from flexmb.bodies.shape import Shape
 from flexmb.drawn.surface import body_surface
@@ -148,13 +149,17 @@ def test_shapes_are_read_from_files(tmp_path, ending):
     np.testing.assert_allclose(body.centre, [1.0, 0, 0], atol=1e-6)
 
 
-def test_files_of_solid_cells_give_their_skin_and_others_are_told(tmp_path):
+def test_files_of_solid_cells_give_their_skin_and_others_are_told(tmp_path, monkeypatch):
     mesh = fem.structured_meshes.block("hexahedron", (0.4, 0.2, 0.1), (2, 2, 2))
     path = fem.write_mesh(mesh, tmp_path / "block.vtu")
     assert flexmb.rigid_body("block", mesh=path, density=1.0).invariants.mass == pytest.approx(0.008)
     meshio.write(tmp_path / "line.vtk", meshio.Mesh([[0, 0, 0], [1, 0, 0]], [("line", np.array([[0, 1]]))]))
     with pytest.raises(MeshError, match=r"holds no surface that flexmb knows .*1 line\. Write triangles"):
         solids.shape_of(tmp_path / "line.vtk")
+    box = solids.box((0.4, 0.2, 0.1))
+    blocks = ("tetra", np.zeros((0, 4), dtype=int)), ("triangle", box.triangles)  # as of a set without elements
+    monkeypatch.setattr("flexmb.bodies.solids.read_raw", lambda path: RawMesh(box.points, np.arange(8), blocks, {}))
+    assert len(solids.shape_of("box.msh").triangles) == 12
 
 
 def test_shapes_are_saved_and_drawn(tmp_path):

@@ -12,7 +12,7 @@ import fem
 import flexmb
 import flexmb.linear
 import reduction
-from fem.errors import MatrixError
+from fem.errors import ConvergenceError, MatrixError
 from fem.mesh.structured_meshes import block
 from flexmb.bodies.subspace import in_subspace
 from flexmb.errors import FileError, MechanismError, StudyError
@@ -195,3 +195,19 @@ def test_methods_without_it_refuse_it(damped):
 def test_wrong_matrices_are_refused(change, words, damped):
     with pytest.raises(MatrixError, match=words):
         replace(damped, velocity_matrix=change(damped.velocity_matrix))
+
+
+@pytest.mark.parametrize(("method", "step"), [("generalised-alpha", 1e-3), ("hht", 1e-3), ("generalised-alpha", 2e-4)])
+def test_steps_that_fail_by_strongly_coupled_damping_name_it(method, step, damped):
+    """A damper across all coordinates, of which the iteration has the diagonal only: Radau's method has all of it."""
+    across = np.array([0.6, 0.5, -0.5, 0.4])
+    whole = 1e7 * np.outer(across, across)
+    C = np.zeros((10, 10))
+    C[6:, 6:] = whole - np.diag(np.diag(whole))
+    system = flexmb.System()
+    body = system.add(replace(damped, name="bar", damping=np.diag(whole).copy(), velocity_matrix=C))
+    system.load("push", body["tip"], force=(0.3, 1.0, 2.0), factor=flexmb.time_functions.pulse(0.0, 0.02, 1.0))
+    with pytest.raises(ConvergenceError, match=r"damping of 'bar' couples elastic coordinates.*'radau' or 'bdf'"):
+        flexmb.simulate(system, 0.02, method=method, step=step)
+    result = flexmb.simulate(system, 0.02, method="radau", output_step=1e-3)
+    assert result.verdict.sound

@@ -128,6 +128,17 @@ def test_a_run_goes_on_from_a_result_with_the_states_of_its_laws(flexmb_command)
         flexmb_command("run", "other.toml", "--start", "first.h5")
 
 
+def test_a_mistyped_start_is_told_from_a_file(flexmb_command):
+    """It was said to be a result file that is not there."""
+    Path("door.toml").write_text(HINGE)
+    with pytest.raises(
+        FileError, match=r"--start expects 'drawn', 'equilibrium' or a result .*Did you mean 'equilibrium'\?"
+    ):
+        flexmb_command("run", "door.toml", "--start", "Equilibirum")
+    with pytest.raises(FileError, match=r"found 'rest\.h5', which is none of them\. Files are looked for in"):
+        flexmb_command("run", "door.toml", "--start", "rest.h5")
+
+
 PRESSED = """
 simulation = { duration = 0.1, step = 1e-3 }
 [bodies.head]
@@ -445,8 +456,9 @@ def bar_file(tmp_path_factory):
 def test_stress_draws_the_picture_that_is_asked_for(words, picture, bar_file, flexmb_command, monkeypatch):
     drawn = []
     monkeypatch.setattr("flexmb.plots.pictures.picture_result", lambda result, path, *_, **__: drawn.append(path))
-    assert "largest von Mises stress of 'bar'" in flexmb_command("stress", bar_file, "--body", "bar", *words)
-    assert drawn == ([] if picture is None else [Path(picture)])
+    for body in (("--body", "bar"), ()):  # which is the only one
+        assert "largest von Mises stress of 'bar'" in flexmb_command("stress", bar_file, *body, *words)
+    assert drawn == ([] if picture is None else [Path(picture)] * 2)
 
 
 def test_a_table_of_stresses_without_points_is_refused(bar_file, flexmb_command):

@@ -48,9 +48,13 @@ def test_a_box_stands_and_what_is_on_it_vibrates(shape):
     np.testing.assert_allclose(small.modes().frequencies, np.sqrt(200.0 / 0.5) / (2 * np.pi), rtol=1e-9)
 
 
-@pytest.mark.parametrize("part", [0.99, 1.01])
-def test_it_slides_above_the_angle_of_friction(part):
-    system = standing(tilt=float(np.arctan(0.3 * part)))
+@pytest.mark.parametrize(
+    ("part", "friction", "weight"), [(0.99, 0.3, 1.0), (1.01, 0.3, 1.0), (1.01, 0.3, 1e-8), (0.99, (0.3, 0.1), 1.0)]
+)
+def test_it_slides_above_the_angle_of_friction(part, friction, weight):
+    """Of static friction, however small its weight is."""
+    system = standing(tilt=float(np.arctan(0.3 * part)), friction=friction).build()
+    system = replace(system, gravity=weight * system.gravity)
     if part < 1:
         assert equilibrium(system).stable
     else:
@@ -156,6 +160,20 @@ def test_contacts_that_are_apart_hold_nothing():
     system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(body.at((0, 0, 0))))
     with pytest.raises(EquilibriumError):
         equilibrium(system)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+@pytest.mark.parametrize("gap", [3e-7, 1e-4])
+def test_gaps_are_compared_with_the_size_of_the_mechanism(size, gap):
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("box", mass=0.5, inertia=(size**2,) * 3), position=(0, 0, (0.5 + gap) * size))
+    box = Box(size, size, size).on(body.at((0, 0, 0)))
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), box, friction=0.5)
+    if gap < 1e-6:
+        assert equilibrium(system).stable
+    else:
+        with pytest.raises(EquilibriumError, match="found no equilibrium"):
+            equilibrium(system)
 
 
 @pytest.mark.parametrize("shape", [Sphere(0.1), Box(0.1, 0.1, 0.2), Cylinder(0.1, 0.2), Capsule(0.05, 0.1)])

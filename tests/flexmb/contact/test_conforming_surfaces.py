@@ -186,6 +186,7 @@ def fit_with_friction(moment=0.0, force=0.0, friction=0.1, held=True):
     return system, bears
 
 
+@pytest.mark.long
 def test_a_press_fit_holds_a_moment_up_to_that_of_its_friction():
     """Up to `mu p A r`, of which the facets and the shear of the rings leave 0.98 to 1.02."""
     for part in (0.5, 0.98):

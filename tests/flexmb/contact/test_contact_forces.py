@@ -506,6 +506,18 @@ def test_contacts_that_cannot_be_are_refused():
         malca(1e5, 1.0, 20.0)
 
 
+@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan])
+@pytest.mark.parametrize("make", [malca, line_contact])
+def test_laws_of_cylinders_need_positive_numbers(make, wrong):
+    right = {"modulus": 1e5, "length": 1.0, "radius_difference": 0.1}
+    make(**right)
+    for name in right:
+        with pytest.raises(
+            LawError, match=f"^The {name.replace('_', ' ')} of a .* must be a positive number; found {wrong}"
+        ):
+            make(**right | {name: wrong})
+
+
 def test_a_body_that_runs_through_another_ends_the_simulation_without_a_compilation(monkeypatch):
     monkeypatch.setattr("flexmb.mechanism.frame_law.repeated_law", lambda function: pytest.fail("compiles for 27 s"))
     with pytest.raises(LawError, match=r"'floor' failed .* overlap by more than their size \(\S+ of \S+\)"):

@@ -290,9 +290,9 @@ def test_shapes_of_one_body_and_planes_may_be_drawn_inside_each_other():
     system.contact_group("all", [ball, beside, other, side, ground], law=LAW)
 
 
-@pytest.mark.parametrize(("radius", "place"), [(0.1, 1e110), (1e110, 3e110), (1e110, 1.0)])
-def test_shapes_beyond_all_distances_are_refused(radius, place):
-    system, surfaces = spheres((0.1, radius), (0.0, place))
+@pytest.mark.parametrize("radius", [1e110, 1e101])
+def test_shapes_beyond_all_distances_are_refused(radius):
+    system, surfaces = spheres((0.1, radius), (0.0, 1.0))
     with pytest.raises(MechanismError, match="distances cannot be computed"):
         system.contact_group("all", surfaces, law=LAW)
 

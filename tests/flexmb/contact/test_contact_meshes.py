@@ -272,6 +272,19 @@ def test_pairs_that_need_convex_meshes_say_so():
     assert coarse.hull.volume > 0.9 * ball.hull.volume
     with pytest.raises(MechanismError, match="no contact of a socket with a mesh"):
         points(flexmb.contact.Socket(1.0), ball, (0, 0, 0))
+    system = flexmb.System()
+    bead = Sphere(0.1).on(
+        system.add(flexmb.rigid_body("bead", mass=1.0, inertia=(1, 1, 1)), position=(3, 3, 3)).at((0, 0, 0))
+    )
+    ground = system.ground.at((0, 0, 0))
+    with pytest.raises(
+        MechanismError,
+        match=r"^Contact 'touch': there is no exact contact of a sphere with the mesh 'angle', which is not convex, because "
+        r"the points of a sphere in a hollow come and go\. Give the contact a law= .* its hull \(flexmb\.contact\.hull\)\.$",
+    ):
+        system.contact("touch", angle_mesh().on(ground), bead)
+    system.contact("touch", hull(angle_mesh()).on(ground), bead)
+    system.contact("with a law", angle_mesh().on(ground), bead, law=power_law(1.0))
     law = power_law(1.0, restitution=0.5, speed=1.0, each_impact=True)
     with pytest.raises(MechanismError, match="each_impact has the memory of one"):
         bound_contact("touch", (angle_mesh(), Sphere(0.1)), law, 0.0, None, None, None)

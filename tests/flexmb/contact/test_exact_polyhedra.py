@@ -76,6 +76,7 @@ def begin_to_overlap(codes, S, rounding, rng, depth):
     return seen(low)
 
 
+@pytest.mark.long
 def test_shapes_that_begin_to_overlap_do_so_at_a_pair_of_features():
     """The depth of an overlap is known independently, from the furthest points of the shapes."""
     rng = np.random.default_rng(1)

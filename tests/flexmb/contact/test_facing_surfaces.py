@@ -257,3 +257,15 @@ def test_what_cannot_be_is_refused():
         flexmb.simulate(hit(), 1e-3, step=1e-4, method="energy-momentum")
     with pytest.raises(MechanismError, match="has no flexible surface 'below'"):
         flexmb.simulate(hit().build().rigid(), 1e-3, step=1e-4)
+
+
+def test_local_contact_belongs_to_a_rigid_sphere():
+    system = flexmb.System()
+    surfaces = system.add(LOW).surface("top"), system.add(UP, position=(0, 0, 1)).surface("below")
+    with pytest.raises(
+        MechanismError,
+        match=r"^Contact 'pair': local= belongs to the contact of a flexible surface with a rigid sphere; found two flexible "
+        r"surfaces\.$",
+    ):
+        system.contact("pair", *surfaces, local=flexmb.contact.LocalHertz(1.0, 0.3))
+    system.contact("pair", *surfaces)

@@ -130,6 +130,26 @@ def test_refusals(shape, options, text):
         under(block(), shape=shape, **options)
 
 
+def test_a_body_does_not_touch_its_own_shape():
+    system = flexmb.System()
+    own, other = system.add(block()), system.add(block(), name="other", position=(0, 0, 2))
+    with pytest.raises(
+        flexmb.MechanismError, match=r"^Contact 'touch': the body 'block' cannot touch a shape of its own\.$"
+    ):
+        system.contact("touch", Sphere(0.1).on(own["base"]), own.surface("top"))
+    system.contact("touch", Sphere(0.1).on(other["base"]), own.surface("top"))
+
+
+def test_the_mesh_of_a_local_contact_has_enough_nodes():
+    with pytest.raises(
+        flexmb.MechanismError,
+        match=r"^Contact 'touch': no node of the surface has 12 others at distances of 1\.9 to 4\.3 node spacings, from which "
+        r"local contact takes the compliance of the body\. Refine the mesh, or enlarge the surface\.$",
+    ):
+        flexmb.simulate(under(block(n=2)), 0.01, step=0.01)
+    flexmb.simulate(under(block()), 0.01, step=0.01)
+
+
 def test_rigid_shapes_have_no_local_contact():
     system = flexmb.System()
     ball = system.add(flexmb.rigid_body("ball", mass=1.0, inertia=(1, 1, 1)), position=(0, 0, 1))
@@ -162,9 +182,9 @@ def test_warnings_name_the_range():
 def test_a_point_beside_an_edge_is_named():
     """The spacing is 1/6: a point 0.1 from the edge warns, one in the middle is half the side away from it."""
     system = under(block(), (0.4, 0.0))
-    system.drive("guide", flexmb.time_functions.smooth_step(0.0, 0.1, DEPTH))
+    system.drive("guide", flexmb.time_functions.smooth_step(0.0, 0.1, DEPTH, derivatives=3))
     with pytest.warns(flexmb.LawRangeWarning, match=r"the point was 0\.1 from an edge of the surface 'top'"):
-        flexmb.simulate(system, 0.1, step=0.02)
+        flexmb.simulate(system, 0.1, step=0.002)
     with pytest.warns(flexmb.LawRangeWarning, match=r"the point was 0\.102\d* from an edge of the surface 'top'"):
         flexmb.linear.equilibrium(system, 0.1)
     middle = under(block())

@@ -256,6 +256,10 @@ def test_model_files_and_films(tmp_path):
         (tmp_path / "wrong.toml").write_text(text.replace(wrong.replace("'", '"'), message.replace("'", '"')))
         with pytest.raises(FlexmbError):
             load_model(tmp_path / "wrong.toml")
+    of_point = text.replace("surfaces = {", 'interfaces = { end = "x1" }\nsurfaces = {')
+    (tmp_path / "wrong.toml").write_text(of_point.replace('"block", surface', '"block.end", surface'))
+    with pytest.raises(FlexmbError, match=r"surface = 'below' belongs to a body; 'block\.end' is a point of one"):
+        load_model(tmp_path / "wrong.toml")
     for wrong, found in (('"block" }', "neither"), ('"block", shape = "sphere", surface = "below" }', "both")):
         (tmp_path / "wrong.toml").write_text(text.replace('"block", surface = "below" }', wrong))
         with pytest.raises(FlexmbError, match=rf"of a flexible body; found {found}"):
@@ -642,6 +646,7 @@ def on_rails(step, friction, begin=None, until=0.06):
     return flexmb.simulate(system, left, step=step, output_step=step, events=events, initial_state=state)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::flexmb.EnergyBalanceWarning")
 def test_a_frozen_joint_above_a_surface_in_contact_keeps_forces_momentum_and_energy(tmp_path):
     """Forces pass through locks and releases without a jump, because the nodes of a surface have no mass; momentum is

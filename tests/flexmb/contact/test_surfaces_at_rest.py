@@ -20,6 +20,7 @@ from flexmb.contact import Box, Cylinder, LocalHertz, Plane, Sphere, mesh
 from flexmb.errors import EquilibriumError, MechanismError
 from flexmb.files import export_vtk, load_model, load_result
 from flexmb.linear import equilibrium, frequency_response, linearise
+from flexmb.linear.touching import DEEP
 from flexmb.results.measure import measure
 
 G, YOUNG, DENSITY = 9.81, 1e7, 1000.0
@@ -525,3 +526,14 @@ def test_model_files_the_command_line_and_results(tmp_path, monkeypatch):
     export_vtk(rest.result, tmp_path / "film")
     film = pyvista.read(next((tmp_path / "film").glob("body*.vtu")))["pressure"]
     np.testing.assert_allclose(film[over.nodes], over.pressure[0], rtol=1e-6)
+
+
+def test_a_surface_deep_inside_a_plane_has_no_equilibrium():
+    length = on_a_plane().build().length
+    with pytest.raises(
+        MechanismError,
+        match=rf"^Contact 'floor': the surface 'below' of 'block' is drawn {1.02 * DEEP * length:.4g} deep inside what it "
+        rf"touches; an equilibrium begins with at most {DEEP:g} of the mechanism, {DEEP * length:.3g}\. Move the body away, or ",
+    ):
+        equilibrium(on_a_plane(height=-1.02 * DEEP * length))
+    assert equilibrium(on_a_plane(height=-0.98 * DEEP * length)).stable

@@ -547,6 +547,14 @@ def test_sampled_controllers_that_read_each_other_are_a_loop_which_a_measure_bef
     assert counted.controller("b").commands["sum"].values == pytest.approx([2.0, 4.0, 6.0, 8.0], abs=1e-12)
 
 
+def test_a_sampled_controller_that_reads_its_own_effort_reads_the_one_before_the_sample():
+    system = free_rotor()
+    inputs, outputs = {"value": "effort:a.sum"}, {"sum": "effort:pivot"}
+    system.controller("a", add_one(sample_time=0.1), inputs=inputs, outputs=outputs)
+    counted = flexmb.simulate(system, 0.3, step=0.1)
+    assert counted.controller("a").commands["sum"].values == pytest.approx([1.0, 2.0, 3.0, 4.0], abs=1e-12)
+
+
 def test_a_sampled_controller_that_reads_its_own_command_directly_or_through_another_one_reads_the_last_one():
     system = free_rotor()
     system.controller("a", add_one(sample_time=0.1), inputs={"value": "command:same:command"}, outputs={})
@@ -648,14 +656,17 @@ def test_laws_of_six_arguments_in_python_or_compiled_are_taken():
 
 @pytest.mark.parametrize("sample_time", [None, 0.02])
 def test_a_law_that_fails_is_named_with_its_inputs(sample_time):
-    @flexmb.control_law(inputs=("angle",), commands=("torque",), parameters=("bad",))
+    states = {"states": ("turned", "wound"), "updates": sample_time is not None}
+
+    @flexmb.control_law(inputs=("angle",), commands=("torque",), parameters=("bad",), **states)
     def law(t, inputs, states, parameters, commands, rates):
         if t > 0.05:
             if parameters[0] == 1.0:
                 raise ValueError("out of range")
-            commands[0] = np.nan
+            (rates if parameters[0] == 2.0 else commands)[0] = np.nan
 
-    for bad, message in ((1.0, "ValueError: out of range"), (0.0, "'torque' that are not finite")):
+    told = ((1.0, "ValueError: out of range"), (0.0, "'torque' that are not finite"), (2.0, "of 'turned' that are"))
+    for bad, message in told:
         system = rotor(law(bad=bad, sample_time=sample_time), inputs={"angle": "coordinate:pivot"})
         with pytest.raises(LawError, match=f"The law of 'servo' .*{message}"):
             flexmb.simulate(system, 0.1, step=0.01)
@@ -682,6 +693,19 @@ def test_a_sampled_controller_does_not_track_its_limits_faster_than_its_samples(
     assert fast.parameters[fast.law.parameters.index("tracking_time")] == 0.01
     with pytest.raises(LawError, match="at least its sample time"):
         controllers.pid(1.0, 1.0, lower=-1.0, upper=1.0, sample_time=0.01, tracking_time=0.002)
+
+
+@pytest.mark.parametrize(("kp", "ki"), [(-0.5, -0.12), (0.7, 0.3), (1.1, 0.49)])
+def test_an_integral_of_zero_stays_zero_while_the_command_is_at_its_limit(kp, ki):
+    """As that of the pitch of a turbine during its start-up: rounding of what cancels moved it, and steps failed."""
+    law = controllers.pid(kp, ki, lower=0.0, upper=0.6)
+    system = rotor(law, inputs={"measured": "rate:pivot", "reference": np.sign(-kp) * 1.267}, inertia=1.0)
+    system.motor("drive", "pivot", np.sign(-kp) * 0.1)
+    started = flexmb.simulate(system, 12.0, step=1e-2, output_step=0.1)
+    assert np.abs(measure("state:servo:integral")(started)).max() < 1e-15
+    assert abs(started.coordinate_rate("pivot")[-1]) == pytest.approx(1.2, rel=1e-12)
+    varied = flexmb.simulate(system, 12.0, tolerance=1e-4, output_step=0.1)
+    assert varied.statistics.rejected == 0
 
 
 def test_what_does_not_include_controllers_refuses_them_by_name():
@@ -745,6 +769,12 @@ def test_the_angle_of_a_spin_up_is_no_reference_of_a_speed(measured, sample_time
     with pytest.raises(flexmb.ControllerError, match=r"angle that a driver follows.* smooth_step\(0.0, 6, 150\)"):
         rotor(law, inputs={"measured": measured, "reference": angle})
     rotor(law, inputs={"measured": measured, "reference": flexmb.time_functions.smooth_step(0.0, 6, 150)})
+    reached = flexmb.time_functions.speed_profile([0.0, 6.0], [0.0, 150.0], rounding=0.1)
+    rotor(law, inputs={"measured": "coordinate:pivot", "reference": reached})
+    with pytest.raises(flexmb.ControllerError, match=r"speed profile of 2 points, is the place .*piecewise_linear\("):
+        rotor(law, inputs={"measured": measured, "reference": reached})
+    lines = flexmb.time_functions.piecewise_linear([0.0, 6.0], [0.0, 150.0])
+    rotor(law, inputs={"measured": measured, "reference": lines})
 
 
 @pytest.mark.parametrize(

@@ -162,10 +162,13 @@ def test_the_ground_has_axles_rails_and_cubes():
     wheel = system.add(flexmb.rigid_body("wheel", mass=1.0, inertia=(0.1,) * 3), position=(0, 5.0, 0))
     system.prismatic("rail", system.ground.at((0, 0, 0)), block, axis=(1, 0, 0))
     system.revolute("axle", system.ground.at((0, 5.0, 0)), wheel, axis=(0, 0, 1))
+    sleeve = system.add(flexmb.rigid_body("sleeve", mass=1.0, inertia=(0.1,) * 3), position=(0, -5.0, 0))
+    system.cylindrical("rod", system.ground.at((0, -5.0, 0)), sleeve, axis=(0, 0, 1))
     system.spring_damper("spring", system.ground.at((3.0, 0, 0)), block["end"], stiffness=1.0)
     mechanism = system.build()
     points, edge = ground_shape(mechanism)[0], 0.04 * mechanism.length
-    for centre, spans in (((0, 0, 0), (20, 1, 1)), ((0, 5.0, 0), (1, 1, 4)), ((3.0, 0, 0), (1, 1, 1))):
+    spans_of = {(0, 0, 0): (20, 1, 1), (0, 5.0, 0): (1, 1, 4), (0, -5.0, 0): (1, 1, 20), (3.0, 0, 0): (1, 1, 1)}
+    for centre, spans in spans_of.items():
         near = points[np.linalg.norm(points - centre, axis=1) < 11 * edge]
         np.testing.assert_allclose(np.ptp(near, axis=0) / edge, spans, atol=0.1)
 

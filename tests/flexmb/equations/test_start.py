@@ -11,11 +11,13 @@ from scipy.linalg import null_space
 import fem
 import flexmb
 import reduction
+from fem.errors import MatrixError
 from fem.mesh.structured_meshes import block, line
 from flexmb.bodies.subspace import in_subspace
 from flexmb.equations.evaluate import energies
 from flexmb.equations.evaluation import Equations
 from flexmb.equations.initial_conditions import row_jacobian, start
+from flexmb.equations.projection import mass_root
 from flexmb.errors import AssemblyWarning
 from flexmb.mechanism.compile import compiled
 from flexmb.spatial.configuration import difference, extent, tangent_operator
@@ -175,6 +177,11 @@ def test_hinges_that_are_slightly_out_of_line_are_closed_as_those_of_a_rigid_doo
     np.testing.assert_allclose(found[0], found[1], atol=1e-11)
 
 
+def test_a_body_without_a_mass_matrix_is_told_by_its_number():
+    with pytest.raises(MatrixError, match="body number 2 of the mechanism is not positive definite"):
+        mass_root([np.eye(6), np.diag([1.0, 1, 1, 1, 1, -1]), np.eye(6)], deform=False)
+
+
 def test_it_is_the_projection_of_events():
     """Of rigid bodies, the change is the one that an impact is computed with."""
     rng = np.random.default_rng(5)
@@ -247,13 +254,13 @@ def press(apart, motion):
 
 
 def test_a_driver_that_starts_where_places_drawn_apart_are_not_is_reported():
-    rise = flexmb.time_functions.smooth_step(0.0, 1.0, 0.1)
+    rise = flexmb.time_functions.smooth_step(0.0, 1.0, 0.1, derivatives=3)
     words = r"joint 'guide' of 'press' has the value 0 at t = 0; .* is 1\.5, .* moved by -1\.5 .*start at 1\.5"
     with pytest.warns(AssemblyWarning, match=words) as record:
-        result = flexmb.simulate(press(1.5, rise), 1.0, step=0.1)
+        result = flexmb.simulate(press(1.5, rise), 1.0, step=0.02)
     assert record[0].filename == __file__
     np.testing.assert_allclose(result.position("ram")[[0, -1], 2], (0.0, 0.1), atol=1e-9)
-    result = flexmb.simulate(press(0.0, rise), 1.0, step=0.1)  # places that coincide: from where it is drawn
+    result = flexmb.simulate(press(0.0, rise), 1.0, step=0.02)  # places that coincide: from where it is drawn
     np.testing.assert_allclose(result.position("ram")[[0, -1], 2], (1.5, 1.6), atol=1e-9)
     np.testing.assert_allclose(result.coordinate("guide")[[0, -1]], (0.0, 0.1), atol=1e-9)
     for apart, begin in ((1.5, 1.5), (0.0, 0.3)):  # where it is drawn, and away from places that coincide: meant

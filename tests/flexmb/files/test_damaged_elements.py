@@ -1,17 +1,23 @@
 """Result files whose contacts, groups, friction, lines or controllers cannot be: refused by name before compiled code reads an index."""
 
 import copy
+from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fuzz.results import with_all_elements, with_exact_contact
 
+import flexmb
 from flexmb import controllers
+from flexmb.contact import Plane, Sphere, power_law
 from flexmb.controllers.fit import require_fit
-from flexmb.errors import FileError, LawError
+from flexmb.errors import FileError, LawError, UnsoundError
 from flexmb.files import load_result, save_result
 from flexmb.files.results import result_file
+from flexmb.files.results.control_tree import control_tree, controller_from_tree
+from flexmb.files.storage.sound_elements import require_sound_elements
 from flexmb.files.storage.tree import read_tree
 from flexmb.kernels.base.data import ANGLE
 
@@ -124,6 +130,54 @@ def test_elements_that_cannot_be_are_refused_by_name(case, tree_of, monkeypatch)
     with pytest.raises(FileError, match=words) as error:
         load_result("run.h5")
     assert "run.h5" in str(error.value)
+
+
+def held_and_touching():
+    """A sleeve with friction in both of its motions, and a ball above a plane."""
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("sleeve", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    system.cylindrical("shaft", system.ground.at((0, 0, 0)), body, axis=(0, 0, 1))
+    system.friction("rub", "shaft", 0.1, radius=0.02)
+    system.contact(
+        "ball", Plane().on(system.ground.at((0, 0, -1.0))), Sphere(0.1).on(body.at((0, 0, 0))), law=power_law(1e4)
+    )
+    return system.build()
+
+
+def named(*names):
+    return tuple(SimpleNamespace(name=name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        ("frictions", lambda x: (replace(x, arms=x.arms[:1]),), "the rows of the friction 'rub' are not those of the free motions"),
+        ("frictions", lambda x: (replace(x, factors=(*x.factors[:3], -1.0)),), "a factor of the friction 'rub' is negative"),
+        ("frame_forces", lambda x: (replace(x, parameters=(*x.parameters[:4], *x.parameters[:4], *x.parameters[8:])),), "no contact of a plane with a plane"),
+        ("surface_contacts", lambda x: named("top", "top"), "surface_contacts have equal names"),
+        ("contacts", lambda x: named("edge", "edge"), "contacts have equal names"),
+    ],
+)  # fmt: skip
+def test_records_that_cannot_be_are_refused_by_name(kind, change, words):
+    mechanism = held_and_touching()
+    require_sound_elements(mechanism)
+    record = next(iter(getattr(mechanism, kind)), None)
+    with pytest.raises((UnsoundError, flexmb.MechanismError), match=words):
+        require_sound_elements(replace(mechanism, **{kind: change(record)}))
+
+
+@pytest.mark.parametrize("change", [lambda x: x[:1], lambda x: x * 2], ids=["few", "many"])
+def test_a_controller_of_a_file_has_a_signal_for_each_input(change):
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("cart", mass=1.0, inertia=(1, 1, 1)))
+    system.prismatic("rail", system.ground.at((0, 0, 0)), body, axis=(1, 0, 0))
+    inputs = {"reference": 0.1, "measured": "coordinate:rail"}
+    system.controller("servo", controllers.pid(1.0), inputs=inputs, outputs={"command": "effort:rail"})
+    result = flexmb.simulate(system, 2e-3, step=1e-3)
+    tree = control_tree(result, result.mechanism.controllers[0])
+    controller_from_tree(tree, result.t)
+    with pytest.raises(UnsoundError, match=r"controller 'servo' has \d+ signals for \d+ inputs"):
+        controller_from_tree({**tree, "signals": change(tree["signals"])}, result.t)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import flexmb
 import reduction
 from flexmb.errors import ModelFileError
 from flexmb.files import load_model, save_body
+from flexmb.files.models import motion_keys
 
 DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE = (DOCS / "model-files.md").read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
@@ -375,6 +376,15 @@ def test_every_motion_of_the_format_is_the_function_of_that_name(tmp_path):
         ('{ kind = "pulse", duration = 0.2, height = 3 }', m.pulse(0, 0.2, 3)),
         ('{ kind = "pulse", start = 0.1, duration = 0.2, height = 3, period = 0.7 }', m.pulse(0.1, 0.2, 3, 0.7)),
         ('{ kind = "table", times = [0, 1, 2, 3], values = [0, 1, 0, 2] }', m.table([0, 1, 2, 3], [0, 1, 0, 2])),
+        ('{ kind = "piecewise-linear", times = [0.1, 1], values = [0, 2] }', m.piecewise_linear([0.1, 1], [0, 2])),
+        (
+            '{ kind = "speed-profile", times = [0.1, 1], speeds = [2, 1], rounding = 0.2 }',
+            m.speed_profile([0.1, 1], [2, 1], rounding=0.2),
+        ),
+        (
+            '{ kind = "speed-profile", times = [0, 1], speeds = [2, 1], rounding = 0.5, start = 3 }',
+            m.speed_profile([0, 1], [2, 1], rounding=0.5, start=3.0),
+        ),
     ]
     for text, expected in table:
         gust = '{ kind = "pulse", start = 0.5, duration = 0.2, height = 1.0 }'
@@ -541,6 +551,9 @@ WRONG = {
     "motion without a key": (DRIVE, 'drive = { kind = "spin-up", duration = 1 }', ["'joints[2] ('hinge').drive.speed' is missing"]),
     "number for a motion": (DRIVE, "drive = 3", ["'joints[2] ('hinge').drive'", "expected a table", "found 3"]),
     "table from two sources": (DRIVE, 'drive = { kind = "table", csv = "a.csv", times = [1] }', ["'joints[2] ('hinge').drive'", "times and values, or csv"]),
+    "speeds of a piecewise linear function": (DRIVE, 'drive = { kind = "piecewise-linear", times = [0, 1], speeds = [0, 1] }', ["'joints[2] ('hinge')", "speeds"]),
+    "speed profile from two sources": (DRIVE, 'drive = { kind = "speed-profile", csv = "a.csv", times = [1], rounding = 0.1 }', ["a speed profile needs either times and speeds, or csv"]),
+    "driver whose rate jumps": (DRIVE, 'drive = { kind = "piecewise-linear", times = [0, 1], values = [0, 1] }', ["'joints[2] ('hinge')'", "piecewise linear function of 2 points", "its rate jumps", "speed_profile"]),
     "absent table": (DRIVE, 'drive = { kind = "table", csv = "a.csv" }', ["'joints[2] ('hinge')'", "a.csv", "There is no table"]),
     "table of words": (DRIVE, 'drive = { kind = "table", csv = "words.csv" }', ["words.csv, line 2", "expected 2 numbers", "'t;x'"]),
     "empty table": (DRIVE, 'drive = { kind = "table", csv = "empty.csv" }', ["'joints[2] ('hinge')'", "empty.csv", "expected rows of numbers"]),
@@ -589,6 +602,118 @@ def test_a_motion_by_columns_of_a_file(tmp_path):
     (tmp_path / "log.csv").write_text("angle;time\ndeg;s\n0;0\n0,1;1\n0,5;2,5\n0,2;3\n")
     with pytest.raises(ModelFileError, match="expected angles in radians"):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("titles", "keys", "refused"),
+    [
+        (
+            "time [ms], speed [rad/s]",
+            'kind = "speed-profile", rounding = 0.1',
+            "'time .ms.': .*of time of the system, s.*0.001",
+        ),
+        (
+            "time [s], speed [rpm]",
+            'kind = "speed-profile", rounding = 0.1',
+            "'speed .rpm.': .*angular velocity.* 0.1047",
+        ),
+        ("time [s], angle [mm]", 'kind = "table"', "'angle .mm.': .*found mm, which measures something else"),
+        ("time [seconds], speed [rad/s]", 'kind = "speed-profile", rounding = 0.1', None),
+        ("time, angle [rad]", 'kind = "table"', None),
+    ],
+)
+def test_motions_in_other_units_are_refused(tmp_path, titles, keys, refused):
+    """They were taken as they are."""
+    (tmp_path / "log.csv").write_text(f"{titles}\n0, 0\n1, 0.1\n2.5, 0.5\n3, 0.2\n")
+    text = EXAMPLE.replace(DRIVE, f'drive = {{ {keys}, csv = "log.csv" }}', 1)
+    path = write(tmp_path, 'units = "mm-t-s"\n' + text)
+    if refused is None:
+        load_model(path)
+    else:
+        with pytest.raises(ModelFileError, match=refused):
+            load_model(path)
+
+
+SPEEDS = 'kind = "speed-profile", rounding = 0.1'
+
+
+@pytest.mark.parametrize(
+    ("titles", "keys", "refused"),
+    [
+        (
+            "time [s], speed [rpm]",
+            SPEEDS,
+            r"expected .*rad per unit of time.*; found rpm\. Multiply .* by 0\.104719755 and",
+        ),
+        ("time, speed (RPM)", SPEEDS, "found RPM.*0.1047"),
+        ("time, speed [min^-1]", SPEEDS, "found min.-1.*0.1047"),
+        ("time, speed [rev/min]", SPEEDS, "found rev/min.*0.1047"),
+        ("time, speed [Hz]", SPEEDS, "found Hz.*6.283"),
+        ("time, speed [turns/s]", SPEEDS, "found turns/s.*6.283"),
+        ("time, speed [deg/s]", SPEEDS, "expected angles in radians"),
+        ("time, speed [deg s^-1]", SPEEDS, "found deg s.-1.*0.01745"),
+        ("time, speed [mm/s]", SPEEDS, "found mm/s, which measures something else"),
+        ("time, angle [rev]", 'kind = "table"', "found rev.*6.283"),
+        ("time, angle [mm]", 'kind = "table"', "found mm, which measures something else"),
+        ("time [N], angle", 'kind = "table"', "found N, which measures something else"),
+        ("time [ms], speed [rad/s]", SPEEDS, None),
+        ("time, speed [rad/min]", SPEEDS, None),
+        ("t, speed (t)", SPEEDS, None),
+        ("t, speed [1/s]", SPEEDS, None),
+        ("t, speed [ticks]", SPEEDS, None),
+    ],
+)
+def test_units_that_no_system_has_are_refused_without_units(tmp_path, titles, keys, refused):
+    """A speed of 3000 rpm turned with 3000 rad/s where the model names no units: in any of them a turn is no radian."""
+    (tmp_path / "log.csv").write_text(f"{titles}\n0, 0\n1, 0.1\n2.5, 0.5\n3, 0.2\n")
+    path = write(tmp_path, EXAMPLE.replace(DRIVE, f'drive = {{ {keys}, csv = "log.csv" }}', 1))
+    if refused is None:
+        load_model(path)
+    else:
+        with pytest.raises(ModelFileError, match=f"joints.*{refused}"):
+            load_model(path)
+
+
+SERVO = """
+[[motors]]
+name = "motor"
+joint = "hinge"
+effort = 0
+
+[[servos]]
+marker = "pendulum.tip"
+axis = "y"
+motion = { kind = "table", csv = "log.csv" }
+"""
+
+
+def test_units_of_servos_and_references(tmp_path):
+    """Neither was looked at."""
+    log = tmp_path / "log.csv"
+    log.write_text("time [s], place [m]\n0, 0\n1, 0.1\n2, 0.2\n3, 0.2\n")
+    path = write(tmp_path, 'units = "mm-t-s"\n' + EXAMPLE + SERVO)
+    with pytest.raises(ModelFileError, match=r"servos\[1\].*place .m.*unit of length of the system, mm, .*; found m"):
+        load_model(path)
+    given = "[[controllers]]\nname = 'c'\nlaw = { kind = 'pid', kp = 1.0 }\noutputs = { command = 'motor' }\n"
+    given += "inputs = { measured = 'rate:hinge', reference = { kind = 'piecewise-linear', csv = 'log.csv' } }\n"
+    motor = SERVO.partition("[[servos]]")[0]
+    path = write(tmp_path, 'units = "mm-t-s"\n' + EXAMPLE + motor + given)
+    for titles, found in (
+        ("time [ms], speed", "time of the system, s, .*; found ms"),
+        ("time, speed [rpm]", "found rpm"),
+    ):
+        log.write_text(f"{titles}\n0, 0\n1, 0.1\n")
+        with pytest.raises(ModelFileError, match=rf"controllers\[1\].*{found}"):
+            load_model(path)
+
+
+def test_the_file_of_a_motion_is_read_once(tmp_path, monkeypatch):
+    (tmp_path / "log.csv").write_text("time [s], angle [rad]\n0, 0\n1, 0.1\n2.5, 0.5\n3, 0.2\n")
+    read, whole = [], motion_keys.read_columns
+    monkeypatch.setattr(motion_keys, "read_columns", lambda path: read.append(path) or whole(path))
+    drive = 'drive = { kind = "table", csv = "log.csv" }'
+    load_model(write(tmp_path, 'units = "mm-t-s"\n' + EXAMPLE.replace(DRIVE, drive, 1)))
+    assert len(read) == 1
 
 
 @pytest.mark.parametrize("kind", WRONG)

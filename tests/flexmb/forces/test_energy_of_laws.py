@@ -328,6 +328,7 @@ def test_a_stored_energy_that_is_not_that_of_the_effort_is_refused(effort, store
         ("-k*tanh(x/1e-3)- c*xdot - a*xdot**3", "1e-3*k*log(cosh(x/1e-3))"),  # defined where cosh is finite
         ("-k*x*sqrt(x) - c*xdot - a*xdot**3", "k*x**2.5/2.5"),  # on one side only
         ("-k*x + a*sin(t) - c*xdot", "k*x**2/2"),  # driven in time: its heat is judged at the end
+        ("-k*x + a*cos(t) - c*xdot", "k*x**2/2"),  # also where it is not zero at the start
     ],
 )
 def test_a_stored_energy_that_is_that_of_the_effort_is_accepted(effort, stored):

@@ -75,6 +75,12 @@ def test_the_second_condition_counts_only_where_the_first_leaves_it_open():
     assert [law.compiled(0.0, x, 0.0) for x in (2.0, -1.0, 0.5, 1.0)] == [1.0, 2.0, 2.0, 3.0]
 
 
+@pytest.mark.parametrize(("sign", "values"), [("<", "100"), ("<=", "110"), (">", "001"), (">=", "011"), ("==", "010"), ("!=", "101")])  # fmt: skip
+def test_comparisons_at_and_beside_equality(sign, values):
+    law = flexmb.expression(f"1 if x {sign} 0.25 else 0")
+    assert [law(0.0, x, 0.0) for x in (0.125, 0.25, 0.5)] == [float(value) for value in values]
+
+
 def test_the_branch_not_taken_does_not_count():
     law = flexmb.expression("sqrt(x)/x if x > 0 else 0")
     assert law(0.0, -1.0, 0.0) == law.compiled(0.0, -1.0, 0.0) == law.compiled(0.0, 0.0, 0.0) == 0.0

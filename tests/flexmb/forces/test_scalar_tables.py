@@ -62,7 +62,7 @@ def test_what_tables_do_outside_their_points():
     strict = table(X, Y, source="bump stop")
     assert math.isnan(strict.compiled(0.0, 0.4, 0.0))
     with pytest.raises(TableError, match=r"bump stop: expected x from -0.2 to 0.3; found 0.4. Extend"):
-        strict(0.0, 0.4, 0.0)
+        strict.over(0.0, np.array([0.1, 0.4]), 0.0)
 
 
 def test_a_map_of_a_product_is_exact_and_smooth():
@@ -177,6 +177,7 @@ def test_what_is_no_table(tmp_path, text, message):
         (lambda: table([0, "a"], [1, 2]), "expected numbers x; found"),
         (lambda: table([0, 1], [1, 2], over="speed"), "no argument of a table.* named 'speed'"),
         (lambda: table([0, 1], [1, 2], outside="clamp"), "no behaviour outside a table named 'clamp'"),
+        (lambda: table([0, 1], [1, 2], outside="ex"), "no behaviour outside a table named 'ex'"),
         (lambda: table([0, 1, 2], [1, 2, 3], period=1.0), "a period of at least the range of the points, 2; found 1.0"),
         (lambda: table([0, 1, 2], [1, 2, 3], period=2.0), "equal values at both ends of the period 2; found 1.0 and 3"),
         (lambda: table([0, 1], [1, 2], period=2.0), "at least three points within a period; found 2"),
@@ -195,6 +196,7 @@ def test_a_map_from_a_file(tmp_path):
     law = force_map_from_csv(path, scale=10.0)
     np.testing.assert_allclose(law.values, [[10, 20, 30], [40, 50, 65]])
     np.testing.assert_allclose([law(0.0, 0.5, 2.0), law(0.0, 0.0, -1.0)], [65.0, 10.0])
+    assert "map.csv: 2 by 3 points over x from 0 to 0.5 and xdot from -1 to 2, error outside" in str(law)
     path.write_text("angle [deg];slow;fast\n0;1;2\n0;3;4\n90;5;6\n")
     with pytest.raises(TableError, match="expected angles in radians"):
         force_map_from_csv(path)

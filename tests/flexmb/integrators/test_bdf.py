@@ -82,5 +82,5 @@ def test_it_starts_again_after_an_impact():
 
 
 def test_a_step_that_is_too_long_is_told():
-    with pytest.raises(ConvergenceError, match="Newton iteration"):
+    with pytest.raises(ConvergenceError, match=r"Newton iteration .* moves by .*smaller step="):
         flexmb.simulate(double_pendulum(), 10.0, method="bdf", step=2.0)

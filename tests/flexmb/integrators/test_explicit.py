@@ -94,5 +94,5 @@ def test_a_stiff_mechanism_is_refused_with_a_reason():
     system.revolute("hinge", system.ground.at((0, 0, 0)), rod["start"], axis=(0, 0, 1))
     system.joint_spring("stiff", "hinge", stiffness=1e12, damping=1e7)
     system.set_speed("hinge", 1.0)
-    with pytest.raises(ConvergenceError, match="fails at t"):
+    with pytest.raises(ConvergenceError, match=r"^The integration of .* fails at t .*Stiff springs need very small"):
         flexmb.simulate(system, 1.0, method="explicit", step=1e-3)

@@ -11,6 +11,7 @@ from flexmb import controllers
 from flexmb.contact import Plane, Sphere, power_law
 from flexmb.forces import gap_spring, preloaded_spring
 from flexmb.linear import equilibrium, linearise
+from flexmb.linear.input_output import _before_parting
 
 ORIGIN = (0, 0, 0)
 
@@ -196,3 +197,12 @@ def test_a_kink_over_a_place_that_a_driver_holds_causes_no_warning(driven):
         warnings.simplefilter("always")
         (equilibrium if driven else linearise)(system)
     assert [one.category for one in told] == ([] if driven else [flexmb.SensitivityWarning])
+
+
+def test_points_that_push_do_not_begin_to_pull_beside_the_state():
+    """Whatever the unit of force: of two points, one pushes with 0.3 and one is apart; a third of a coordinate moves it."""
+    own = np.array([7.0, 0.3, 0.1, 0.0, 0.0, 0.0, 0.0])
+    presses = np.zeros((6, 3))
+    presses[0], presses[3] = (0.6, -6.0, 0.0), (9.0, 9.0, 9.0)
+    assert _before_parting(own, presses) == pytest.approx([0.05, 0.005, np.inf])
+    assert _before_parting(np.zeros(7), presses) == pytest.approx([np.inf] * 3)

@@ -33,6 +33,7 @@ from flexmb.linear import (
     steady_motion,
     with_peaks,
 )
+from flexmb.plots import linear_plots
 from flexmb.results.measure import measure
 from flexmb.spatial.lie import rotation_from_quaternion
 
@@ -403,6 +404,11 @@ def test_vibrations_along_a_motion_change_with_the_configuration():
     angle = np.interp(found.values, result.t, result.coordinate("hinge")) - 1.0
     stiffness = (3.0 + 2.0 * 9.81 * 0.5 * np.cos(angle)) / (2.0 * 0.25)
     np.testing.assert_allclose(found.frequencies[:, 0], np.sqrt(stiffness) / (2 * np.pi), rtol=1e-6)
+    short = flexmb.simulate(system, 0.01, step=1e-3, output_step=5e-3)
+    np.testing.assert_array_equal(along_motion(short, times=10**19).values, short.t)
+    for times in (0, -1):
+        with pytest.raises(LinearError, match=f"one or more stored times; found times={times}"):
+            along_motion(short, times=times)
 
 
 @pytest.mark.parametrize("count", [4, 10])
@@ -552,6 +558,9 @@ def verb(*words):
 
 def test_the_verbs_print_and_draw(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    drawn, draw = [], linear_plots.plot_response
+    drawing = lambda *x, unit, **options: drawn.append(unit) or draw(*x, **options)  # noqa: E731
+    monkeypatch.setattr(linear_plots, "plot_response", drawing)
     said = verb(
         "response",
         str(ROTOR),
@@ -564,7 +573,10 @@ def test_the_verbs_print_and_draw(tmp_path, monkeypatch):
         "force:bearing:x",
         "--band",
         "0.5:20:60",
+        "--unit",
+        "mm",
     )
+    assert drawn == [["mm"]]
     assert "largest" in said
     table = np.loadtxt(tmp_path / "rotor.response.csv", delimiter=",", skiprows=1)
     spaced = np.geomspace(0.5, 20.0, 60)

@@ -269,3 +269,21 @@ def test_integrals_of_any_size_hold_a_load(length, mass, sample_time):
     assert rest.state.element_states[0] / unit == pytest.approx(-0.5 * G * np.cos(0.1), rel=1e-10)
     slowest = linearise(rest).modes().eigenvalues.real.max()
     assert slowest == pytest.approx(-0.24994664 if sample_time is None else -0.24964358, rel=1e-6)
+
+
+def test_an_integral_holds_a_body_without_weight():
+    """No force acts at rest, so that what rounding leaves is not compared with forces."""
+    draw = np.random.default_rng(0)
+    for k in range(24):
+        mass, kp, ki, kd, delay, place = draw.uniform(0.5, 2.0, 6)
+        table = flexmb.System(name="table")
+        stage = table.add(flexmb.rigid_body("stage", mass=2 * mass, inertia=(1, 1, 1)))
+        axis = draw.standard_normal(3)
+        table.prismatic("guide", table.ground.at((0, 0, 0)), stage, axis=tuple(axis))
+        law = flexmb.controllers.pid(
+            300 * kp, 200 * ki, 30 * kd, filter=0.02 * delay, sample_time=0.01 if k % 2 else None
+        )
+        inputs = {"measured": "coordinate:guide", "reference": 0.1 * place}
+        table.controller("servo", law, inputs=inputs, outputs={"command": "effort:guide"})
+        rest = flexmb.linear.equilibrium(table).state.q[:3]
+        np.testing.assert_allclose(rest, 0.1 * place * axis / np.linalg.norm(axis), atol=1e-9)

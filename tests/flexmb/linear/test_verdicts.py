@@ -1,9 +1,12 @@
 """Stable, unstable or undecided: by the error of each eigenvalue, in any units, beside stiffer motions by many decades."""
 
+import dataclasses
 import re
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
+from scipy.spatial.transform import Rotation
 from test_lagrange import hanging_bar
 
 import fem
@@ -44,6 +47,15 @@ def test_of_several_bodies_that_which_nothing_holds_is_named():
         if name != "second":
             system.joint_spring(f"spring of {name}", f"rail of {name}", stiffness=10.0)
     with pytest.raises(EquilibriumError, match=r"1 motion\(s\) that nothing restrains \('second' moves most: it moves"):
+        equilibrium(system)
+
+
+def test_a_mass_that_turns_freely_on_its_cable_is_told_so_wherever_it_is_drawn():
+    """Its cable, which begins askew, ends in the mass centre, so that no moment turns it."""
+    system = flexmb.System(gravity=(0, 0, -9.81), name="mass")
+    body = system.add(flexmb.rigid_body("load", mass=2.0, inertia=(0.1, 0.1, 0.1)), position=(0.3, 0.2, -1.0))
+    system.cable("rope", [system.ground.at((0, 0, 0)), body.at((0, 0, 0))], stiffness=1e4)
+    with pytest.raises(EquilibriumError, match=r"motion\(s\) that nothing restrains \('load' moves most: it turns"):
         equilibrium(system)
 
 
@@ -161,6 +173,79 @@ def test_rigid_motions_and_double_modes_are_judged_by_their_errors():
     np.testing.assert_allclose(-found.eigenvalues[elastic].real / np.abs(found.eigenvalues[elastic]), 0.01, rtol=1e-6)
     assert (found.errors[elastic] < 1e-8 * np.abs(found.eigenvalues[elastic])).all()
     assert "neither grow nor decay" in str(found)
+
+
+def free_satellite():
+    """A rigid hub with two deployed panels of two sheets each, which nothing holds."""
+    system = flexmb.System(name="satellite")
+    hub = system.add(flexmb.rigid_body("hub", mass=120.0, inertia=(14.5, 18.1, 16.4)))
+    for sign in (1, -1):
+        end, x = hub.at((0.5 * sign, 0, 0)), 0.5
+        for k in (1, 2):
+            mesh = fem.structured_meshes.sheet("quad", (1.2, 0.8), (4, 2))
+            mesh = dataclasses.replace(mesh, points=(mesh.points - [0, 0.4, 0]) * [sign, sign, 1])
+            part = fem.Model(mesh, fem.Shell(fem.Material.aluminium(), 0.004)).with_interfaces(root="x0", tip="x1")
+            sheet = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=2), name=f"panel {sign * k}")
+            panel = system.add(sheet, position=(sign * x, 0, 0))
+            system.fixed(f"hinge {sign * k}", end, panel["root"])
+            end, x = panel["tip"], x + 1.2
+    return system
+
+
+def test_a_free_satellite_vibrates_as_its_matrices_do_and_is_not_unstable():
+    """Its rigid motions are coupled with others by round-off, which LAPACK balances by 38 decades: eigenvectors were
+    wrong, and with them frequencies and growth rates. Their double zeros were judged by errors of 1e-24."""
+    found = linearise(free_satellite())
+    M, _, K = found.reduced()
+    modes = found.modes()
+    values = eigh(K, M, eigvals_only=True)
+    expected = np.sqrt(values[6:]) / (2 * np.pi)
+    np.testing.assert_allclose(modes.frequencies[-len(expected) :], expected, rtol=1e-8)
+    assert modes.verdict == "undecided"
+    assert (modes.frequencies[: -len(expected)] < 1e-6).all()
+    assert modes.errors.max() < 1e-6
+    np.testing.assert_allclose(modes.eigenvalues.real, 0, atol=1e-6)
+
+
+def turned_satellite(units, kp, kd):
+    """A light hub with a panel on each side and three wheels, askew, which PD controllers turn to the axes of the world:
+    it nods, since the measured directions are not angles."""
+    L, M, T = units
+    system, turn = flexmb.System(name="turned"), Rotation.from_rotvec((0.8, -0.5, 1.1)).as_matrix()
+    material, panels = fem.Material.isotropic(7e10 * M / (L * T**2), 0.33, 2700.0 * M / L**3), {}
+    for sign in (1, -1):
+        mesh = fem.structured_meshes.sheet("quad", (1.2 * L, 0.8 * L), (4, 2))
+        mesh = dataclasses.replace(mesh, points=(mesh.points - [0, 0.4 * L, 0]) * [sign, sign, 1])
+        part = fem.Model(mesh, fem.Shell(material, 0.004 * L)).with_interfaces(root="x0", tip="x1")
+        sheet = flexmb.flexible_body(part, reduction.craig_bampton(part, modes=2), name=f"panel {sign}")
+        panels[sign] = system.add(sheet, position=tuple(turn @ (0.5 * sign * L, 0, 0)), orientation=turn)
+    body = flexmb.rigid_body("hub", mass=0.2 * M, inertia=tuple(np.array([145.0, 181.0, 164.0]) * M * L**2))
+    hub = system.add(body, orientation=turn)
+    for sign, panel in panels.items():
+        system.fixed(f"hinge {sign}", hub.at((0.5 * sign * L, 0, 0)), panel["root"])
+    for axis, unit, entry in zip("xyz", np.eye(3), ("zy", "xz", "yx"), strict=True):
+        wheel = flexmb.rigid_body(f"wheel {axis}", mass=4.0 * M, inertia=(0.02 * M * L**2,) * 3)
+        wheel = system.add(wheel, position=tuple(turn @ (0.2 * L * unit)), orientation=turn)
+        system.revolute(f"axle {axis}", hub.at(tuple(0.2 * L * unit)), wheel.at((0, 0, 0)), axis=tuple(turn @ unit))
+        moment = M * L**2 / T**2
+        law = flexmb.controllers.pid(-kp * moment, 0.0, -kd * moment * T, filter=0.05 * T)
+        inputs = {"measured": f"attitude:hub:matrix:{entry}"}
+        system.controller(f"turn {axis}", law, inputs=inputs, outputs={"command": f"effort:axle {axis}"})
+    return system
+
+
+@pytest.mark.parametrize("name", ["SI", "mm-t-s"])
+def test_ignorable_angles_of_wheels_take_no_rounding_of_stiff_panels_along(name):
+    """The angles of the wheels change nothing. They were taken with a rounding of stiff coordinates, whose forces moved
+    soft motions by hundreds of the bounds of their errors. The eigenvalues are also those of the matrix as it is."""
+    found = linearise(turned_satellite(UNITS[name], 700.0, 2800.0))
+    modes = found.modes()
+    assert modes.ignorable.sum() == 6
+    assert {f"axle {axis} about z" for axis in "xyz"} < set(found.ignorable)
+    expected = np.linalg.eigvals(found.state_matrix())
+    for k in np.flatnonzero(np.abs(modes.eigenvalues) > 0.1):
+        off = np.abs(expected - modes.eigenvalues[k]).min()
+        assert off < modes.errors[k] + 1e-9 * abs(modes.eigenvalues[k]), modes.eigenvalues[k]
 
 
 def test_growth_hidden_beyond_the_followed_modes_is_shown():

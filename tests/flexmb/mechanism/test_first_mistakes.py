@@ -17,8 +17,11 @@ def hinged(**placement):
 
 def test_a_system_is_printed_with_what_it_has():
     assert str(flexmb.System()) == "System 'mechanism': empty"
-    system, _ = hinged()
+    system, rod = hinged()
     assert str(system) == "System 'arm': bodies 'rod'; joints 'h'"
+    system.load("push", rod["end"], force=(1, 0, 0))
+    system.wind("gust", rod, [(0, 0, 0), (1, 0, 0)], density=1.2, diameter=0.1, velocity=(0, 1, 0))
+    assert str(system) == "System 'arm': bodies 'rod'; joints 'h'; loads 'push', 'gust'"
 
 
 def test_the_reaction_of_a_motor_is_refused_by_what_it_is():

@@ -59,6 +59,14 @@ def test_functions_without_a_formula_are_called():
         np.testing.assert_allclose(table[:, :-2], same[:, :-1], rtol=1e-14, atol=0)
 
 
+def test_pulses_may_follow_each_other_without_a_pause():
+    t = np.linspace(0.3, 2.7, 100)
+    chain = tf.pulse(0.3, 0.4, 7.0, period=0.4)
+    np.testing.assert_allclose(chain.value(t), 7.0 * np.sin(np.pi * (t - 0.3) / 0.4) ** 4, atol=1e-12)
+    with pytest.raises(flexmb.MotionError, match=r"period of at least the duration; found 0\.4 and 0\.3"):
+        tf.pulse(0.3, 0.4, 7.0, period=0.3)
+
+
 @pytest.mark.parametrize("method", [flexmb.Radau(step=2e-3), flexmb.BDF(step=5e-4)], ids=["radau", "bdf"])
 def test_steps_with_formulas_are_those_that_call_python(method):
     """Fixed steps: without the control of steps, which would amplify round-off of a decision, only round-off is left."""
@@ -73,3 +81,23 @@ def test_steps_with_formulas_are_those_that_call_python(method):
     for name in ("q", "w"):
         a, b = getattr(ours, name), getattr(theirs, name)
         assert np.abs(a - b).max() <= 1e-13 * np.abs(b).max(), name
+
+
+def test_splines_that_swing_are_told():
+    """A ramp of a tenth of a second between plateaus: the spline through its corners ran from -38 to 39."""
+    times, values = [0.0, 10.0, 10.1, 20.0], [0.0, 0.0, 1.0, 1.0]
+    with pytest.warns(flexmb.UnresolvedWarning, match=r"values from 0 to 1 passes -3\d.* at t = .*monotone=True"):
+        swinging = tf.table(times, values)
+    dense = np.linspace(0.0, 20.0, 5001)
+    assert np.ptp(swinging.value(dense)) > 70.0
+    ramp = tf.table(times, values, monotone=True)
+    assert (ramp.value(dense) >= 0.0).all()
+    assert (ramp.value(dense) <= 1.0).all()
+    np.testing.assert_array_equal(ramp.value(np.array(times)), values)
+    s = 0.3  # between the corners a cubic with zero slopes at both ends
+    value, rate, acceleration = ramp(10.0 + 0.1 * s)
+    assert value == pytest.approx(3 * s**2 - 2 * s**3, rel=1e-10)
+    assert rate == pytest.approx((6 * s - 6 * s**2) / 0.1, rel=1e-10)
+    assert acceleration == pytest.approx((6 - 12 * s) / 0.01, rel=1e-10)
+    tf.table(np.linspace(0.0, 1.0, 5), [0.0, 1.0, 0.0, 1.0, 0.0])  # a coarse wave passes its peaks a little
+    tf.table([0.0, 1.0, 2.0, 3.0], [1.0, 1.0, 1.0, 1.0])

@@ -101,6 +101,7 @@ def spring(tangent):
     return system
 
 
+@pytest.mark.long
 def test_a_wrong_tangent_is_named():
     message = r"law 'spring' of 'tie': its tangent gives 0 for .* force x .* velocity x, .* differences .* give 2"
     for _ in range(2):  # the second mechanism is examined too

@@ -319,6 +319,9 @@ def test_a_joint_of_a_relation_is_not_released_alone():
     both = [event, Event("slip", lambda r: r.coordinate("in") - 0.1, Release("mesh"))]
     result = flexmb.simulate(train(), 1.0, step=5e-3, events=both)
     assert len(result.happened) == 2
+    late = [event, Event("slip", lambda r: r.coordinate("in") - 0.2, Release("mesh"))]
+    with pytest.raises(EventError, match=r"joint 'in' is released, but the gear 'mesh'.*at that instant or before"):
+        flexmb.simulate(train(), 1.0, step=5e-3, events=late)
 
 
 def test_a_relation_that_an_initial_state_opens_is_closed_with_a_warning():

@@ -168,6 +168,7 @@ BAD = {
     "unknown interface": (lambda s, a, b: a["ennd"], flexmb.FlexmbError, "Did you mean 'end'"),
     "joint with itself": (lambda s, a, b: s.spherical("j", a["start"], a["end"]), JointError, "itself"),
     "no place": (lambda s, a, b: s.spherical("j", a, b), MechanismError, "do not define a point"),
+    "a point that moves no place": (lambda s, a, b: s.fixed("j", a.at((1, 0, 0)), b.at((0, 0, 0)), at=(0.5, 0, 0)), MechanismError, "which at=\\(0.5, 0, 0\\) does not move"),
     "zero axis": (lambda s, a, b: s.revolute("j", a["end"], b, axis=(0, 0, 0)), JointError, "axis has no direction"),
     "skew universal": (lambda s, a, b: s.universal("j", a["end"], b, axis=(0, 0, 1), second_axis=(0, 1, 1)), JointError, "perpendicular"),
     "driving a ball": (lambda s, a, b: (s.spherical("j", a["end"], b), s.drive("j", flexmb.time_functions.constant(0))), JointError, "no free.*none; .*Make this one of revolute and prismatic"),

@@ -11,7 +11,7 @@ from mechanisms import double_pendulum, random_flexible_body, slider_crank
 import flexmb
 from flexmb.analyses.mobility import mobility
 from flexmb.equations.evaluate import accelerations, constraint_values, evaluate
-from flexmb.errors import LawError, MechanismError
+from flexmb.errors import ControllerError, LawError, MechanismError
 from flexmb.files import load_result, save_result
 from flexmb.linear import linearise
 from flexmb.mechanism.state import State, Topology
@@ -117,6 +117,18 @@ def test_a_mechanism_that_starts_from_a_held_state_is_refused_by_analyses(eventf
             use(mechanism)
 
 
+@pytest.mark.parametrize(
+    "use",
+    [mobility, linearise, lambda m: flexmb.simulate(m, 0.1, step=0.01)],
+    ids=["mobility", "linearise", "simulate"],
+)
+def test_the_mechanism_of_a_result_with_events_is_refused_where_its_locks_would_always_hold(eventful, use):
+    with pytest.raises(
+        MechanismError, match=r"result with the events 'latch'.*initial_state=result\.state\(-1\) and the same"
+    ):
+        use(eventful.mechanism)
+
+
 @pytest.mark.parametrize("law", [lambda t, x, v: 1 / 0, lambda t, x, v: float("nan")], ids=["raises", "no number"])
 def test_a_law_that_fails_is_named_where_a_state_is_evaluated(law):
     from flexmb.equations import evaluate as module
@@ -127,6 +139,24 @@ def test_a_law_that_fails_is_named_where_a_state_is_evaluated(law):
     for use in (module.evaluate, module.forces, module.accelerations, module.energies):
         with pytest.raises(LawError, match="law of 'motor'"):
             use(system, state)
+
+
+def test_states_are_found_by_the_name_of_their_element():
+    def rest(t, relative, states, parameters, wrench, rates):
+        wrench[:] = 0.0
+
+    system = flexmb.System()
+    body = system.add(flexmb.rigid_body("body", mass=1.0, inertia=(1, 1, 1)))
+    ends = system.ground.at((0, 0, 0)), body.at((0, 0, 0))
+    system.force("pair", *ends, flexmb.law(rest, states=("a", "b"))())
+    system.force("plain", *ends, flexmb.law(rest)())
+    system.force("single", *ends, flexmb.law(rest, states=("c",))(initial={"c": 5.0}))
+    mechanism = system.build()
+    found = [mechanism.states_of(name) for name in ("pair", "plain", "single")]
+    assert found == [slice(0, 2), slice(2, 2), slice(2, 3)]
+    assert mechanism.initial_states[mechanism.states_of("single")] == [5.0]
+    with pytest.raises(ControllerError, match=r"named 'singel'\. Did you mean 'single'"):
+        mechanism.states_of("singel")
 
 
 def test_other_bodies_keep_the_states_of_elements():

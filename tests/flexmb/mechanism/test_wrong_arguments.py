@@ -178,6 +178,36 @@ def test_verbs_refuse_directions_of_no_length(verb):
             getattr(system, verb)(**calls(system, a, b)[verb] | {argument: (0, 0, 0)})
 
 
+@pytest.mark.parametrize(
+    "verb", [v for v in VERBS if DIRECTIONS & set(inspect.signature(getattr(flexmb.System, v)).parameters)]
+)
+def test_directions_count_by_where_they_point(verb):
+    """The length of long directions overflowed, so that they were zero, and that of short ones vanished."""
+
+    def markers(size):
+        system, a, b = model()
+        arguments = calls(system, a, b)[verb]
+        longer = {
+            key: np.array(arguments[key]) * size for key in DIRECTIONS & {*arguments} if arguments[key] is not ONE
+        }
+        getattr(system, verb)(**arguments | longer)
+        return system.build().markers
+
+    for size in (2.0**-600, 2.0**330):
+        for one, other in zip(markers(1.0), markers(size), strict=True):
+            np.testing.assert_array_equal(one.axes, other.axes)
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "build"])
+def test_vectors_that_overflow_are_refused(verb):
+    """Vectors of 1e200 ended in a division by zero, in errors of SciPy, or counted as zero."""
+    for argument, value in given(verb).items():
+        if isinstance(value, tuple) and np.shape(value) in ((3,), (6,)):
+            system, a, b = model()
+            with pytest.raises(FlexmbError, match=r"at most 1e\+100.* found .*1e\+200"):
+                getattr(system, verb)(**calls(system, a, b)[verb] | {argument: (1e200,) * len(value)})
+
+
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("shape", [contact.Sphere, contact.Socket, contact.Cylinder, contact.Capsule, contact.Box])
 def test_shapes_of_contacts_name_wrong_dimensions(shape, wrong):

@@ -88,3 +88,29 @@ def test_what_is_seen_from_behind_is_missed_in_no_picture(tmp_path, monkeypatch)
     for without, all_faces in zip(found, expected, strict=True):
         different = np.abs(without - all_faces).max(axis=2) > 0
         assert different.mean() < 1e-4, "pixels at silhouettes, where both faces are at the same depth"
+
+
+def test_numbers_of_frames_and_modes_below_one_are_refused(tmp_path):
+    """They ended in errors of NumPy and a division by zero."""
+    part = corner().with_interfaces(root=fem.on_plane((0, 0, 0), (1, 0, 0)))
+    body = flexmb.flexible_body(part, reduction.craig_bampton(part, 2), name="corner")
+    system = flexmb.System()
+    system.add(body)
+    result = flexmb.simulate(system, 0.01, step=0.01)
+    for wrong in (0, -3, 2.5, float("nan"), True, None):
+        with pytest.raises(PictureError, match="number of modes to draw must be a whole number of at least 1; found"):
+            picture_modes(body, tmp_path / "modes.png", wrong)
+        with pytest.raises(PictureError, match=r"whole number of frames, .* at least 1 each; found"):
+            pictures.animate(result, tmp_path / "run.gif", frames=wrong)
+        with pytest.raises(PictureError, match=r"at least 1 each; found frames=2"):
+            pictures.animate(result, tmp_path / "run.gif", frames=2, frames_per_second=wrong)
+
+
+@pytest.mark.parametrize(("units", "told"), [(None, "cycles per unit of time"), ("mm-t-s", "Hz")])
+def test_frequencies_of_drawn_modes_have_a_unit(units, told, tmp_path, monkeypatch):
+    part = corner().with_interfaces(root=fem.on_plane((0, 0, 0), (1, 0, 0)))
+    said = []
+    monkeypatch.setattr(pictures.pv.Plotter, "add_text", lambda plotter, text, **options: said.append(text))
+    picture_natural_modes(fem.natural_modes(part, 8), tmp_path / "modes.png", count=2, units=units)
+    assert len(said) == 2
+    assert all(text.endswith(f" {told}") for text in said)

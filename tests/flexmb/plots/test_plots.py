@@ -33,6 +33,7 @@ from flexmb.linear.vibration import Vibration
 from flexmb.plots import linear_plots, pictures, precision_plots, reduction_plots, result_plots, study_plots
 from flexmb.plots.axes import BLUE, GREY, apart, name_curves, subplots
 from flexmb.plots.curves import curves
+from flexmb.plots.scene import MovingScene
 from flexmb.results.measure import measure
 from flexmb.results.result import result_of_states
 from flexmb.results.stress import largest_stress
@@ -588,6 +589,23 @@ def test_the_heat_of_an_energy_plot_is_that_of_bodies_and_dampers():
     result = flexmb.simulate(system, 0.2, step=1e-3)
     ledger = result.ledger
     assert min(ledger.modal_heat[-1], ledger.damper_heat[-1]) > 1e-6
-    _, (top, _) = result_plots.plot_energy(result)
+    _, (top, bottom) = result_plots.plot_energy(result)
     (heat,) = (line for line in top.lines if line.get_label() == "heat")
     np.testing.assert_allclose(heat.get_ydata(), ledger.modal_heat + ledger.damper_heat, rtol=1e-12)
+    (size,) = (line for line in bottom.lines if line.get_label() == "|residual|")
+    np.testing.assert_allclose(size.get_ydata(), np.abs(ledger.residual[1:]), rtol=1e-12)
+    assert np.ptp(np.sign(ledger.residual[1:])) == 2 or ledger.residual.max() <= 0
+
+
+def test_colours_of_a_film_reach_to_the_largest_stress_of_all_times(bent, tmp_path, monkeypatch):
+    """Also between the stored times that the frames show."""
+    between = result_of_states(
+        bent.mechanism, bent.t, bent.q[[0, 2, 0]], bent.w, bent.w, np.zeros((3, bent.mechanism.joint_rows))
+    )
+    ends = []
+    show = MovingScene.show_stress
+    monkeypatch.setattr(
+        MovingScene, "show_stress", lambda scene, on: ends.append(scene.largest_stress) or show(scene, on)
+    )
+    pictures.animate(between, tmp_path / "bar.gif", frames=2, stress=True)
+    assert ends == [pytest.approx(largest_stress(bent, "bar").values.max())]

@@ -11,6 +11,7 @@ from flexmb.drawn.joined import joined
 from flexmb.errors import PictureError
 from flexmb.files.results.gltf_file import CLEAR, COLOURS
 from flexmb.plots.scene import FILLED, INK, STRESS, MovingScene, ShapeScene, _dark, look_at
+from flexmb.results.result import result_of_states
 
 
 @pytest.fixture(scope="module")
@@ -228,3 +229,15 @@ def test_a_motion_is_shown_at_the_time_that_is_asked_for_or_its_first_one(result
     monkeypatch.setattr(MovingScene, "move", lambda scene, q: moved.append(q))
     flexmb.show(result, time=time, window=False).close()
     np.testing.assert_array_equal(moved[0], result.q[index])
+
+
+def test_a_slider_needs_two_times(result, monkeypatch):
+    ranges = []
+    monkeypatch.setattr(
+        pyvista.Plotter, "add_slider_widget", lambda _, move, over, **options: ranges.append((over, options["value"]))
+    )
+    states = (x[2:3] for x in (result.t, result.q, result.w, result.wdot, result.multipliers))
+    flexmb.show(result_of_states(result.mechanism, *states, angles=result.angles[2:3]), window=False).close()
+    assert ranges == []
+    flexmb.show(result, time=7.0, window=False).close()
+    assert ranges == [((0.0, result.t[-1]), result.t[-1])]

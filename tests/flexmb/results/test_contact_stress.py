@@ -68,3 +68,13 @@ def test_what_cannot_be_is_refused():
     system.add(flexmb.flexible_body(PART, BASIS, name="plate"))
     with pytest.raises(StressError, match=r"no forces on flexible surfaces.*with such contacts: none"):
         contact_stress(flexmb.simulate(system, 1e-3, step=1e-3), "plate", PART, BASIS)
+    low, high = (
+        system.add(
+            flexmb.flexible_body(PART, BASIS, name=name, geometric_stiffness="none"),
+            position=(2.0, 0, z), orientation=(turn, 0, 0),
+        )
+        for name, z, turn in (("low", 0.0, 0.0), ("high", 0.201, np.pi))
+    )  # fmt: skip
+    system.contact("faces", low.surface("top"), high.surface("top"))
+    with pytest.raises(StressError, match=r"with such contacts: \['low', 'high'\]"):
+        contact_stress(flexmb.simulate(system, 1e-4, step=1e-4), "plate", PART, BASIS)

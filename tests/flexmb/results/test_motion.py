@@ -297,7 +297,7 @@ def test_attitudes_are_continuous_over_many_turns():
     assert yaw[-1] == pytest.approx(36.0, abs=0.5)
     assert abs(np.diff(yaw)).max() < 0.3
     np.testing.assert_array_equal(measure("attitude:top:quaternion:w")(result), p[:, 0])
-    vector = result.attitude("top", "rotation vector")
+    vector = result.attitude("top", "rotation-vector")
     np.testing.assert_array_equal(measure("attitude:top:rotation-vector:z")(result), vector[:, 2])
     np.testing.assert_array_equal(result.attitude("top", "matrix"), result.axes("top"))
     np.testing.assert_array_equal(measure("attitude:top:matrix:zx")(result), result.axes("top")[:, 2, 0])

@@ -25,7 +25,14 @@ from flexmb.files.results.vtk_file import export_vtk
 from flexmb.linear import equilibrium, steady_motion
 from flexmb.plots.pictures import animate, picture_result
 from flexmb.results.measure import measure
-from flexmb.results.stress import acceleration_forces, largest_stress, nodal_von_mises, stress_at, write_stress_csv
+from flexmb.results.stress import (
+    acceleration_forces,
+    largest_stress,
+    nodal_von_mises,
+    stress_at,
+    warn_of_truncated_stress,
+    write_stress_csv,
+)
 
 L, B, H = 1.0, 0.05, 0.1
 FORCE = 1000.0
@@ -239,6 +246,25 @@ def test_results_become_tables(swinging, tmp_path):
         write_table(swinging, tmp_path / "swing.xls")
 
 
+def test_a_table_without_moduli_has_no_stresses():
+    """They were zero, without a word."""
+    stiffness = fem.beam_stiffness(4e6, (1e6, 1e6), 2e3, (4e3, 1e3))
+    masses = np.array([fem.beam_mass(2.0, (0.01, 0.01))] * 2)
+    values = {"positions": (0.0, 1.0), "stiffness": np.array([stiffness] * 2), "mass": masses, "y_axis": (0, 1, 0)}
+    bodies = []
+    for moduli in ((0.0, 0.0), (7e10, 2.6e10)):
+        part = fem.Model(fem.structured_meshes.line((0, 0, 0), (1, 0, 0), 3), fem.BeamTable(**values, moduli=moduli))
+        part = part.with_interfaces(root="start")
+        bodies.append(flexmb.flexible_body(part, reduction.craig_bampton(part, modes=2), name="blade"))
+    assert bodies[0].stress is None
+    assert bodies[1].stress is not None
+    system = flexmb.System(gravity=(0, 0, -9.81))
+    blade = system.add(bodies[0])
+    system.revolute("hub", system.ground, blade["root"], axis=(0, 1, 0))
+    with pytest.raises(StressError, match=r"section table its moduli.*none"):
+        largest_stress(flexmb.simulate(system, 0.01, step=1e-3), "blade")
+
+
 def test_what_has_no_stress_is_told(swinging, tmp_path):
     rigid = flexmb.simulate(swinging.mechanism.rigid(), 0.01, step=1e-3)
     with pytest.raises(StressError, match=r"no stresses.*none"):
@@ -314,10 +340,21 @@ def test_a_bar_that_spins_about_its_root_is_told_to_lack_a_third_of_its_stress()
         assert found == pytest.approx(0.67 * exact[0], rel=0.02)
         assert full == pytest.approx(exact[0], rel=0.01)
         assert "Body 'bar'" in text
+        assert f"{full / found - 1:.0%} more" in text
         assert 'inputs=["root", "tip", "rotation"]' in text
         assert 0.4 < 0.01 * float(re.search(r"about (\d+)%", text)[1]) < 0.67
     with pytest.warns(TruncatedStressWarning, match="'bar'"):
         stress_at(spinning(), "bar", (0, 0, 0))
+
+
+def test_stresses_that_are_missing_elsewhere_do_not_change_the_largest():
+    """The warning gave the same number twice; here a larger stress, as by a force, is somewhere else."""
+    result = spinning()
+    largest = 2.0 * told(result)[0]
+    with pytest.warns(
+        TruncatedStressWarning, match=r"is missing, .*found is (\S+); .* missing: \1, so that it hardly changes"
+    ):
+        warn_of_truncated_stress(result, "bar", largest)
 
 
 def test_what_is_missing_is_the_difference_to_the_basis_that_holds_it():

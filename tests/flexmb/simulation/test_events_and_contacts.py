@@ -5,7 +5,7 @@ import pytest
 
 import flexmb
 from flexmb.contact import Box, Plane, Sphere
-from flexmb.errors import EventError
+from flexmb.errors import ConvergenceError, EventError
 from flexmb.files import load_model
 from flexmb.simulation.events import Event, Lock, Release, Terminate, stop
 
@@ -141,6 +141,110 @@ def test_a_body_that_rises_leaves_what_a_lock_stops():
     up = (1.5 - 0.1 * slowing) * np.tan(0.6)
     assert told(thrown) == [("brake", 0.1), ("flank", 0.1 + 2 * up / G)]
     assert thrown.happened[1].lost == pytest.approx(0.5 * 2.0 * up**2, rel=1e-6)
+
+
+def latched(kind, friction=0.5):
+    """A box that stands on the floor, with a joint at a place aside that carries it, and leaves it no motion up."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("box", mass=2.0, inertia=(0.01, 0.03, 0.03)), position=(0, 0, 0.05))
+    axis = {} if kind == "fixed" else {"axis": (0, 0, 1) if kind == "guide" else (1, 0, 0)}
+    getattr(system, "fixed" if kind == "fixed" else "prismatic")(
+        "latch", system.ground, body, at=(0.13, 0.07, 0.31), **axis
+    )
+    floor = Plane().on(system.ground.at((0, 0, 0)))
+    system.contact("floor", floor, Box(0.4, 0.2, 0.1).on(body.at((0, 0, 0))), friction=friction)
+    return system
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+@pytest.mark.parametrize("kind", ["fixed", "rail"])
+def test_what_a_latch_carries_the_floor_carries_after_it(kind, friction):
+    """Points whose rate a joint prescribes have no force; their responses are round-off, of either sign."""
+    opened = Event("open", lambda r: r.t - 2e-3, Release("latch"))
+    rests = flexmb.simulate(latched(kind, friction), 4e-3, step=1e-3, output_step=1e-3, events=[opened])
+    floor, joint = rests.contact("floor").normal_force, rests.reaction("latch")[:, 2]
+    assert floor == pytest.approx([0, 0, 2 * G, 2 * G, 2 * G], abs=1e-9)
+    assert joint == pytest.approx([2 * G, 2 * G, 0, 0, 0], abs=1e-9)
+    assert np.abs(rests.velocity("box")).max() < 1e-12
+
+
+def test_a_lock_takes_the_load_of_what_cannot_yield_and_no_driver_presses_it_in():
+    brake = Event("brake", lambda r: r.t - 2e-3, Lock("latch"))
+    held = flexmb.simulate(latched("guide"), 4e-3, step=1e-3, output_step=1e-3, events=[brake])
+    assert held.contact("floor").normal_force == pytest.approx([2 * G, 2 * G, 0, 0, 0], abs=1e-6)
+    assert held.reaction("brake")[:, 2] == pytest.approx([0, 0, 2 * G, 2 * G, 2 * G], abs=1e-6)
+    pressed = latched("guide")
+    pressed.drive("latch", flexmb.time_functions.smooth_step(0.0, 0.01, -0.01))
+    with pytest.raises(ConvergenceError, match=r"'floor'.*no driver press"):
+        flexmb.simulate(pressed, 0.01, step=1e-3)
+
+
+def atwood():
+    """Two weights of 2 and 1 at the height 0.25 above the floor, on one rope."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    floor, places = Plane().on(system.ground.at((0, 0, 0))), {"heavy": 0.0, "light": 0.5}
+    for name, x in places.items():
+        body = system.add(flexmb.rigid_body(name, mass=2.0 - 2 * x, inertia=(0.01,) * 3), position=(x, 0, 0.3))
+        system.prismatic(f"{name} guide", system.ground, body, axis=(0, 0, 1), at=(x, 0, 0.3))
+        system.contact(f"{name} strikes", floor, Sphere(0.05).on(body.at((0, 0, 0))), restitution=0.5)
+    system.relation("rope", {"heavy guide": 1.0, "light guide": 1.0})
+    return system
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+def test_weights_whose_rope_is_cut_fall_and_strike(coordinates):
+    cut = Event("cut", lambda r: r.t - 0.1, Release("rope"))
+    fall = flexmb.simulate(atwood(), 0.4, step=1e-3, events=[cut], coordinates=coordinates)
+    speed, way = 0.1 * G / 3, 0.1**2 * G / 6
+    times = [0.1 + (v + np.sqrt(v**2 + 2 * G * (0.25 + z))) / G for v, z in ((-speed, -way), (speed, way))]
+    assert told(fall) == [("cut", 0.1), ("heavy strikes", times[0]), ("light strikes", times[1])]
+    energies = [m * (0.5 * speed**2 + G * (0.25 + z)) for m, z in ((2.0, -way), (1.0, way))]
+    assert [r.lost for r in fall.happened[1:]] == pytest.approx([0.75 * e for e in energies], rel=1e-8)
+    assert np.abs(fall.ledger.residual).max() < 1e-12
+
+
+def test_locks_of_joints_that_a_relation_connects_act_at_once():
+    """Both hold what one of them would; the first one takes the energy, and either one holds after the other is gone."""
+    at = {"first": 0.1, "second": 0.1, "loose": 0.15, "free": 0.2}
+    does = [Lock("heavy guide"), Lock("light guide"), Release("first"), Release("second")]
+    events = [Event(n, lambda r, t=t: r.t - t, do) for (n, t), do in zip(at.items(), does, strict=True)]
+    held = flexmb.simulate(atwood(), 0.22, step=1e-3, output_step=0.01, events=events)
+    assert [r.lost for r in held.happened] == pytest.approx([1.5 * (0.1 * G / 3) ** 2, 0, 0, 0], rel=1e-9)
+    heights = 0.3 - G / 6 * np.concatenate([held.t[:10], np.full(10, 0.1), [0.1, 0.1, 0.1]]) ** 2
+    heights[21:] -= G / 6 * (held.t[21:] - 0.2) ** 2
+    assert held.position("heavy")[:, 2] == pytest.approx(heights, abs=1e-9)
+
+
+def cart(source, sample_time=0.01):
+    """A cart over a floor that a controller leads along its rail."""
+    system = flexmb.System(gravity=(0, 0, -G))
+    body = system.add(flexmb.rigid_body("cart", mass=2.0, inertia=(0.02,) * 3), position=(0, 0, 0.3))
+    system.prismatic("rail", system.ground, body, axis=(1, 0, 0), at=(0, 0, 0.3))
+    system.contact("floor", Plane().on(system.ground.at((0, 0, 0))), Sphere(0.1).on(body.at((0, 0, 0))))
+    law = flexmb.controllers.pid(40.0, 10.0, 8.0, filter=0.02, sample_time=sample_time)
+    inputs = {"measured": source, "reference": 0.8}
+    system.controller("servo", law, inputs=inputs, outputs={"command": "effort:rail"})
+    return system
+
+
+def test_a_sampled_controller_reads_joints_that_have_been_released():
+    """As a continuous one does: along the axis of the rail the cart is where its body is."""
+    off = Event("off", lambda r: r.t - 0.205, Release("rail"))
+    runs = [flexmb.simulate(cart(x), 0.5, step=1e-3, events=[off]) for x in ("coordinate:rail", "position:cart:x")]
+    assert told(runs[0]) == [("off", 0.205), ("floor", 0.205 + np.sqrt(0.4 / G))]
+    assert np.array_equal(*(run.position("cart") for run in runs))
+
+
+def test_an_event_that_ends_at_the_start_ends_a_controlled_motion():
+    end = Event("end", lambda r: r.t - 0.1, Terminate())
+    first = flexmb.simulate(cart("coordinate:rail", None), 0.2, step=1e-3, events=[end])
+    last = flexmb.simulate(cart("coordinate:rail", None), 0.2, step=1e-3, events=[end], initial_state=first.state(-1))
+    assert last.t == pytest.approx([0.1])
+
+
+def test_an_event_with_the_name_of_a_contact_is_refused():
+    with pytest.raises(EventError, match=r"these are taken: \['floor'\]"):
+        flexmb.simulate(ball(), 0.1, step=1e-3, events=[Event("floor", lambda r: r.t - 0.1)])
 
 
 def test_a_stop_is_refused_by_name():

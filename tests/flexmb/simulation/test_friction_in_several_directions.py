@@ -281,6 +281,7 @@ def test_a_sleeve_that_turns_is_easily_pushed_along():
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore::flexmb.DriverEffortWarning")  # a smoother beginning would be later
 def test_a_driver_that_begins_to_turn_a_sleeve_releases_it():
     system = sleeve(speeds=(0.0, 0.0), loads=steady(2.0, 0.0))
     system.drive("shaft", flexmb.time_functions.smooth_step(0.5, 0.5, 1.0), dof="rotation")

@@ -1,14 +1,18 @@
 """What events have changed belongs to the state: a simulation that starts from it goes on with its locks, contacts and releases."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from mechanisms import double_pendulum
 
 import flexmb
-from flexmb.errors import EventError
+from flexmb.errors import EventError, MechanismError
 from flexmb.files import load_result, save_result
+from flexmb.linear import equilibrium, linearise
 from flexmb.mechanism.state import Topology
 from flexmb.simulation.events import Event, Lock, Release, StopImpact, stop
+from flexmb.study import direct_gradient
 
 EVENTS = [
     Event("latch", lambda r: r.coordinate("elbow") - 0.2, Lock("elbow")),
@@ -57,6 +61,13 @@ def test_what_was_released_stays_away():
         double_pendulum(), 0.3, step=1e-3, output_step=0.1, events=[gone], initial_state=first.state(-1)
     )
     np.testing.assert_allclose(second.position("second.end")[-1], whole.position("second.end")[-1], atol=1e-5)
+    begun = replace(double_pendulum().build(), initial=first.state(-1), start_rows=())
+    for analysis in (equilibrium, linearise):
+        with pytest.raises(MechanismError, match=r"released 'elbow' in the initial state .* at t = 0\.3"):
+            analysis(begun)
+    with pytest.raises(MechanismError, match="released 'elbow' in the initial state"):
+        direct_gradient(lambda g: double_pendulum(), {"g": 1.0}, 0.1, step=0.05, initial_state=first.state(-1))
+    assert linearise(double_pendulum(), first.state(-1)).degrees_of_freedom == 7  # a hinge, and a body that flies
 
 
 def test_a_state_that_is_held_needs_its_events():

@@ -89,5 +89,11 @@ def test_what_has_no_solution_is_refused():
         complementary(np.ones((2, 2)), np.array([1.0, -1.0]), np.array([True, True]))
     with pytest.raises(UnilateralError, match="rows 0"):
         complementary(np.zeros((1, 1)), np.array([-1.0]))
+    noise = np.full(2, 1e-12)  # of rates that have been large
+    coupled = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    met = complementary(coupled, np.array([1e-16, -5e-17]), np.array([True, True]), noise)
+    assert np.abs(met.push).max() < 1e-15
+    with pytest.raises(UnilateralError, match="rows 0, 1"):
+        complementary(coupled, np.array([1.0, -0.9]), np.array([True, True]), noise)
     assert complementary(np.zeros((0, 0)), np.zeros(0)).push.shape == (0,)
     assert complementary(np.zeros((1, 1)), np.array([1.0])).velocity[0] == 1.0

@@ -108,6 +108,9 @@ def test_nor_do_mixtures_of_modes_of_one_frequency():
     at = {"E": 1.0, "split": 0.0}
     expected = differences(model, at, tip, 1e-2)
     np.testing.assert_allclose(both(model, at, tip), expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    given = {"step": STEP, "output_step": STEP, "newton_tolerance": 1e-13, "workers": 1}
+    found = gradient(model, at, 0.1, measure=lambda r: {"tip": tip(r)[-1]}, **given).of("tip")
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def elastic(result):
@@ -140,6 +143,12 @@ def test_elastic_coordinates_to_start_with_mean_the_same_in_every_build(double):
     found = gradient(numbered(model), {"E": 1.0}, 0.1, **given)
     largest = max(abs(x[0]) for x in found.derivatives.values())
     assert max(x[0] for x in found.errors.values()) < 1e-6 * largest
+
+
+def test_numbers_of_elastic_coordinates_before_and_after_are_told():
+    fewer = random_flexible_body(np.random.default_rng(7), modes=2, second_order=True)
+    with pytest.raises(StudyError, match="number of elastic coordinates of body 'random' from 3 to 2"):
+        aligned(swinging(fewer).build(), swinging(base_body()).build(), 1e-3)
 
 
 def test_bodies_are_aligned_whatever_their_signs_order_and_mixtures():

@@ -70,12 +70,15 @@ def test_switches_are_refused_with_the_contact_and_the_time():
 
 
 def test_what_slides_back_is_refused():
-    """A stiff spring draws a box that hardly rubs to and fro: it is at rest for an instant, at which friction turns."""
+    """A stiff spring draws a box that hardly rubs to and fro: it is at rest for an instant, at which friction turns.
+    Another box, whose states of contact come first, stays at rest."""
 
     def sprung(stiffness):
         system = flexmb.System(gravity=(0, 0, -G))
-        box = system.add(flexmb.rigid_body("box", mass=2.0, inertia=(0.02,) * 3), position=(0.3, 0, 0.1))
         floor = Plane().on(system.ground.at((0, 0, 0)))
+        still = system.add(flexmb.rigid_body("still", mass=2.0, inertia=(0.02,) * 3), position=(0.3, 1.0, 0.1))
+        system.contact("other", floor, Box(0.4, 0.4, 0.2).on(still.at((0, 0, 0))), friction=0.05)
+        box = system.add(flexmb.rigid_body("box", mass=2.0, inertia=(0.02,) * 3), position=(0.3, 0, 0.1))
         system.contact("floor", floor, Box(0.4, 0.4, 0.2).on(box.at((0, 0, 0))), friction=0.05)
         place = system.ground.at((-1, 0, 0.1))
         system.spring_damper("spring", place, box.at((0, 0, 0)), stiffness=stiffness, length=1.0)

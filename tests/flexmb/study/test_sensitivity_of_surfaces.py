@@ -269,6 +269,7 @@ def test_the_adjoint_by_differences_of_points_is_that_of_simulations(kind, at, r
     require_those_of_simulations(lambda **v: against(kind, **v), at, 8e-4, moved, relative_step=relative_step)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::flexmb.SensitivityWarning", "ignore::flexmb.errors.EnergyBalanceWarning")
 def test_the_adjoint_of_a_pin_in_a_sleeve_is_that_of_simulations():
     """With a radius that changes the heights of the curved surfaces above their facets, and moves points that slip by

@@ -34,6 +34,7 @@ from flexmb.plots.study_plots import plot_study
 from flexmb.study import direct_gradient
 from flexmb.study.identity import identity
 from flexmb.study.kept import KeptOutcomes
+from flexmb.study.workers import one_thread
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "slider-crank.toml"
 
@@ -326,6 +327,7 @@ def test_a_key_that_is_varied_twice_is_refused(verb, tmp_path, monkeypatch):
         CliRunner().invoke(app, words, catch_exceptions=False)
 
 
+@pytest.mark.long
 def test_the_verb_writes_table_and_plot(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = EXAMPLE.read_text().replace("duration = 0.05", "duration = 2e-3")
@@ -491,7 +493,7 @@ KINDS = {
     "compiled law": (of_closure(numba.njit(lambda x: 2.0 * x)), of_closure(numba.njit(lambda x: 3.0 * x))),
     "error model": (of_closure(numba.njit(lambda x: 2.0 / x)), of_closure(numba.njit(error_model="numpy")(lambda x: 2.0 / x))),
     "function of time": (of_closure(flexmb.time_functions.harmonic(1.0, 2.0).value), of_closure(flexmb.time_functions.harmonic(1.0, 3.0).value)),
-    "table of time": (of_closure(flexmb.time_functions.table([0, 1, 2, 9], [0, 1, 2, 0]).value), of_closure(flexmb.time_functions.table([0, 1, 2, 9], [0, 1, 3, 0]).value)),
+    "table of time": (of_closure(flexmb.time_functions.table([0, 1, 2, 3], [0, 1, 2, 0]).value), of_closure(flexmb.time_functions.table([0, 1, 2, 3], [0, 1, 3, 0]).value)),
     "default": (with_default, edited("y", 2.0)),
     "keyword default": (with_default, edited("z", 2.0)),
     "object": (Table([1.0, 2.0]), Table([1.0, 3.0])),
@@ -740,3 +742,12 @@ def test_threads_and_processes_keep_the_same_outcomes(tmp_path):
     whole = flexmb.parameter_study(pendulum, masses, 0.2, step=1e-3, workers=1, checkpoint=kept)
     assert [row.outcome for row in whole.rows[:2]] == [row.outcome for row in some.rows]
     assert len(kept.read_text().splitlines()) == 1 + 3
+
+
+def test_the_environment_is_as_before_when_variants_have_had_one_thread(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    before = dict(os.environ)
+    with one_thread():
+        assert (os.environ["OPENBLAS_NUM_THREADS"], os.environ["MKL_NUM_THREADS"]) == ("1", "1")
+    assert dict(os.environ) == before

@@ -81,6 +81,8 @@ def _of_many(c: Constraints, kind: str, rows: list[int]) -> Iterator[Constraint]
             yield weighted(rows[k], others, np.array([1 - w.sum(), *w]), normal / np.linalg.norm(normal))
     elif kind == "STRAIGHT" and len(rows) > 2:
         along = x[1] - x[0]
+        if not np.linalg.norm(along) > 0:
+            raise MeshError("its first two nodes, which give the straight line, are at one place")
         along = along / np.linalg.norm(along)
         across = np.linalg.svd(along[None])[2][1:]
         for k in range(2, len(rows)):

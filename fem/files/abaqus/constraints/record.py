@@ -244,6 +244,8 @@ def dofs_of(ends: Sequence[str]) -> list[int]:
     for dof in numbers:
         if not 1 <= dof <= 6:
             raise MeshError(f"dof {dof} is no translation or rotation")
+    if numbers and numbers[0] > numbers[-1]:
+        raise MeshError(f"the dofs {numbers[0]} to {numbers[-1]} are none; write the lower one first")
     return list(range(numbers[0], numbers[-1] + 1)) if numbers else []
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from fem.elements import element
 from fem.errors import MeshError
 from fem.files.abaqus.deck import Deck, Statement
-from fem.files.abaqus.lines import fields, member, number
+from fem.files.abaqus.lines import fields, member, number, whole
 from fem.files.abaqus.numbers import Numbers
 from fem.mesh.constraints import Equation
 from fem.mesh.unread import Stated, Unread
@@ -38,37 +38,40 @@ def take_cuts(deck: Deck) -> list[Cut]:
         try:
             if not deck.as_named:
                 raise MeshError("bodies are not cut; fem.read_steps reads it")
-            if int(s.options["NODE"]) not in deck.nodes:
-                raise MeshError(f"the deck has no node {s.options['NODE']}")
-            made.append(_through_beam(deck, s) if s.options.get("ELEMENT") else _along_faces(deck, s))
-        except (MeshError, ValueError, KeyError, IndexError) as error:
-            reason = f"the deck has no {error}" if isinstance(error, KeyError) else str(error)
+            node = whole(s.option("NODE"))
+            if node not in deck.nodes:
+                raise MeshError(f"the deck has no node {node}")
+            made.append(_through_beam(deck, s, node) if s.options.get("ELEMENT") else _along_faces(deck, s, node))
+        except (ValueError, KeyError) as error:  # errors of meshes are ValueErrors; nodes of elements may be missing
+            reason = f"the deck has no node {error}" if isinstance(error, KeyError) else str(error)
             deck.unread.append(replace(s.source, text=f"{s.source.text} (not obeyed: {reason})"))
     return made
 
 
 def _normal(s: Statement, otherwise: np.ndarray) -> np.ndarray:
     """The unit normal of a section: that of the deck, or another one."""
-    values = [number(f) for f in fields(s.rows[0][1])[:3] if f] if s.rows else []
-    normal = np.array(values) if len(values) == 3 and any(values) else otherwise
+    values = [number(f or "0") for f in [*fields(s.rows[0][1]), "", ""][:3]] if s.rows else []
+    normal = np.array(values) if any(values) else otherwise
     return np.asarray(normal / np.linalg.norm(normal))
 
 
-def _through_beam(deck: Deck, s: Statement) -> Cut:
+def _through_beam(deck: Deck, s: Statement, node: int) -> Cut:
     """The beam is taken away, and its ends are connected."""
-    taken = int(s.options["ELEMENT"])
+    taken = whole(s.options["ELEMENT"])
+    if taken not in deck.thin or deck.thin[taken].family != "B":
+        raise MeshError(f"the deck has no beam {taken}")
     thin = deck.thin.pop(taken)
     deck.shells.pop(taken)
     left = [row for row in deck.elements.pop(thin.kind) if row[0] != taken]
     deck.elements |= {thin.kind: left} if left else {}
     first, last = thin.nodes[0], thin.nodes[-1]
     normal = _normal(s, np.subtract(deck.nodes[last], deck.nodes[first]))
-    return Cut(s.source, {last: first}, normal, np.zeros((0, 3)), int(s.options["NODE"]))
+    return Cut(s.source, {last: first}, normal, np.zeros((0, 3)), node)
 
 
-def _along_faces(deck: Deck, s: Statement) -> Cut:
+def _along_faces(deck: Deck, s: Statement, of_section: int) -> Cut:
     """The elements at the faces get nodes of their own there."""
-    faces = list(_faces(deck, str(member(s.options["SURFACE"]))))
+    faces = list(_faces(deck, str(member(s.option("SURFACE")))))
     if not faces:
         raise MeshError(f"there are no faces of elements in the surface {s.options['SURFACE']!r}")
     twins: dict[int, int] = {}
@@ -89,17 +92,25 @@ def _along_faces(deck: Deck, s: Statement) -> Cut:
     normal = _normal(s, mean)
     flat = faces[0][0] in deck.plane
     alike = np.array([[-normal[1], normal[0], 0.0]]) if flat else np.linalg.svd(normal[None])[2][1:]
-    return Cut(s.source, twins, normal, alike, int(s.options["NODE"]))
+    return Cut(s.source, twins, normal, alike, of_section)
 
 
 def _faces(deck: Deck, name: str) -> Iterator[tuple[int, str, int]]:
-    """Element, kind and side (from 1) of the faces of a surface."""
+    """Element, kind and side (from 1) of the faces of a surface. Raises `MeshError` for faces that are none."""
+    if name not in deck.part.surfaces:
+        raise MeshError(f"the deck has no surface {name!r}")
     numbers = Numbers(deck, [], {})
     kinds = {row[0]: kind for kind, table in deck.elements.items() for row in table}
-    for who, side, *_ in deck.part.surfaces[name]:
-        key = member(who)
-        found = {key} if isinstance(key, int) else numbers.of_elements(key)
-        yield from ((k, kinds[k], int(side.upper().removeprefix("S"))) for k in sorted(found))
+    for who, side, *_ in ([*row, ""] for row in deck.part.surfaces[name]):
+        key, face = member(who), side.upper().removeprefix("S")
+        for k in sorted({key} if isinstance(key, int) else numbers.of_elements(key)):
+            if k not in kinds:
+                raise MeshError(f"the deck has no element {k}, which the surface {name!r} names")
+            shape = element(kinds[k])
+            most = len(shape.faces) or shape.corners
+            if not (face.isdecimal() and 1 <= int(face) <= most):
+                raise MeshError(f"element {k} of the surface {name!r} has the faces S1 to S{most}; found {side!r}")
+            yield k, kinds[k], int(face)
 
 
 def _side(kind: str, side: int) -> list[int]:

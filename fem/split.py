@@ -9,6 +9,7 @@ import numpy as np
 
 from fem.errors import InterfaceError, MeshError, MeshWarning, unknown_name
 from fem.interface import Interface
+from fem.linear_algebra.eigen import signs_of
 from fem.mesh.check import drop_unused_nodes
 from fem.mesh.constraints import is_whole
 from fem.mesh.mesh import CellBlock, Mesh
@@ -103,13 +104,13 @@ def _filled(sets: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def split(model: Model, n_parts: int) -> list[Model]:
     """Cut `model` into `n_parts` models across the longest principal direction of its nodes.
 
-    Each cell belongs to the piece, a slab of equal thickness, that contains its centre. Neighbours share the averaging
-    interface "cut k" (k from 1): the nodes of both, about one point. When the cuts are welded, the two sides have the
-    same mean motion and can warp independently. For a beam, deflections then agree to 0.1 % (with rigid cuts to 1 to
-    5 %, because these prevent lateral contraction). Interfaces of the model remain with their piece, and what a piece
-    has of a set keeps its name; coordinates, materials and options of the factorisations do not change. Shells beside
-    their nodes are too soft in their plane at a cut, of which a `MeshWarning` tells: forces that act on the nodes there
-    bend the edge.
+    Each cell belongs to the piece, a slab of equal thickness, that contains its centre; pieces follow each other along
+    the axis to which that direction is nearest. Neighbours share the averaging interface "cut k" (k from 1): the nodes
+    of both, about one point. When the cuts are welded, the two sides have the same mean motion and can warp
+    independently. For a beam, deflections then agree to 0.1 % (with rigid cuts to 1 to 5 %, because these prevent
+    lateral contraction). Interfaces of the model remain with their piece, and what a piece has of a set keeps its name;
+    coordinates, materials and options of the factorisations do not change. Shells beside their nodes are too soft in
+    their plane at a cut, of which a `MeshWarning` tells: forces that act on the nodes there bend the edge.
 
     Raises MeshError for fewer than one piece, more pieces than layers of cells, a model with constraints, point masses,
     springs, or surfaces, and a cut through beams with `torsion="vlasov"`, whose warping it would not transmit;
@@ -142,8 +143,8 @@ def split(model: Model, n_parts: int) -> list[Model]:
             "it (with_interfaces), or cut the whole into more pieces."
         )
     centred = mesh.points - mesh.points.mean(axis=0)
-    direction = np.linalg.svd(centred, full_matrices=False)[2][0]
-    along = mesh.points @ direction
+    direction = np.linalg.svd(centred, full_matrices=False)[2][:1].T
+    along = mesh.points @ (direction * signs_of(direction)).ravel()
     low, high = along.min(), along.max()
     centres = np.concatenate([along[block.connectivity].mean(axis=1) for block in mesh.cells])
     along_cells = (centres - low) / (high - low)

@@ -4,6 +4,7 @@
     python -m tests.random_edits --map /tmp/map.json --count 40 --seed 606
     python -m tests.random_edits --map /tmp/map.json --count 20 --seed 1 --only reduction/ --list
     python -m tests.random_edits --map /tmp/map.json --count 20 --seed 1 --compiled
+    python -m tests.random_edits --map /tmp/map.json --edits written.json  # of a person
     python -m tests.random_edits --map /tmp/map.json --refusals  # raise statements that no test reaches
 
 `tests.mutants` runs mistakes that someone thought of; these are drawn by a machine, so that their figure depends on nobody's
@@ -12,7 +13,8 @@ it: another operator, sign, number or comparison, an argument left out or exchan
 meets the tests with records (tests/recorded) that reach the line, then the shortest tests of each other file, up to a limit of
 time. An edit is caught if one of them fails, which passed when the map was made. Survivors are for a reader: either nothing
 can be seen of them, or a test is missing. With `--compiled`, places are in compiled functions, which coverage does not see:
-they meet all tests with records.
+they meet all tests with records. With `--edits`, edits come from a file instead, a list of `{"file": ..., "old": ..., "new": ...,
+"why": ...}`, in which a text that occurs once becomes another one.
 """
 
 import argparse
@@ -258,6 +260,22 @@ def drawn(
     return found
 
 
+def written(path: Path, root: Path = ROOT) -> list[Change]:
+    """The changes of a file. Raises `ValueError` when a text is not there once, or a changed file is no other module."""
+    found = []
+    for edit in json.loads(path.read_text(encoding="utf-8")):
+        text, old = (root / edit["file"]).read_bytes(), edit["old"].encode()
+        if text.count(old) != 1:
+            raise ValueError(f"{edit['file']}: {edit['old']!r} occurs {text.count(old)} times; expected one.")
+        start = text.index(old)
+        line, what = text[:start].count(b"\n") + 1, f"{_short(old)} -> {_short(edit['new'].encode())}"
+        change = Change(edit["file"], line, what, start, start + len(old), edit["new"].encode())
+        if not sound(change, root) or (change.file.startswith(COMPILED) and not _switchable(change, root)):
+            raise ValueError(f"{edit['file']}: with {edit['new']!r} it is no other module, or not behind a switch.")
+        found.append(change)
+    return found
+
+
 def _switchable(change: Change, root: Path) -> bool:
     before = (root / change.file).read_bytes()
     try:
@@ -454,11 +472,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", help="how the paths of the files begin; may be repeated")
     parser.add_argument("--record", type=Path, help="file to which outcomes are added")
+    parser.add_argument("--edits", type=Path, help="file with edits that are run instead of drawn ones")
     parser.add_argument("--list", action="store_true", help="print the edits, run none")
     parser.add_argument("--compiled", action="store_true", help="edit compiled functions")
     parser.add_argument("--refusals", action="store_true", help="list the raise statements that no test reaches")
     chosen = parser.parse_args()
-    found = drawn(chosen.count, chosen.seed, chosen.only or PACKAGES, compiled=chosen.compiled)
+    if chosen.edits:
+        found = written(chosen.edits)
+    else:
+        found = drawn(chosen.count, chosen.seed, chosen.only or PACKAGES, compiled=chosen.compiled)
     if chosen.list:
         print("\n".join(f"{x.file}:{x.line} {x.what}" for x in found))
         return 0

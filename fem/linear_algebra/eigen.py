@@ -26,6 +26,7 @@ NULL = 1e-12  # an eigenvalue of the inverse this small beside the largest is ze
 COMBINATIONS = 4  # random combinations of the modes whose residual is measured
 KNOWN = 1e-4  # relative residual at which an eigenvalue is known well enough to be compared
 SAME = 1e-6  # eigenvalues this close, relatively, may be copies of one
+ALIKE = 1e-6  # entries of a mode this close, relatively, are equally large
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +167,12 @@ def _finish(space: KrylovSpace, theta: np.ndarray, S: np.ndarray, residuals: np.
             f"The modes have a relative residual of {measured:.1e}, {tolerance:.0e} was asked for: the "
             "inverse is less accurate than that, or does not give the same answer twice. Loosen the tolerance."
         )
-    largest = vectors[range(len(theta)), np.abs(vectors).argmax(axis=1)]
-    vectors *= np.sign(largest)[:, None]
-    return Modes(eigenvalues, vectors.T, residuals, space.solves)
+    return Modes(eigenvalues, vectors.T * signs_of(vectors.T), residuals, space.solves)
+
+
+def signs_of(vectors: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " k"]:
+    """The sign of the largest entry of each column; of several that are as large to 1e-6, as a symmetric part has them,
+    of the first, so that rounding does not decide it."""
+    size = np.abs(vectors)
+    first = (size >= (1.0 - ALIKE) * size.max(axis=0, initial=0.0)).argmax(axis=0)
+    return np.where(vectors[first, range(vectors.shape[1])] < 0.0, -1.0, 1.0)

@@ -231,7 +231,20 @@ def _branches(
         np.array([np.pad(row, (0, columns - len(row)), constant_values=missing) for row in rows])
         for rows, missing in ((eigenvalues, MISSING), (seen, np.nan))
     )
+    order = _lower_first(followed)
+    followed, whirl = followed[:, order], whirl[:, order]
     return EigenvalueLoci(parameter, np.array(values), followed, whirl, np.array(growth), np.array(stable), units)
+
+
+def _lower_first(followed: np.ndarray) -> np.ndarray:
+    """The order of branches in which, of those that begin as one, the first is the slowest where they part: rounding
+    would decide it."""
+    order = np.arange(followed.shape[1])
+    for group in equal(followed[0]) if len(followed) else []:
+        parted = np.ptp(followed[:, group].imag, axis=1) > EQUAL * np.abs(followed[:, group]).max(axis=1)
+        if parted.any():
+            order[group] = group[np.argsort(followed[parted.argmax(), group].imag, kind="stable")]
+    return order
 
 
 def continued(

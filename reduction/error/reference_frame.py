@@ -11,6 +11,7 @@ from jaxtyping import Float
 from scipy.linalg import cholesky, eigh, solve_triangular
 
 from fem.errors import InterfaceError, MatrixError, unknown_name
+from fem.linear_algebra.eigen import signs_of
 from fem.model import Model
 from reduction.solutions.orthonormal import projection
 
@@ -34,7 +35,8 @@ def require_interface(model: Model, name: str | None) -> None:
 
 
 def diagonalise(model: Model, V: Float[np.ndarray, "ndof m"]) -> tuple[Shapes, Values]:
-    """Psi (ndof, m) with `Psi^T M Psi = I`, `Psi^T K Psi = diag(eigenvalues)`, ascending, in the span of V.
+    """Psi (ndof, m) with `Psi^T M Psi = I`, `Psi^T K Psi = diag(eigenvalues)`, ascending, in the span of V. The
+    largest entry of each shape is positive (of several as large ones, the first).
 
     Raises MatrixError when V's columns are dependent, or when rigid motion is left in their span. Cost: a product of M
     and of K with V, and dense problems of size n.
@@ -69,7 +71,8 @@ def diagonalise(model: Model, V: Float[np.ndarray, "ndof m"]) -> tuple[Shapes, V
             "its parts separate bodies; or its mass is in point masses: give its material a density of a millionth of "
             "theirs."
         )
-    return V @ (scale[:, None] * solve_triangular(L, W, lower=True, trans="T")), values
+    shapes = V @ (scale[:, None] * solve_triangular(L, W, lower=True, trans="T"))
+    return shapes * signs_of(shapes), values
 
 
 def attach(model: Model, name: str, V: Float[np.ndarray, "ndof n"]) -> Float[np.ndarray, "ndof n"]:

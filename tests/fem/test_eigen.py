@@ -299,3 +299,12 @@ def test_mass_may_be_anything_that_multiplies():
     K, M = with_eigenvalues(np.arange(1.0, 101.0))
     for mass in (sp.csr_matrix(M), sp.csc_array(M), LinearOperator(M.shape, matvec=lambda x: M @ x, dtype=float)):
         np.testing.assert_allclose(lowest_modes(solve_with(K), mass, 5).eigenvalues, np.arange(1.0, 6.0), rtol=1e-9)
+
+
+def test_rounding_does_not_decide_the_sign_of_a_symmetric_mode():
+    """The largest entries of a mode of a symmetric part are equal but for rounding, here of either sense."""
+    mode = np.array([0.1, -0.5, 0.5, -0.2])
+    for change in (1e-12, -1e-12):
+        nearly = mode * (1.0 + change * np.array([0.0, 1.0, -1.0, 0.0]))
+        assert fem.linear_algebra.eigen.signs_of(np.column_stack([nearly, -nearly])).tolist() == [-1.0, 1.0]
+    assert fem.linear_algebra.eigen.signs_of(np.array([[0.5], [-0.6], [0.5]])) == [-1.0]

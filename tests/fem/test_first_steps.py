@@ -27,6 +27,15 @@ def test_more_pieces_than_elements_are_refused_with_the_number_that_fits(n_parts
     assert len(fem.split(bar(), 8)) == 8
 
 
+@pytest.mark.parametrize("way", [(1, 0, 0), (0, -1, 0), (-0.1, 0.2, -1)])
+def test_pieces_follow_each_other_along_the_nearest_axis_whichever_node_is_first(way):
+    axis = np.abs(way).argmax()
+    for ends in (((0, 0, 0), way), (way, (0, 0, 0))):
+        part = fem.Model(line(*ends, 6), fem.Beam(fem.Material.steel(), fem.Section.circle(0.01)))
+        places = [piece.points[:, axis].mean() for piece in fem.split(part, 3)]
+        assert places == sorted(places)
+
+
 def test_pieces_of_a_part_keep_what_belongs_to_them():
     """Sets by their names, numbers of nodes, weights of interfaces, materials, and how matrices are factorised."""
     mesh = block("hexahedron", (8.0, 1.0, 1.0), (8, 1, 1))

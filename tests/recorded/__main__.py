@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .shaken import SHAKEN, shake_libraries
+from .shaken import CHILDREN, SHAKEN, shake_libraries
 
 if TYPE_CHECKING:
     from .summary import Seen
@@ -26,7 +26,7 @@ OTHERS = (
         "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512F AVX512_SKX AVX512_ICL AVX512_SPR",
         **ONE_THREAD,
     },
-    {SHAKEN: "1", **ONE_THREAD},
+    {SHAKEN: "1", "PYTHONPATH": str(CHILDREN), **ONE_THREAD},
 )
 """Other kinds of processors, two that exist and one that does not: numbers that differ on them are rounding, and are not recorded."""
 

@@ -20,8 +20,10 @@ CLOSE = 1e-6
 """Difference of numbers, relative to the largest one of their array, that is rounding."""
 SURE = 0.05
 """Part of it by which numbers may differ between two kinds of processors, to be recorded."""
-NOTHING = 1e-15
+NOTHING = 1e-12
 """Difference that is rounding beside whatever the numbers belong to: forces and places that should be zero."""
+SMALL = 1e-9
+"""Arrays of smaller numbers are not recorded: most of them are what rounding leaves, as of a balance of energy."""
 DIGITS = 8
 
 
@@ -50,8 +52,16 @@ def differences(kept: Seen, found: Seen, close: float = CLOSE) -> list[str]:
 
 
 def same(found: Seen, other: Seen) -> Seen:
-    """What two kinds of processors agree about."""
-    return {at: value for at, value in found.items() if at in other and _equal(value, other[at], SURE * CLOSE)}
+    """What two kinds of processors agree about, and that is worth a record."""
+    return {
+        at: value
+        for at, value in found.items()
+        if at in other and _equal(value, other[at], SURE * CLOSE) and not _is_small(value)
+    }
+
+
+def _is_small(value: Any) -> bool:
+    return isinstance(value, list) and bool(0.0 < np.abs(np.array(value, dtype=float)).max(initial=0.0) < SMALL)
 
 
 def _equal(expected: Any, found: Any, close: float) -> bool:

@@ -13,6 +13,7 @@ from fem.errors import InterfaceError, MatrixError
 from fem.mesh.structured_meshes import block
 from reduction import compare_modes, craig_bampton, modal
 from reduction.error.mode_comparison import ModeComparison
+from reduction.error.reference_frame import diagonalise
 
 
 def test_default_is_twenty_modes():
@@ -30,6 +31,17 @@ def test_static_shapes_alone_are_guyan_reduction():
     M, K = shapes.T @ (model.M @ shapes), shapes.T @ (model.K @ shapes)
     guyan = np.sort(np.linalg.eigvals(np.linalg.solve(M, K)).real)[6:]
     np.testing.assert_allclose(basis.eigenvalues, guyan, rtol=1e-8)
+
+
+def test_signs_of_shapes_do_not_depend_on_the_shapes_that_span_them():
+    """The part is symmetric, so that entries of both signs are largest in its modes."""
+    model = part("rigid-rigid")
+    basis = craig_bampton(model, 4)
+    Q = np.linalg.qr(np.random.default_rng(5).normal(size=(basis.n_modes, basis.n_modes)))[0]
+    for turn in (np.eye(basis.n_modes), -np.eye(basis.n_modes), Q):
+        shapes, values = diagonalise(model, basis.Psi @ turn)
+        np.testing.assert_allclose(values, basis.eigenvalues, rtol=1e-8)
+        np.testing.assert_allclose(shapes, basis.Psi, atol=1e-6 * np.abs(basis.Psi).max())
 
 
 @pytest.mark.parametrize("setup", ["rigid-rigid", "average-rigid"])

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
+from fem.linear_algebra.eigen import signs_of
 from flexmb.bodies.body import Body, BodyInterface
 from flexmb.bodies.invariants import InertiaInvariants, inertia_of, second_moments
 from flexmb.errors import FileError
@@ -95,6 +96,7 @@ def body_of(data: ModalData, name: str, path: Path) -> Body:
     if np.allclose(data.M, np.eye(len(T)), rtol=0, atol=1e-12) and not (data.K - np.diag(np.diag(data.K))).any():
         order = np.argsort(np.diag(data.K), kind="stable")  # modes that satisfy both conditions remain unchanged
         stiffness, T = np.diag(data.K)[order], np.eye(len(T))[:, order]
+    T = T * signs_of(T)
     D = T.T @ data.D @ T
     coupled = np.pad(D - np.diag(np.diag(D)), ((6, 0), (6, 0)))
     couples = np.abs(coupled).max(initial=0.0) > COUPLED * np.abs(D).max(initial=1e-300)

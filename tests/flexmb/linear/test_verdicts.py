@@ -320,8 +320,8 @@ def test_branches_do_not_depend_on_the_basis_of_double_modes(seed, monkeypatch):
     np.testing.assert_allclose(found[:, 2:], 10.0, rtol=1e-7)
     speeds = np.linspace(0.0, 60.0, 7)
     whirl = campbell(lambda speed: spindle(speed, UNITS["SI"], damping=0.0), speeds, count=3).frequencies * 2 * np.pi
-    slopes = np.sort(np.diff(whirl, axis=0), axis=1)[:, [0, -1]]
-    np.testing.assert_allclose(slopes, [[-10.0, 10.0]] * 6, rtol=1e-3)
+    (pair,) = (group for group in equal(whirl[0]) if len(group) == 2)
+    np.testing.assert_allclose(np.diff(whirl[:, pair], axis=0), [[-10.0, 10.0]] * 6, rtol=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore::flexmb.IllConditionedWarning")  # of a slender solid

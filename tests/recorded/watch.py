@@ -61,55 +61,63 @@ class Log:
             finally:
                 self.inside -= 1
 
-    def heard(self, function: Callable[..., Any], name: str, written: bool = True) -> Callable[..., Any]:
-        """A function whose outermost calls are written down; or not, and those that it makes neither."""
 
-        @functools.wraps(function)
-        def call(*arguments: Any, **options: Any) -> Any:
-            if self.inside or threading.get_ident() != self.thread:
-                return function(*arguments, **options)
-            self.inside += 1
-            try:
-                found = function(*arguments, **options)
-            except FlexmbError as error:
-                if written:
-                    self.add(name, f"{type(error).__name__}: {message(error)}")
-                raise
-            finally:
-                self.inside -= 1
+ACTIVE: list[Log] = []
+"""The log of the test that runs, if it is watched."""
+_PATCHES: dict[int, list[tuple[Any, str, Any, Any]]] = {}
+"""For a number of modules that are loaded: owners, names, functions, and what is called instead while a test is watched."""
+
+
+def _heard(function: Callable[..., Any], name: str, written: bool = True) -> Callable[..., Any]:
+    """A function whose outermost calls are written down; or not, and those that it makes neither."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if not ACTIVE or (log := ACTIVE[0]).inside or threading.get_ident() != log.thread:
+            return function(*arguments, **options)
+        log.inside += 1
+        try:
+            found = function(*arguments, **options)
+        except FlexmbError as error:
             if written:
-                self.add(name, arguments[0] if function.__name__ == "__init__" else found)
-            return found
+                log.add(name, f"{type(error).__name__}: {message(error)}")
+            raise
+        finally:
+            log.inside -= 1
+        if written:
+            log.add(name, arguments[0] if function.__name__ == "__init__" else found)
+        return found
 
-        if isinstance(function, CACHED):
-            call.cache_clear, call.cache_info = function.cache_clear, function.cache_info  # type: ignore[attr-defined]
-        return call
+    if isinstance(function, CACHED):
+        call.cache_clear, call.cache_info = function.cache_clear, function.cache_info  # type: ignore[attr-defined]
+    return call
 
-    def warned(self, warn: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(warn)
-        def call(said: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **options: Any) -> None:
-            if isinstance(said, Warning) and f"{type(said).__module__}.".startswith(OURS):
-                self.add(type(said).__name__, skeleton(str(said)))
-            warn(said, category, stacklevel + 1, source, **options)
 
-        return call
+def _warned(warn: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(warn)
+    def call(said: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **options: Any) -> None:
+        if ACTIVE and isinstance(said, Warning) and f"{type(said).__module__}.".startswith(OURS):
+            ACTIVE[0].add(type(said).__name__, skeleton(str(said)))
+        warn(said, category, stacklevel + 1, source, **options)
+
+    return call
 
 
 def _ours(module: str) -> bool:
     return f"{module}.".startswith(OURS) and not module.startswith(COMPILED)
 
 
-def _heard_attribute(attribute: Any, name: str, log: Log, written: bool) -> Any:
+def _heard_attribute(attribute: Any, name: str, written: bool) -> Any:
     """The attribute of a class, if it is a function or a property, with its calls heard and perhaps written down;
     otherwise nothing."""
     if isinstance(attribute, types.FunctionType | CACHED):
-        return log.heard(attribute, name, written)
+        return _heard(attribute, name, written)
     if isinstance(attribute, staticmethod | classmethod):
-        return type(attribute)(log.heard(attribute.__func__, name, written))
+        return type(attribute)(_heard(attribute.__func__, name, written))
     if isinstance(attribute, property) and attribute.fget:
-        return property(log.heard(attribute.fget, name, written), attribute.fset, attribute.fdel)
+        return property(_heard(attribute.fget, name, written), attribute.fset, attribute.fdel)
     if isinstance(attribute, cached_property):
-        new = cached_property(log.heard(attribute.func, name, written=False))  # an earlier test may have asked for it
+        new = cached_property(_heard(attribute.func, name, written=False))  # an earlier test may have asked for it
         new.__set_name__(None, attribute.attrname)  # type: ignore[arg-type]
         return new
     return None
@@ -118,23 +126,40 @@ def _heard_attribute(attribute: Any, name: str, log: Log, written: bool) -> Any:
 @contextmanager
 def watching(log: Log) -> Iterator[None]:
     """All functions of the project, under every name that a module has for them, write to a log meanwhile."""
-    undo: list[tuple[Any, str, Any]] = []
-
-    def put(owner: Any, name: str, old: Any, new: Any) -> None:
-        undo.append((owner, name, old))
+    patches = [
+        patch for patch in _patches() if vars(patch[0]).get(patch[1]) is patch[2]
+    ]  # not what a fixture put there
+    for owner, name, _, new in patches:
         setattr(owner, name, new)
+    ACTIVE.append(log)
+    try:
+        yield
+    finally:
+        ACTIVE.remove(log)
+        for owner, name, old, _ in reversed(patches):
+            setattr(owner, name, old)
 
+
+def _patches() -> list[tuple[Any, str, Any, Any]]:
+    modules = list(sys.modules.values())
+    if len(modules) not in _PATCHES:
+        _PATCHES.clear()
+        _PATCHES[len(modules)] = list(_found(modules))
+    return _PATCHES[len(modules)]
+
+
+def _found(modules: list[types.ModuleType]) -> Iterator[tuple[Any, str, Any, Any]]:
     heard: dict[int, Any] = {}
     classes = {}
-    for module in list(sys.modules.values()):
+    for module in modules:
         names = getattr(module, "__dict__", None)
         if not isinstance(names, dict):
             continue
         for name, thing in list(names.items()):
             if isinstance(thing, types.FunctionType | CACHED) and _ours(thing.__module__) and not name.startswith("_"):
                 if id(thing) not in heard:
-                    heard[id(thing)] = log.heard(thing, thing.__name__)
-                put(module, name, thing, heard[id(thing)])
+                    heard[id(thing)] = _heard(thing, thing.__name__)
+                yield module, name, thing, heard[id(thing)]
             elif isinstance(thing, type) and _ours(thing.__module__):
                 classes[id(thing)] = thing
     for kind in classes.values():
@@ -143,15 +168,10 @@ def watching(log: Log) -> Iterator[None]:
         written = not kind.__name__.startswith("_")  # private ones may be called when garbage is collected
         for name, attribute in list(vars(kind).items()):
             if name in SPECIAL or not name.startswith("_"):
-                new = _heard_attribute(attribute, f"{kind.__name__}.{name}", log, written)
+                new = _heard_attribute(attribute, f"{kind.__name__}.{name}", written)
                 if new is not None:
-                    put(kind, name, attribute, new)
-    put(warnings, "warn", warnings.warn, log.warned(warnings.warn))
-    try:
-        yield
-    finally:
-        for owner, name, old in reversed(undo):
-            setattr(owner, name, old)
+                    yield kind, name, attribute, new
+    yield warnings, "warn", warnings.warn, _warned(warnings.warn)
 
 
 @functools.cache

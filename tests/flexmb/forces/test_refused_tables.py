@@ -22,7 +22,12 @@ def surface(**options):
 def csv(tmp_path, monkeypatch):
     """A folder to read tables from by their names."""
     monkeypatch.chdir(tmp_path)
-    for name, text in {"two": TWO, "flat": "0,1,2\n1,2,3\n", "thin": "0,1\n1,2\n3,4\n", "map": "0,1,2\n1,2,3\n2,3,4\n"}.items():
+    for name, text in {
+        "two": TWO,
+        "flat": "0,1,2\n1,2,3\n",
+        "thin": "0,1\n1,2\n3,4\n",
+        "map": "0,1,2\n1,2,3\n2,3,4\n",
+    }.items():
         (tmp_path / f"{name}.csv").write_text(text)
 
 

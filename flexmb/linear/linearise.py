@@ -269,7 +269,8 @@ class LinearisedModel:
         """All natural vibrations (dense, O(nf^3)), or the `count` modes nearest to the frequency `near`.
 
         `near`: in cycles per unit of time. Sparse factorisations are used for some modes if the motions that the joints
-        allow are constant. Raises `LinearError` when `count` is no whole number of at least 1, or `near` no finite number.
+        allow are constant. Raises `LinearError` when `count` is no whole number of at least 1, or `near` is no finite
+        number.
         """
         if count is not None and (not is_whole(count) or count < 1):
             raise LinearError(f"count is a number of modes, at least 1; found {count!r}.")

@@ -105,9 +105,9 @@ def periodic_motion(
     Rotations by whole revolutions count as periodic. States of force elements are periodic too, relative to their
     largest values. Cost: four simulations of a period for each degree of freedom, two for each state, and iteration.
 
-    Raises `LinearError` when the period, the tolerance or `steps` is not positive, when the period is not that of drivers, loads and laws, and when events end
-    the motion or have changed the joints at the end of a period; `ConvergenceError` when no periodic motion is found
-    near the initial state.
+    Raises `LinearError` when the period, the tolerance or `steps` is not positive, when the period is not that of
+    drivers, loads and laws, and when events end the motion or have changed the joints at the end of a period;
+    `ConvergenceError` when no periodic motion is found near the initial state.
 
     Source: Nayfeh, Balachandran, Applied Nonlinear Dynamics (1995), sections 5.2 (shooting) and 7.2 (monodromy matrix).
     """

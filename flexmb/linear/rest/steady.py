@@ -27,7 +27,7 @@ LATER = 0.2
 
 
 def require_time(t: float | None) -> None:
-    """Raise `EquilibriumError` when the time of an equilibrium or a steady motion is neither None nor a finite number."""
+    """Raise `EquilibriumError` when the time of an equilibrium is neither None nor a finite number."""
     if t is not None and not is_number(t):
         raise EquilibriumError(f"The time t of an equilibrium or a steady motion is a finite number; found {t!r}.")
 

@@ -14,10 +14,10 @@ from flexmb.linear import equilibrium, frequency_response, linearise, periodic_m
 from flexmb.linear.eigenvalue_loci import along_motion, root_locus
 from flexmb.linear.input_output import require_restrained
 from flexmb.linear.response import with_peaks
+from flexmb.mechanism.time_functions import harmonic
 from flexmb.results.elements.contact import one_of
 from flexmb.results.measure import measure
 from flexmb.results.stress import stress_at
-from flexmb.mechanism.time_functions import harmonic
 
 
 def wheel(stiffness=100.0):

@@ -407,8 +407,8 @@ PARTS = {
     "a first moment beyond the others": (PHYSICAL, lambda: lump(inertia=(2.001, 1, 1)), lambda: lump(inertia=(2, 1, 1))),
     "moments that are not symmetric": (
         PHYSICAL,
-        lambda: lump(inertia=np.eye(3) + [[0, 0.1, 0], [0, 0, 0], [0, 0, 0]]),
-        lambda: lump(inertia=np.eye(3) + [[0, 0.1, 0], [0.1, 0, 0], [0, 0, 0]]),
+        lambda: lump(inertia=np.array([[1, 0.1, 0], [0, 1, 0], [0, 0, 1]])),
+        lambda: lump(inertia=np.array([[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]])),
     ),
     "a spring of a word": (SPRING + "(0,).", lambda: spring("x"), lambda: spring((1,) * 6)),
     "a spring of five": (SPRING + "(5,).", lambda: spring((1,) * 5), lambda: spring([0] * 6)),

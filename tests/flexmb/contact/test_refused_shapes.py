@@ -40,7 +40,10 @@ def pipe(radius=1.0, inner=0.0, end=(0, 0, 1)):
     return solids.cylinder((0, 0, 0), end, radius, inner)
 
 
-def solved(blocks=(Bounded(),), W=((1.0,),), b=(-1.0,), **given):
+ONE = (Bounded(),)
+
+
+def solved(blocks=ONE, W=((1.0,),), b=(-1.0,), **given):
     return solve_contacts(np.array(W), np.array(b), list(blocks), **given)
 
 

@@ -533,7 +533,131 @@ REFUSED = {
         lambda: State(0.0, np.ones(7), np.ones(6), angles=np.array([1j])),
         lambda: State(0.0, np.ones(7), np.ones(6), angles=np.array([1], dtype=np.uint8)),
     ),
+    "a point without value": (
+        "point: expected 3 finite numbers, found (0, nan, 0).",
+        lambda: Model().wheel.at((0, np.nan, 0)),
+        lambda: Model().wheel.at((0, -1, 0)),
+    ),
+    "a point beyond numbers": (
+        "point: expected numbers of at most 1e+100, found [1.1e+100, 0.0, 0.0].",
+        lambda: Model().wheel.at((1.1e100, 0, 0)),
+        lambda: Model().wheel.at((1e100, 0, 0)),
+    ),
+    "a point of the ground in its frame": (
+        'The ground has one frame, the world; write ground.at(point) or frame="world".',
+        lambda: Model().ground.at((0, 0, 0), frame="body"),
+        lambda: (Model().wheel.at((0, 0, 0), frame="body"), Model().ground.at((0, 0, 0), frame="world")),
+    ),
+    "an interface of the ground": (
+        "The ground has no interface 'end'; write ground.at(point).",
+        lambda: Model().ground["end"],
+        lambda: Model().beam["end"],
+    ),
+    "a surface of the ground": (
+        "The ground: There is no surface named 'top'.",
+        lambda: Model().ground.surface("top"),
+        lambda: Model().ground.at((0, 0, 0)),
+    ),
+    "a surface of a rigid body": (
+        "Body 'wheel': There is no surface named 'top'.",
+        lambda: Model().wheel.surface("top"),
+        lambda: Model().wheel.at((0, 0, 0)),
+    ),
+    "a name of nothing": (
+        "The name of a joint, force element or load is a text that is not empty; found ''.",
+        lambda: named(""),
+        lambda: named(" "),
+    ),
+    "a number as name": (
+        "The name of a joint, force element or load is a text that is not empty; found 3.",
+        lambda: named(3),
+        lambda: named("3"),
+    ),
+    "a spring from a body": (
+        "Spring 's' needs two places, such as body['interface'] or body.at(point).",
+        lambda: between("spring_damper", "body", "at", stiffness=1.0),
+        lambda: between("spring_damper", "at", "at", stiffness=1.0),
+    ),
+    "a spring to a body": (
+        "Spring 's' needs two places, such as body['interface'] or body.at(point).",
+        lambda: between("spring_damper", "at", "body", stiffness=1.0),
+        lambda: between("spring_damper", "at", "at", stiffness=0.0),
+    ),
+    "a rod from a body": (
+        "Joint 's' needs two places, such as body['interface'] or body.at(point).",
+        lambda: between("distance", "body", "at"),
+        lambda: between("distance", "at", "at"),
+    ),
+    "a rod to a body": (
+        "Joint 's' needs two places, such as body['interface'] or body.at(point).",
+        lambda: between("distance", "at", "body"),
+        lambda: between("distance", "at", "at"),
+    ),
+    "a bushing of five rows": (
+        "Bushing 'b', stiffness: expected 6 finite numbers, found ",
+        lambda: bushing(np.ones((5, 6))),
+        lambda: bushing(np.zeros(6)),
+    ),
+    "a second axis of a fixed joint": (
+        "Joint 'j': a fixed joint has no second_axis.",
+        lambda: jointed("fixed", axis=Z, second_axis=X),
+        lambda: (jointed("fixed", axis=Z), jointed("constant-velocity", axis=Z, second_axis=X)),
+    ),
+    "a pipe on a text": (
+        "Pipe flow 'p' runs along a body of the system; found 'wheel'.",
+        lambda: Model().pipe_flow("p", "wheel", [X, Y], mass_per_length=1.0, speed=1.0),
+        lambda: pipe([X, Y], "wheel"),
+    ),
+    "points of lines in boxes": (
+        LINE + "(2, 3, 1).",
+        lambda: pipe(np.ones((2, 3, 1))),
+        lambda: pipe(np.eye(3)[:2]),
+    ),
+    "a friction of a word": (
+        "Contact 'c': friction is a number >= 0; found 'rough'.",
+        lambda: touch(friction="rough"),
+        lambda: touch(friction=np.float64(0.1)),
+    ),
+    "a group of shapes beyond numbers": (
+        "The group 'g' has a shape whose size or distance from the origin is more than",
+        lambda: far_group(1e100),
+        lambda: far_group(0.9e100),
+    ),
+    "a group with a law with a memory": (
+        MEMORY,
+        lambda: group(Sphere(0.1), Sphere(0.1), law=contact.permanent_indentation(1e5, 0.5)),
+        lambda: group(Sphere(0.1), Sphere(0.1), law=power_law(1e5)),
+    ),
+    "two points of a law with a memory": (
+        "has several points, and each_impact has the memory of one.",
+        lambda: boxed(power_law(1e5, restitution=0.5, speed=1.0, each_impact=True)),
+        lambda: boxed(power_law(1e5, restitution=0.5, speed=1.0)),
+    ),
 }  # fmt: skip
+
+
+def named(name):
+    m = Model()
+    return m.load(name, m.wheel.at((0, 0, 0)))
+
+
+def between(method, *places, **given):
+    m = Model()
+    ends = [
+        body.at((0, 0, 0)) if place == "at" else body for body, place in zip((m.block, m.ball), places, strict=True)
+    ]
+    return getattr(m, method)("s", *ends, **given)
+
+
+def far_group(distance):
+    m = Model()
+    shapes = [Sphere(0.1).on(m.wheel.at((0, 0, 0))), Sphere(0.1).on(m.ground.at((distance, 0, 0)))]
+    return m.contact_group("g", shapes, law=SOFT)
+
+
+def boxed(law):
+    m = Model()
+    return m.contact("c", Plane().on(m.ground.at((0, 0, -9))), Box(1, 1, 1).on(m.wheel.at((0, 0, 0))), law=law)
 
 
 def planar():

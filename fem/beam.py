@@ -71,22 +71,26 @@ class Section:
             value = getattr(self, name)
             if not (is_number(value) and (value > 0 or (name == "J" and value == 0))):
                 raise MaterialError(f"A section's {name} must be positive and finite; found {value}.")
-        if self.warping < 0 or not np.isfinite(self.fibre_warping).all():
+        warped = floats(self.fibre_warping)
+        if self.warping < 0 or not np.isfinite(warped).all():
             raise MaterialError(
                 f"A section's warping must not be negative, and its fibre_warping finite; found {self.warping} and "
                 f"{self.fibre_warping}."
             )
         y, z = (float(np.sqrt(3 * inertia / self.area)) for inertia in (self.Iz, self.Iy))
         for name in ("fibres", "outline"):
-            if not getattr(self, name):
+            given = getattr(self, name)
+            if not given:
                 object.__setattr__(self, name, _corners(y, z))
-        if self.fibre_warping and len(self.fibre_warping) != len(self.fibres):
+            elif floats(given).shape != (np.size(given) // 2, 2) or not np.isfinite(floats(given)).all():
+                raise MaterialError(f"A section's {name} are pairs (y, z) of finite numbers; found {given}.")
+        if self.fibre_warping and warped.shape != (len(self.fibres),):
             raise MaterialError(
                 f"A section's fibre_warping needs one number for each of its {len(self.fibres)} fibres; found "
-                f"{len(self.fibre_warping)}."
+                f"{warped.size}."
             )
         if self.fibre_shear and (
-            np.shape(self.fibre_shear) != (len(self.fibres), 2) or not np.isfinite(self.fibre_shear).all()
+            floats(self.fibre_shear).shape != (len(self.fibres), 2) or not np.isfinite(floats(self.fibre_shear)).all()
         ):
             raise MaterialError(
                 f"A section's fibre_shear needs two finite numbers for each of its {len(self.fibres)} fibres; found "
@@ -150,7 +154,7 @@ class Section:
         Raises `MaterialError` when the tube has no wall.
         """
         _positive("tube", outer=outer)
-        if not 0 <= inner < outer:
+        if not (is_number(inner) and 0 <= inner < outer):
             raise MaterialError(f"A tube's inner diameter must be from 0 to the outer one, {outer}; found {inner}.")
         inertia = np.pi * (outer**4 - inner**4) / 64
         m, r = inner / outer, outer / 2
@@ -240,7 +244,7 @@ def _shear_around(at_y: float, at_z: float, corner: float) -> tuple[tuple[float,
 
 def _positive(what: str, **values: float) -> None:
     for name, value in values.items():
-        if not 0 < value <= LARGEST_SECTION:
+        if not (is_number(value) and 0 < value <= LARGEST_SECTION):
             raise MaterialError(
                 f"A {what} section needs a positive {name} of at most {LARGEST_SECTION:.0e}; found {value}."
             )
@@ -313,6 +317,9 @@ class Beam(_OfMaterial):
     torsion: str = "saint-venant"
 
     def __post_init__(self) -> None:
+        for what, given, expected in (("Material", self.material, Material), ("Section", self.section, Section)):
+            if not isinstance(given, expected):
+                raise MaterialError(f"A beam needs a fem.{what}; found {type(given).__name__}.")
         if self.material.axes is not None:
             raise MaterialError(f"Material {self.material.name!r} of a beam has axes of its own, which are for solids.")
         if self.theory not in THEORIES:
@@ -326,13 +333,13 @@ class Beam(_OfMaterial):
                 "it; sections that do not warp (circles, squares of thin walls) have Saint-Venant's torsion."
             )
         if self.y_axis is not None:
-            y = np.asarray(self.y_axis, dtype=float)
+            y = floats(self.y_axis)
             if y.shape != (3,) or not within_limits(y) or not np.linalg.norm(y) > 0:
                 raise MaterialError(
                     f"A beam's y_axis needs three finite numbers of at most {LARGEST:.0e}, not all zero; found "
                     f"{self.y_axis}."
                 )
-        if np.shape(self.offset) != (2,) or not np.isfinite(self.offset).all():
+        if floats(self.offset).shape != (2,) or not np.isfinite(floats(self.offset)).all():
             raise MaterialError(f"A beam's offset needs two finite numbers (y, z); found {self.offset}.")
 
     @property

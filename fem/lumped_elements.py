@@ -45,14 +45,6 @@ class PointMass:
         """
         J, c = np.asarray(self.inertia, dtype=float), np.asarray(self.offset, dtype=float)
         J = np.diag(J) if J.shape == (3,) else J
-        if (
-            J.shape != (3, 3)
-            or c.shape != (3,)
-            or not (np.isfinite(J).all() and np.isfinite(c).all() and np.isfinite(self.mass))
-        ):
-            raise MatrixError(
-                f"The mass added at {name!r} needs a finite mass, inertia (3,) or (3, 3) and offset (3,); found {self}."
-            )
         principal = np.linalg.eigvalsh(0.5 * (J + J.T))
         if (
             self.mass < 0
@@ -85,8 +77,8 @@ class Spring:
 
     def matrix(self) -> np.ndarray:
         """The stiffness as (6, 6). Raises `MatrixError` when it is not symmetric, or has a negative eigenvalue."""
-        k = np.asarray(self.stiffness, dtype=float)
-        k = np.diag(k) if k.shape == (6,) else k
+        given = floats(self.stiffness)
+        k = np.diag(given) if given.shape == (6,) else given
         if (
             k.shape != (6, 6)
             or not np.isfinite(k).all()
@@ -95,7 +87,7 @@ class Spring:
         ):
             raise MatrixError(
                 f"The spring between {self.a!r} and {self.b!r} needs a symmetric stiffness without negative "
-                f"eigenvalues, (6, 6) or its 6 diagonal entries; found shape {np.shape(self.stiffness)}."
+                f"eigenvalues, (6, 6) or its 6 diagonal entries; found shape {given.shape}."
             )
         return k
 

@@ -81,10 +81,10 @@ class Material:
 
         Raises `MaterialError` for vectors along each other, and for a material with `axes`.
         """
-        x, y = (np.asarray(v, dtype=float) for v in (x_axis, y_axis))
-        usable = within_limits([x, y])
+        x, y = floats(x_axis), floats(y_axis)
+        usable = x.shape == y.shape == (3,) and within_limits([x, y])
         first, second = (scaled(v) if usable else v for v in (x, y))
-        z = np.cross(first, second)
+        z = np.cross(first, second) if usable else np.zeros(3)
         spanned = usable and np.linalg.norm(z) > 1e-9 * np.linalg.norm(first) * np.linalg.norm(second)
         if self.axes is not None or not spanned:
             raise MaterialError(
@@ -101,9 +101,9 @@ class Material:
     ) -> "Material":
         """An isotropic material; `-1 < poissons_ratio < 0.5`. Raises `MaterialError` outside these bounds."""
         E, nu = youngs_modulus, poissons_ratio
-        if not (np.isfinite(E) and E > 0):
+        if not (is_number(E) and E > 0):
             raise MaterialError(f"Material {name!r}: Young's modulus must be positive and finite; found {E}.")
-        if not -1 < nu < 0.5:
+        if not (is_number(nu) and -1 < nu < 0.5):
             raise MaterialError(
                 f"Material {name!r}: Poisson's ratio must lie between -1 and 0.5 (excluded); found {nu}."
             )
@@ -125,7 +125,7 @@ class Material:
 
         Raises `MaterialError` when a modulus is not positive and finite.
         """
-        E, nu, G = (np.asarray(v, dtype=float) for v in (youngs_moduli, poissons_ratios, shear_moduli))
+        E, nu, G = (floats(v) for v in (youngs_moduli, poissons_ratios, shear_moduli))
         if E.shape != (3,) or nu.shape != (3,) or G.shape != (3,):
             raise MaterialError(
                 f"Material {name!r}: expected three moduli, three Poisson's ratios and three shear moduli."

@@ -71,12 +71,15 @@ class Shell:
         for name in ("thickness", "drilling", "bending_ratio", "shear_ratio"):
             value = getattr(self, name)
             found = floats(value)
-            if not (np.isfinite(found).all() and (found > 0).all() and found.shape in ((), (2,))):
+            usable = ((), (2,)) if name == "shear_ratio" else ((),)
+            if not (np.isfinite(found).all() and (found > 0).all() and found.shape in usable):
                 raise MaterialError(f"A shell's {name} must be positive and finite; found {value}.")
         if not (is_number(self.added_mass) and self.added_mass >= 0):
             raise MaterialError(f"A shell's added_mass must be finite and not negative; found {self.added_mass}.")
         if not is_number(self.offset):
             raise MaterialError(f"A shell's offset must be finite; found {self.offset}.")
+        if not np.iterable(self.plies) or not all(isinstance(ply, Ply) for ply in self.plies):
+            raise MaterialError(f"A shell's plies are fem.Ply records; found {self.plies!r}.")
         if self.plies and abs(sum(ply.thickness for ply in self.plies) - self.thickness) > 1e-9 * self.thickness:
             raise MaterialError(
                 f"A shell's thickness {self.thickness} is not that of its plies, "
@@ -88,7 +91,7 @@ class Shell:
         if isinstance(self.x_axis, CylindricalAxes | SideAxes):
             pass
         elif self.x_axis is not None:
-            x = np.asarray(self.x_axis, dtype=float)
+            x = floats(self.x_axis)
             if x.shape != (3,) or not within_limits(x) or not np.linalg.norm(x) > 0:
                 raise MaterialError(
                     f"A shell's x_axis needs three finite numbers of at most {LARGEST:.0e}, not all zero; found "
@@ -122,7 +125,7 @@ class Shell:
         Angles are from `x_axis`; see `Shell` for `offset` (of the middle of the layup), `drilling` and `added_mass`.
         Raises `MaterialError` without plies, and when a number or an axis is not usable.
         """
-        plies = tuple(plies)
+        plies = tuple(plies) if np.iterable(plies) else (plies,)
         wrong = [type(p).__name__ for p in plies if not isinstance(p, Ply)]
         if wrong or not plies:
             raise MaterialError(f"A layup needs fem.Ply records; found {', '.join(wrong) or 'none'}.")
@@ -161,7 +164,7 @@ class Shell:
 
     def _checked_stiffness(self) -> tuple[tuple[float, ...], ...]:
         """The given stiffness. Raises `MaterialError` where it is none."""
-        C = np.asarray(self.stiffness, dtype=float)
+        C = floats(self.stiffness)
         if C.shape != (8, 8) or not np.isfinite(C).all():
             raise MaterialError(f"A shell's stiffness must be a finite (8, 8) matrix; found shape {C.shape}.")
         size = np.sqrt(np.abs(np.diag(C)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Complex, Float
 
+from fem.axes.limits import floats, is_number
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis
@@ -103,9 +104,9 @@ def frequency_response(
         body.release()
         grid = reference.grid()
         return FrequencyResponse(f"{model.name}, full", grid, reference.response(grid), *rest, reference.bound(grid))
-    if not (np.isfinite(loss_factor) and loss_factor >= 0):
+    if not (is_number(loss_factor) and loss_factor >= 0):
         raise MatrixError(f"The loss factor of a response must be finite and not negative; found {loss_factor}.")
-    f = np.asarray(frequencies, dtype=float)
+    f = floats(frequencies)
     if f.ndim != 1 or not len(f) or not np.isfinite(f).all() or f.min() < 0:
         raise MatrixError(f"Frequencies must be finite and not negative; found {frequencies!r}.")
     if basis is not None:

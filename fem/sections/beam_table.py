@@ -92,22 +92,32 @@ class BeamTable:
         factor of 1.6 from one station to the next. Raises `MaterialError` for another number of sections,
         and a material without density.
         """
+        for section in sections:
+            if not isinstance(section, Section):
+                raise MaterialError(f"{name}: sections are fem.Section records; found {type(section).__name__}.")
         E, G = Beam(material, sections[0]).moduli if len(sections) else (0.0, 0.0)
-        beside = np.broadcast_to(np.array(centroids, dtype=float), (len(sections), 2)) if len(sections) else None
-        if beside is None or len(sections) != np.size(positions) or material.density is None:
+        at = floats(positions)
+        if not len(sections) or at.shape != (len(sections),) or material.density is None:
             raise MaterialError(
-                f"{name}: a section is needed at each of {np.size(positions)} positions, and a density; found "
+                f"{name}: a section is needed at each of {at.size} positions, and a density; found "
                 f"{len(sections)} sections and the density {material.density}."
             )
+        beside = floats(centroids)
+        if beside.shape not in ((2,), (len(sections), 2)) or not np.isfinite(beside).all():
+            raise MaterialError(
+                f"{name}: centroids are two finite numbers (y, z), or two for each of {len(sections)} stations; found "
+                f"{centroids!r}."
+            )
+        beside = np.broadcast_to(beside, (len(sections), 2))
         S, M = zip(
             *(_of_section(s, E, G, material.density, c) for s, c in zip(sections, beside, strict=True)), strict=True
         )
-        _warn_of_steep_stations(name, np.array(S), np.array(positions, dtype=float))
+        _warn_of_steep_stations(name, np.array(S), at)
         middle = sections[len(sections) // 2]
         return BeamTable(positions, np.array(S), np.array(M), y_axis, along, middle, (E, G), name)
 
     def __post_init__(self) -> None:
-        positions = np.array(self.positions, dtype=float)
+        positions = floats(self.positions)
         if (
             positions.ndim != 1
             or len(positions) < 2
@@ -115,7 +125,7 @@ class BeamTable:
         ):
             raise MaterialError(f"{self.name}: two or more rising positions are needed; found {positions.tolist()}.")
         for what in ("stiffness", "mass"):
-            A = np.array(getattr(self, what), dtype=float)
+            A = floats(getattr(self, what))
             if A.shape != (len(positions), 6, 6) or not np.isfinite(A).all():
                 raise MaterialError(
                     f"{self.name}: {what} needs a finite (6, 6) matrix at each of {len(positions)} stations; found "
@@ -135,14 +145,18 @@ class BeamTable:
             A.setflags(write=False)
             object.__setattr__(self, what, A)
         self._require_mass_of_bodies(positions)
-        along = np.array(self.along, dtype=float)
-        y = np.array(self.y_axis, dtype=float)
+        along, y = floats(self.along), floats(self.y_axis)
         y = np.tile(y, (len(positions), 1)) if y.shape == (3,) else y
         if y.shape != (len(positions), 3) or along.shape != (3,):
             raise MaterialError(
                 f"{self.name}: y_axis needs three numbers, or three for each of {len(positions)} stations, and along "
-                f"three; found shapes {np.shape(self.y_axis)} and {along.shape}."
+                f"three; found shapes {floats(self.y_axis).shape} and {along.shape}."
             )
+        if not isinstance(self.section, Section | None):
+            raise MaterialError(f"{self.name}: section is a fem.Section; found {type(self.section).__name__}.")
+        moduli = floats(self.moduli)
+        if moduli.shape != (2,) or not np.isfinite(moduli).all():
+            raise MaterialError(f"{self.name}: moduli are two finite numbers, E and G; found {self.moduli}.")
         for what, vectors in (("y_axis", y), ("along", along[None])):
             if not within_limits(vectors) or not np.linalg.norm(vectors, axis=1).all():
                 raise MaterialError(

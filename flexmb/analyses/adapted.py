@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fem.mesh.constraints import is_whole
 from flexmb.bodies.body import Body
 from flexmb.bodies.subspace import in_subspace, own_coordinates
 from flexmb.equations.evaluation import Equations
@@ -44,7 +45,7 @@ def adapted(system: System | Mechanism, nominal: Result, coordinates: int) -> Me
     Raises `MechanismError` when `coordinates` is less than 1, or `nominal` is a motion of another mechanism.
     """
     mechanism = system.build() if isinstance(system, System) else system
-    if coordinates < 1:
+    if not is_whole(coordinates) or coordinates < 1:
         raise MechanismError(f"A flexible body needs at least one coordinate; found {coordinates}.")
     ours, theirs = ([*(b.name for b in m.bodies), *(j.name for j in m.joints)] for m in (mechanism, nominal.mechanism))
     if ours != theirs:

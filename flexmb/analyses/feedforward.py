@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fem.axes.limits import is_number
+from fem.mesh.constraints import is_whole
 from flexmb.analyses.inverse_dynamics import Inverse, Servo, inverse_of, prepared
 from flexmb.analyses.inverse_problem import InverseProblem, within
 from flexmb.errors import FeedforwardWarning, InverseError
@@ -52,10 +54,10 @@ def feedforward(
     Raises `InverseError` for input that does not fit, and `ConvergenceError` when the path is out of reach; a
     `FeedforwardWarning` tells that the expansion does not converge.
     """
-    if order < 0 or order % 2:
+    if not is_whole(order) or order < 0 or order % 2:
         raise InverseError(f"The order of a feedforward is an even number, 0, 2, 4, ...; found {order}.")
-    if not after >= 0:
-        raise InverseError(f"after must not be negative; found {after}.")
+    if not (is_number(after) and after >= 0):
+        raise InverseError(f"after must be finite and not negative; found {after}.")
     problem, mechanism = prepared(system, servos, actuators, duration, step, after=after)
     report, passes = progress or (lambda done: None), order // 2 + 2
     motion, changes = problem.at_rest(within(report, 0.0, 1 / passes)), []

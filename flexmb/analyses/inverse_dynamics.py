@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import is_number
 from fem.errors import ConvergenceError, unknown_name
 from flexmb.analyses.inverse_problem import ITERATIONS, TOLERANCE, InverseProblem, Motion, within
 from flexmb.equations.initial_conditions import consistent_state
@@ -110,8 +111,8 @@ def inverse_dynamics(
     Raises `InverseError` for input that does not fit, `MotionError` when the rate of a prescribed motion jumps, and
     `ConvergenceError` when no such motion is found.
     """
-    if not (before >= 0 and after >= 0):
-        raise InverseError(f"before and after must not be negative; found {before}, {after}.")
+    if not (is_number(before) and is_number(after) and before >= 0 and after >= 0):
+        raise InverseError(f"before and after must be finite and not negative; found {before}, {after}.")
     problem, mechanism = prepared(system, servos, actuators, duration, step, before=before, after=after)
     return _solved(problem, mechanism, progress or (lambda done: None))
 
@@ -138,7 +139,7 @@ def prepared(
             "The numbers of actuators and of prescribed coordinates must be equal, and at least one; found "
             f"{len(actuators)} and {len(servos)}."
         )
-    if not (duration > 0 and 0 < step < duration):
+    if not (is_number(duration) and is_number(step) and 0 < step < duration):
         raise InverseError(f"duration must be positive and step smaller than it; found {duration} and {step}.")
     for name in actuators:
         if len(mechanism.force_elements.get(name, ())) != 1:

@@ -8,6 +8,7 @@ import scipy
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import floats
 from fem.renamed import refuse_old_names
 from flexmb.analyses.mobility import mobility
 from flexmb.equations.initial_conditions import consistent_state
@@ -66,8 +67,8 @@ def joint_sweep(system: System | Mechanism, joint: str, values: ArrayLike) -> Jo
 
     Raises `KinematicsError` when the values are not finite numbers, or the mechanism cannot reach one of them.
     """
-    wanted = np.atleast_1d(np.asarray(values, dtype=float))
-    if not len(wanted) or not np.isfinite(wanted).all():
+    wanted = np.atleast_1d(floats(values))
+    if wanted.ndim != 1 or not len(wanted) or not np.isfinite(wanted).all():
         raise KinematicsError(f"Values of joint {joint!r} must be finite numbers, at least one; found {values!r}.")
     mechanism = system.build() if isinstance(system, System) else system
     state = consistent_state(mechanism).state

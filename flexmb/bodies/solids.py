@@ -3,10 +3,12 @@
 from functools import reduce
 from operator import add
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import floats, is_number
 from fem.errors import MeshError
 from fem.files.mesh_files import read_raw
 from fem.mesh.mesh import Mesh
@@ -24,7 +26,8 @@ _FACES = {"triangle": 3, "triangle6": 6, "quad": 4, "quad8": 8, "quad9": 8}
 def box(edges: ArrayLike, centre: ArrayLike = (0.0, 0.0, 0.0)) -> Shape:
     """A box with `edges` (3,) along the axes x, y, z. Raises `MeshError` for edges that are not positive."""
     size, middle = _numbers("box", 3, edges=edges), _numbers("box", 3, centre=centre)
-    _positive("box", edges=size)
+    if not (size > 0).all():
+        raise MeshError(f"A box needs edges above zero; found {size!r}.")
     a, b, c = size / 2
     return prism([(-a, -b), (a, -b), (a, b), (-a, b)], -c, c).moved(middle)
 
@@ -38,7 +41,7 @@ def cylinder(start: ArrayLike, end: ArrayLike, radius: float, inner: float = 0.0
     first, last = _numbers("cylinder", 3, start=start), _numbers("cylinder", 3, end=end)
     length = float(np.linalg.norm(last - first))
     _positive("cylinder", length=length, radius=radius)
-    if not 0 <= inner < radius:
+    if not (is_number(inner) and 0 <= inner < radius):
         raise MeshError(f"The bore of a cylinder has a radius from 0 to that of the cylinder, {radius}; found {inner}.")
     axes = frame_with_axis(last - first)[:, [2, 0, 1]]
     angle = 2 * np.pi * np.arange(SIDES) / SIDES
@@ -90,12 +93,12 @@ def prism(outline: ArrayLike, low: float, high: float) -> Shape:
     Raises `MeshError` when the outline is not convex, or passed clockwise, or the prism has no height. Divide other
     outlines into convex ones, and put their prisms together.
     """
-    corners = np.asarray(outline, dtype=float)
+    corners = floats(outline)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
         raise MeshError(
             f"The outline of a prism has at least 3 points (x, y); found an array of shape {corners.shape}."
         )
-    _positive("prism", height=high - low)
+    _positive("prism", height=high - low if is_number(low) and is_number(high) else (low, high))
     along = np.roll(corners, -1, axis=0) - corners
     after = np.roll(along, -1, axis=0)
     turns = along[:, 0] * after[:, 1] - along[:, 1] * after[:, 0]
@@ -174,13 +177,13 @@ def _about(volume: float, centre: np.ndarray, central: np.ndarray) -> VolumeInte
 
 def _numbers(what: str, count: int, **given: ArrayLike) -> np.ndarray:
     ((name, value),) = given.items()
-    numbers = np.asarray(value, dtype=float)
+    numbers = floats(value)
     if numbers.shape != (count,) or not np.isfinite(numbers).all():
         raise MeshError(f"The {name} of a {what} should be {count} finite numbers; found {value!r}.")
     return numbers
 
 
-def _positive(what: str, **values: ArrayLike) -> None:
+def _positive(what: str, **values: Any) -> None:
     for name, value in values.items():
-        if not (np.isfinite(value).all() and (np.asarray(value) > 0).all()):
+        if not (is_number(value) and value > 0):
             raise MeshError(f"A {what} needs {name} above zero; found {value!r}.")

@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import floats
 from flexmb.controllers import formulas
 from flexmb.errors import LawError
 from flexmb.mechanism.control.law import BoundController, ControlLaw
@@ -14,6 +15,8 @@ from flexmb.mechanism.laws.binding import finite
 
 UNLIMITED = 1e300
 """Bound of commands that are not limited."""
+
+WHEN = "the sample time of a linear controller"
 
 
 def linear(
@@ -39,14 +42,20 @@ def linear(
     Raises `LawError` when the system is not proper, its matrices do not fit, or its time step is not known.
     """
     A, B, C, D, dt = _matrices(system)
-    if dt is not None and sample_time is not None and abs(dt - sample_time) > 1e-12 * dt:
+    if dt is not None and sample_time is not None and not abs(dt - finite(sample_time, WHEN)) <= 1e-12 * dt:
         raise LawError(f"The system has the time step {dt:.6g}; found sample_time={sample_time}. Omit it.")
     if dt is None and sample_time is not None:
-        dt = finite(sample_time, "the sample time of a linear controller")
+        dt = finite(sample_time, WHEN)
         if dt > 0:
             A, B, C, D, _ = scipy.signal.cont2discrete((A, B, C, D), dt)
     (p, m), n = D.shape, len(A)
-    limits = [np.clip(np.broadcast_to(np.asarray(x, dtype=float), (p,)), -UNLIMITED, UNLIMITED) for x in (lower, upper)]
+    given = [floats(x) for x in (lower, upper)]
+    if any(x.shape not in ((), (p,)) for x in given):
+        raise LawError(
+            f"The limits of a linear controller are one number or {p}, one for each command; found {lower!r} and "
+            f"{upper!r}."
+        )
+    limits = [np.clip(np.broadcast_to(x, (p,)), -UNLIMITED, UNLIMITED) for x in given]
     if not (limits[0] < limits[1]).all():
         raise LawError(f"The limits of a linear controller must satisfy lower < upper; found {lower!r} and {upper!r}.")
     numbers = np.concatenate([*limits, *(X.ravel() for X in (A, B, C, D))])
@@ -95,7 +104,10 @@ def _matrices(system: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
     home = type(system).__module__.partition(".")[0]
     dt: Any = None
     if isinstance(system, tuple | list):
-        parts = [np.asarray(x, dtype=float) for x in system]
+        try:
+            parts = [np.asarray(x, dtype=float) for x in system]
+        except (TypeError, ValueError):
+            raise LawError(f"The matrices of a linear controller consist of numbers; found {system!r}.") from None
         if len(parts) == 2:
             parts = list(_proper(lambda: scipy.signal.tf2ss(*parts)))
         if len(parts) != 4:
@@ -159,7 +171,7 @@ def state_feedback(
 
     Raises `LawError` when the numbers of gains and names differ, or a number is not finite.
     """
-    gains = np.atleast_2d(np.asarray(K, dtype=float))
+    gains = np.atleast_2d(floats(K))
     if gains.shape != (len(commands), len(inputs)):
         raise LawError(
             f"State feedback of {len(inputs)} inputs to {len(commands)} commands needs gains "

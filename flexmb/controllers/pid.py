@@ -104,7 +104,9 @@ def pid(
     if tracking is None and unlimited and tracking_time is None:
         tracking = 0.0
     elif tracking is None:
-        natural = kp / ki if ki else math.inf
+        natural = gains[0] / gains[1] if gains[1] else math.inf
+        if sample_time is not None:
+            finite(sample_time, "sample_time of a PID controller")
         natural = max(natural, sample_time or 0.0) if natural > 0 else natural
         tracking = natural if tracking_time is None else finite(tracking_time, "tracking_time of a PID controller")
         if not tracking > 0:

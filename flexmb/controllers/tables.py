@@ -11,7 +11,7 @@ from fem.axes.limits import floats
 from flexmb.controllers import formulas
 from flexmb.controllers.linear import REFERENCE
 from flexmb.errors import LawError
-from flexmb.forces.scalar.points import checked_axis, column_index, monotone, read_columns, require_finite
+from flexmb.forces.scalar.points import checked_axis, monotone, read_columns, require_finite, two_columns
 from flexmb.forces.scalar.table import closed
 from flexmb.mechanism.control.law import BoundController, ColumnTitle, ControlLaw
 
@@ -75,7 +75,7 @@ def curve_from_csv(
     Raises `TableError` when the file cannot be read, or its points are no function.
     """
     found = read_columns(path)
-    first, second = (column_index(found, column, path) for column in columns)
+    first, second = two_columns(found, columns, path)
     what, places = f"The table {Path(path).name}", [f"line {line}" for line in found.lines]
     x = checked_axis(found.numbers[:, first], "x", what, places)
     require_finite(found.numbers[:, second], x.shape, what, places)

@@ -8,6 +8,8 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
+from fem.axes.limits import floats
+from fem.mesh.constraints import is_whole
 from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.errors import EquilibriumError, LinearError
@@ -149,7 +151,7 @@ def along_motion(result: Result, count: int = 10, times: int = 50, progress: Pro
     times, and at most all of them; `count`: number of vibrations to follow. Raises `LinearError` when `times` is less
     than one.
     """
-    if not times >= 1:
+    if not is_whole(times) or times < 1:
         raise LinearError(f"Vibrations along a motion are those at one or more stored times; found times={times!r}.")
     chosen = np.unique(np.linspace(0, len(result.t) - 1, min(times, len(result.t))).round().astype(int))
     cases = ((float(result.t[k]), linearised_at(result.mechanism, result.state(int(k)))) for k in chosen)
@@ -175,8 +177,8 @@ def _require_change(loci: EigenvalueLoci, velocities: list[np.ndarray]) -> None:
 def _followed(
     of: Family, values: ArrayLike, count: int, parameter: str, rest: Callable, progress: Progress | None
 ) -> EigenvalueLoci:
-    given = np.atleast_1d(np.asarray(values, dtype=float))
-    if not len(given) or not np.isfinite(given).all():
+    given = np.atleast_1d(floats(values))
+    if given.ndim != 1 or not len(given) or not np.isfinite(given).all():
         raise LinearError(f"Values of {parameter!r} must be finite numbers, at least one; found {values!r}.")
 
     def cases() -> Iterator[tuple[float, LinearisedModel]]:
@@ -201,6 +203,8 @@ def _told(found: Equilibrium | SteadyRunning, model: LinearisedModel, told: bool
 def _branches(
     cases: Iterator[tuple[float, LinearisedModel]], total: int, count: int, parameter: str, progress: Progress | None
 ) -> EigenvalueLoci:
+    if not is_whole(count) or count < 1:
+        raise LinearError(f"count is a number of vibrations to follow, at least 1; found {count!r}.")
     values, eigenvalues, seen, growth, stable = [], [], [], [], []
     before: Vibration | None = None
     units: str | None = None

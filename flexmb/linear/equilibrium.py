@@ -27,7 +27,7 @@ from flexmb.errors import (
 from flexmb.kinks import kinks
 from flexmb.linear.rest.record import Equilibrium
 from flexmb.linear.rest.search import search
-from flexmb.linear.rest.steady import at_speed, carried_along, in_world, require_steady
+from flexmb.linear.rest.steady import at_speed, carried_along, in_world, require_steady, require_time
 from flexmb.linear.touching import Touching, require_shallow
 from flexmb.mechanism.attachments import vector
 from flexmb.mechanism.compile import compiled
@@ -174,6 +174,7 @@ def steady_motion(system: System | Mechanism, t: float | None = None) -> Equilib
 def _in_steps(system: System | Mechanism, t: float | None, moving: bool) -> Equilibrium:
     mechanism = system.build() if isinstance(system, System) else system
     refuse(mechanism, "An equilibrium", includes=included_at_rest(mechanism))
+    require_time(t)
     if t is not None:
         mechanism = replace(mechanism, initial=replace(mechanism.initial, t=float(t)))
     flat = compiled(mechanism)

@@ -84,6 +84,9 @@ def named(mechanism: Mechanism, inputs: Iterable[str], outputs: Outs) -> tuple[t
 
     Raises `LinearError` without inputs or outputs and for outputs that are none, `MeasureError` for unknown measures.
     """
+    for what, given in (("Inputs", inputs), ("Outputs", outputs)):
+        if not np.iterable(given):
+            raise LinearError(f"{what} of small motions are one text or a list of texts; found {given!r}.")
     names = (inputs,) if isinstance(inputs, str) else tuple(inputs)
     listed = (outputs,) if isinstance(outputs, str) else outputs
     known = dict(listed) if isinstance(listed, Mapping) else {text: text for text in listed}

@@ -9,7 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
+from fem.axes.limits import is_number
 from fem.errors import FlexmbError
+from fem.mesh.constraints import is_whole
 from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.differences import ROUNDING
@@ -267,10 +269,13 @@ class LinearisedModel:
         """All natural vibrations (dense, O(nf^3)), or the `count` modes nearest to the frequency `near`.
 
         `near`: in cycles per unit of time. Sparse factorisations are used for some modes if the motions that the joints
-        allow are constant. Raises `LinearError` when `count` is below 1.
+        allow are constant. Raises `LinearError` when `count` is no whole number of at least 1, or `near` is no finite
+        number.
         """
-        if count is not None and count < 1:
-            raise LinearError(f"count is a number of modes, at least 1; found {count}.")
+        if count is not None and (not is_whole(count) or count < 1):
+            raise LinearError(f"count is a number of modes, at least 1; found {count!r}.")
+        if not is_number(near):
+            raise LinearError(f"near is a frequency, a finite number; found {near!r}.")
         found = replace(self._modes(count, near), units=self.mechanism.units)
         if len(self.wdot) > LARGEST:
             return found

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from fem.axes.limits import is_number
 from fem.errors import ConvergenceError
+from fem.mesh.constraints import is_whole
 from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.equations.evaluation import Equations
@@ -103,14 +105,17 @@ def periodic_motion(
     Rotations by whole revolutions count as periodic. States of force elements are periodic too, relative to their
     largest values. Cost: four simulations of a period for each degree of freedom, two for each state, and iteration.
 
-    Raises `LinearError` when the period is not positive, or not that of drivers, loads and laws, and when events end
-    the motion or have changed the joints at the end of a period; `ConvergenceError` when no periodic motion is found
-    near the initial state.
+    Raises `LinearError` when the period, the tolerance or `steps` is not positive, when the period is not that of
+    drivers, loads and laws, and when events end the motion or have changed the joints at the end of a period;
+    `ConvergenceError` when no periodic motion is found near the initial state.
 
     Source: Nayfeh, Balachandran, Applied Nonlinear Dynamics (1995), sections 5.2 (shooting) and 7.2 (monodromy matrix).
     """
-    if not (np.isfinite(period) and period > 0):
-        raise LinearError(f"period must be positive and finite; found {period}.")
+    for name, number in (("period", period), ("tolerance", tolerance)):
+        if not (is_number(number) and number > 0):
+            raise LinearError(f"{name} must be positive and finite; found {number}.")
+    if not is_whole(steps) or steps < 1:
+        raise LinearError(f"steps is a whole number of steps of a period, at least 1; found {steps!r}.")
     mechanism = system.build() if isinstance(system, System) else system
     included: frozenset[Feature] = SMOOTH - CONTINUOUS - {"velocity rows"} | {"new states"}
     refuse(mechanism, "The search for a periodic motion", includes=included)

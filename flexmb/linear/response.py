@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import floats
 from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import LinearError
@@ -78,15 +79,23 @@ class Response:
         return "\n".join(lines)
 
 
+def _frequencies(given: ArrayLike) -> np.ndarray:
+    """The frequencies (nf,) of one number or a list. Raises `LinearError` for anything else, and for negative ones."""
+    f = np.atleast_1d(floats(given))
+    if f.ndim != 1 or not len(f) or not (np.isfinite(f) & (f >= 0)).all():
+        raise LinearError(f"frequencies must be finite and not negative; found {given!r}.")
+    return f
+
+
 def with_peaks(frequencies: ArrayLike, vibration: Vibration) -> np.ndarray:
     """The ascending `frequencies` (nf,), and among them those of damped vibrations and of the flanks of their peaks.
 
     A peak is as wide as its frequency times twice its damping ratio, and frequencies that are farther apart step over
     it. Its flanks are at 1, 4, 16, ... damping ratios from it, up to the largest relative distance of `frequencies`.
     Vibrations that do not decay by more than the error of their eigenvalue are left out, because there the response is
-    infinite. Raises `LinearError` when the frequencies do not ascend.
+    infinite. Raises `LinearError` when the frequencies do not ascend, or one is negative or not finite.
     """
-    given = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    given = _frequencies(frequencies)
     if not (np.diff(given) > 0).all():
         raise LinearError(f"frequencies must ascend; found {frequencies!r}.")
     widest = (np.diff(given) / given[1:]).max(initial=0.0)
@@ -121,9 +130,7 @@ def frequency_response(
 
     Source of the transfer from imposed motion to reaction: Waiboer (EUROMECH Colloquium 524, 2012).
     """
-    f = np.atleast_1d(np.asarray(frequencies, dtype=float))
-    if f.ndim != 1 or not len(f) or not (np.isfinite(f) & (f >= 0)).all():
-        raise LinearError(f"frequencies must be finite and not negative; found {frequencies!r}.")
+    f = _frequencies(frequencies)
     names, functions = named(linear.mechanism, inputs, outputs)
     p = input_output_model(linear, names, functions)
     dimensions = dimensions_of(linear, names, functions)

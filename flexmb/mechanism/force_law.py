@@ -41,11 +41,11 @@ def register_law(name: str) -> Callable[[E], E]:
     """
 
     def keep(effort: E) -> E:
+        if not isinstance(name, str) or not name or not callable(effort):
+            raise LawError(f"A law needs a name and a function effort(t, x, xdot); found {name!r} and {effort!r}.")
         known = _REGISTERED.get(name)
         if known is not None and _home(known) != _home(effort):
             raise LawError(f"There is a law {name!r} already: {'.'.join(_home(known))}. Choose another name.")
-        if not name or not callable(effort):
-            raise LawError(f"A law needs a name and a function effort(t, x, xdot); found {name!r} and {effort!r}.")
         _REGISTERED[name] = effort
         return effort
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from fem.axes.limits import is_number
 from fem.renamed import refuse_old_names
 from flexmb.errors import MotionError
 from flexmb.mechanism.motions.checks import check_derivatives, require_driver, require_time_function
@@ -68,7 +69,7 @@ def function(
         raise MotionError(
             f"A function of time is three functions of t; found {value!r}, {rate!r} and {acceleration!r}."
         )
-    if not np.isfinite(np.asarray(breakpoints, dtype=float)).all():
+    if not np.iterable(breakpoints) or not all(map(is_number, breakpoints)):
         raise MotionError(f"The breakpoints of a function must be finite times; found {breakpoints!r}.")
     ahead = None if feature is None else everywhere(length_of_feature(feature))
     marked = tuple(sorted(float(t) for t in breakpoints))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from fem.axes.limits import is_number
 from fem.renamed import refuse_old_names, renamed
 from flexmb.errors import EventError
 from flexmb.results.measure import Measure
@@ -94,9 +95,11 @@ def stop(
 
     `restitution` is the coefficient of restitution; `dof` selects "rotation" or "translation" where the joint has both.
 
-    Raises `EventError` when the restitution is not between 0 and 1.
+    Raises `EventError` when the limit is no finite number, or the restitution is not between 0 and 1.
     """
-    if not 0 <= restitution <= 1:
+    if not is_number(limit):
+        raise EventError(f"Stop {name!r}: its limit is a finite number; found {limit!r}.")
+    if not (is_number(restitution) and 0 <= restitution <= 1):
         raise EventError(
             f"Stop {name!r}: restitution must be between 0 (plastic) and 1 (elastic); found {restitution}."
         )

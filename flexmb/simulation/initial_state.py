@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from fem.axes.limits import floats
 from fem.errors import unknown_name
 from flexmb.errors import KinematicsError, MechanismError
 from flexmb.mechanism.locking import locked_row
@@ -82,7 +83,7 @@ def _with_joint_values(mechanism: Mechanism, given: JointValues) -> Mechanism:
     for name, number in given.items():
         if name not in joints and name.rpartition(":")[0] not in joints:
             raise KinematicsError(f"Initial values of {mechanism.name!r}: " + unknown_name("joint", str(name), joints))
-        pair = np.atleast_1d(np.asarray(number, dtype=float))
+        pair = np.atleast_1d(floats(number))
         if pair.shape not in ((1,), (2,)) or not np.isfinite(pair).all():
             raise KinematicsError(
                 f"The initial value of joint {name!r} is a finite number, or two, (value, rate); found {number!r}."

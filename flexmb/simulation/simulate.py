@@ -23,6 +23,7 @@ from flexmb.results.elements.tunnels import surface_tunnels, tunnels
 from flexmb.results.result import Result
 from flexmb.results.ringing import ringing_states
 from flexmb.results.verdict import warn
+from flexmb.simulation.detection.checks import require_listed
 from flexmb.simulation.event_detection import EventDetection
 from flexmb.simulation.events import Event, Lock, StopImpact
 from flexmb.simulation.friction import warn_of_impacts, warn_of_shared_reactions
@@ -95,6 +96,7 @@ def simulate(
         mechanism = with_initial_state(mechanism, initial_state)
     method = method_of(method, options)
     refuse(mechanism, f"The method {method.name!r}", includes=method.includes)
+    require_listed(events)
     stops = [e.name for e in events if isinstance(e.do, StopImpact)]
     if mechanism.contacts and (stops or mechanism.exact_frictions):
         what = (

@@ -41,7 +41,7 @@ def output_times(duration: float, step: float | None, output_step: float | None)
     The end is always stored. Raises `IntegratorError` when `output_step` is not positive or exceeds the duration.
     """
     if output_step is not None:
-        if not 0 < output_step <= duration * (1 + ROUND):
+        if not (is_number(output_step) and 0 < output_step <= duration * (1 + ROUND)):
             raise IntegratorError(
                 f"output_step must be positive and at most the duration {duration}; found {output_step}."
             )

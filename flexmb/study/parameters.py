@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fem.axes.limits import is_number
 from fem.renamed import refuse_old_names
 from flexmb.errors import StudyError
 
@@ -63,10 +64,9 @@ def checked(parameters: Iterable[Mapping[str, Any]]) -> list[Parameters]:
 
 def checked_values(at: Mapping[str, Any]) -> dict[str, float]:
     """The parameters of a differentiation as numbers. Raises `StudyError` when there are none, or one is not finite."""
-    values = {name: float(value) for name, value in at.items()}
-    if not values or not np.isfinite(list(values.values())).all():
-        raise StudyError(f"Sensitivities need parameters with finite values; found {dict(at)}.")
-    return values
+    if not isinstance(at, Mapping) or not at or not all(map(is_number, at.values())):
+        raise StudyError(f"Sensitivities need parameters with finite values; found {at!r}.")
+    return {name: float(value) for name, value in at.items()}
 
 
 def key_of(variant: Parameters) -> str:

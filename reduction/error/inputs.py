@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
+from fem.axes.limits import floats
 from fem.errors import MatrixError, unknown_name
 from fem.model import Model
 
@@ -68,6 +69,11 @@ def resolve_inputs(model: Model, inputs: Sequence[str | np.ndarray] | None) -> I
     None stands for all interfaces, of which there may be none. Raises MatrixError for unknown names, wrong shapes, and
     an empty sequence.
     """
+    if inputs is not None and (isinstance(inputs, str) or not np.iterable(inputs)):
+        raise MatrixError(
+            f"Model {model.name!r}: inputs are a list of names of interfaces ({list(model.interfaces)}) and of loads; "
+            f"found {inputs!r}."
+        )
     J = model.inertia()
     length = float(np.sqrt(np.trace(J) / (2 * model.mass)))
     given = list(model.interfaces) if inputs is None else list(inputs)
@@ -126,11 +132,11 @@ def _translations(model: Model) -> np.ndarray:
 
 def _array(model: Model, item: np.ndarray) -> np.ndarray:
     """A load given as numbers, scaled to a unit sum of magnitudes."""
-    F = np.asarray(item, dtype=float)
-    F = F[:, None] if F.ndim == 1 else F
+    given = floats(item)
+    F = given[:, None] if given.ndim == 1 else given
     if F.ndim != 2 or len(F) != model.ndof or not np.isfinite(F).all() or not F.any(axis=0).all():
         raise MatrixError(
             f"Model {model.name!r}: an input load must hold {model.ndof} finite numbers, not all zero; its shape is "
-            f"{np.shape(item)}."
+            f"{given.shape}."
         )
     return F / np.abs(F).sum(axis=0)

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from fem.errors import MatrixError
 from fem.linear_algebra.threads import one_openblas_thread
+from fem.mesh.constraints import is_whole
 from fem.model import Model
 from fem.renamed import refuse_old_names
 from reduction.basis import Basis
@@ -102,7 +103,7 @@ def compare_modes(model: Model, basis: Basis, count: int | None = None) -> ModeC
     if len(basis.Psi) != model.ndof:
         raise MatrixError(f"The basis has {len(basis.Psi)} dofs, the model {model.name!r} has {model.ndof}.")
     count = min(10, basis.n_modes) if count is None else count
-    if not 1 <= count <= basis.n_modes:
+    if not is_whole(count) or not 1 <= count <= basis.n_modes:
         raise MatrixError(f"The basis has {basis.n_modes} modes to compare; asked for {count}.")
     body = statics(model)
     values, full = select_modes(free_vibration(body), count, 0.0)

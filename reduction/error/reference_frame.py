@@ -30,7 +30,7 @@ Values = Float[np.ndarray, " m"]
 
 def require_interface(model: Model, name: str | None) -> None:
     """Raise InterfaceError if `reference_frame` names no interface of the model; None (mean axes) is always valid."""
-    if name is not None and name not in model.interfaces:
+    if name is not None and (not isinstance(name, str) or name not in model.interfaces):
         raise InterfaceError(f"Model {model.name!r}: " + unknown_name("interface", name, model.interfaces))
 
 

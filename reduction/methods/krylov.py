@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import eigh, null_space
 
+from fem.axes.limits import floats
 from fem.errors import MatrixError
 from fem.mesh.constraints import is_whole
 from fem.model import Model
@@ -105,11 +106,11 @@ def krylov(
             "some, or use modal()."
         )
     if shifts is not None:
-        made = moment_sequence(context, [float(f) for f in shifts], moments, static)
+        made = moment_sequence(context, floats(shifts), moments, static)
         spec = SizeSpec(made.shapes.shape[1], band, None)
     elif context.reference is None:
         p, left = len(context.inputs.deforming.labels), spec.modes or 0
-        made = moment_sequence(context, [0.0], -(-left // p) + (1 if static else 0), static)
+        made = moment_sequence(context, np.zeros(1), -(-left // p) + (1 if static else 0), static)
     else:
         return build(context, spec, "Krylov", krylov_shape_generator(context, spec, static), reference_frame)
     given = {"shifts": [0.0] if shifts is None else [float(f) for f in shifts]}
@@ -217,11 +218,13 @@ def _orthonormal(V: np.ndarray, X: np.ndarray) -> np.ndarray:
     return new_directions(np.eye(len(X)), V, V, X)[0]
 
 
-def moment_sequence(context: ReductionContext, shifts: Sequence[float], moments: int, static: bool) -> ShapeSequence:
+def moment_sequence(
+    context: ReductionContext, shifts: Float[np.ndarray, " k"], moments: int, static: bool
+) -> ShapeSequence:
     """Static responses and the first `moments` blocks at each shift, one moment after the other, without what is in the
     span already."""
-    if not shifts or not (np.isfinite(shifts).all() and min(shifts) >= 0):
-        raise MatrixError(f"Shifts are frequencies, finite and not negative; found {list(shifts)}.")
+    if shifts.ndim != 1 or not len(shifts) or not (np.isfinite(shifts).all() and shifts.min() >= 0):
+        raise MatrixError(f"Shifts are frequencies, finite and not negative; found {shifts.tolist()}.")
     if moments < (0 if static else 1):
         raise MatrixError(f"At least one moment is matched at each shift; found moments={moments!r}.")
     body, model = context.body, context.model

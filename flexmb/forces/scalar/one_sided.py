@@ -1,7 +1,6 @@
 """Springs that act on one side, or behind a preload, as expressions."""
 
-import math
-
+from fem.axes.limits import is_number
 from flexmb.errors import LawError
 from flexmb.forces.scalar.expression import Expression, expression
 
@@ -28,9 +27,9 @@ def gap_spring(
     Raises `LawError` when a number is negative or not finite, or the exponent is below one.
     """
     _require(stiffness=stiffness, damping=damping)
-    if not math.isfinite(gap):
+    if not is_number(gap):
         raise LawError(f"A gap spring needs a finite gap; found {gap!r}.")
-    if not (math.isfinite(exponent) and exponent >= 1):
+    if not (is_number(exponent) and exponent >= 1):
         raise LawError(f"A gap spring needs an exponent of at least 1; found {exponent!r}.")
     depth, rate, sign = ("x - gap", "xdot", "-") if opening else ("-x - gap", "-xdot", "")
     depth = depth if gap else depth.removesuffix(" - gap")
@@ -81,7 +80,7 @@ def preloaded_spring(stiffness: float, preload: float, *, seat: float) -> Expres
     Raises `LawError` when a number is negative or not finite, or the seat is not stiffer than the spring.
     """
     _require(stiffness=stiffness, preload=preload)
-    if not (math.isfinite(seat) and seat > stiffness):
+    if not (is_number(seat) and seat > stiffness):
         raise LawError(f"The seat of a preloaded spring must be stiffer than the spring, {stiffness}; found {seat!r}.")
     return expression(
         "-stiffness*x - (seat - stiffness)*max(min(x, preload/seat), -preload/seat)",
@@ -95,5 +94,5 @@ def preloaded_spring(stiffness: float, preload: float, *, seat: float) -> Expres
 
 def _require(**numbers: float) -> None:
     for name, value in numbers.items():
-        if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
+        if not (is_number(value) and value >= 0):
             raise LawError(f"A force law needs a {name} that is finite and not negative; found {value!r}.")

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from fem.errors import unknown_name
+from fem.mesh.constraints import is_whole
 from fem.user_files import LARGEST_MODEL, text_of
 from flexmb.errors import TableError
 from flexmb.units import NEUTRAL, unit_of, unit_ratio
@@ -198,6 +199,13 @@ def _number(word: str, *, decimal_comma: bool) -> float | None:
         return None
 
 
+def two_columns(columns: Columns, chosen: tuple[int | str, int | str], path: str | Path) -> tuple[int, int]:
+    """The indices of the columns of `x` and `y`; errors as of `column_index`, and when not two are chosen."""
+    if not isinstance(chosen, Sequence) or isinstance(chosen, str) or len(chosen) != 2:
+        raise TableError(f"The table {path}: expected two columns, of x and of y; found columns={chosen!r}.")
+    return column_index(columns, chosen[0], path), column_index(columns, chosen[1], path)
+
+
 def column_index(columns: Columns, column: int | str, path: str | Path) -> int:
     """The index of a column given by its number, from 0, or by its title, with or without its unit in brackets.
 
@@ -224,6 +232,6 @@ def _index(columns: Columns, column: int | str, path: str | Path) -> int:
         if column in columns.titles or column in plain:
             return columns.titles.index(column) if column in columns.titles else plain.index(column)
         raise TableError(f"The table {path}: {unknown_name('column', column, columns.titles)}")
-    if isinstance(column, bool) or not isinstance(column, int) or not 0 <= column < count:
+    if not is_whole(column) or not 0 <= column < count:
         raise TableError(f"The table {path}: expected a column from 0 to {count - 1}; found {column!r}.")
     return column

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numba import njit
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import is_number
 from fem.shown import shown
 from flexmb.errors import NegativeHeatWarning, TableError
 from flexmb.forces.scalar.expression import Expression
@@ -18,12 +19,12 @@ from flexmb.forces.scalar.points import (
     OUTSIDE,
     SAME,
     checked_axis,
-    column_index,
     monotone,
     read_columns,
     require_choice,
     require_finite,
     require_unit,
+    two_columns,
 )
 from flexmb.forces.scalar.potential import NOTHING, Potential, potential
 from flexmb.kernels.base.memory import interval_of, number_at, repeated
@@ -259,7 +260,7 @@ def table_from_csv(
     ("travel [mm]" in SI), unless `scale` is the factor of the unit of `y`.
     """
     found = read_columns(path)
-    first, second = (column_index(found, column, path) for column in columns)
+    first, second = two_columns(found, columns, path)
     places = [f"line {line}" for line in found.lines]
     made = _table(
         found.numbers[:, first],
@@ -319,7 +320,7 @@ def closed(axis: np.ndarray, values: np.ndarray, period: float, what: str) -> tu
     Raises `TableError` when the points are too few, exceed the period, or do not close.
     """
     span = axis[-1] - axis[0]
-    if not (math.isfinite(period) and period > 0) or span > period * (1 + SAME):
+    if not (is_number(period) and period > 0) or span > period * (1 + SAME):
         raise TableError(f"{what}: expected a period of at least the range of the points, {span:g}; found {period!r}.")
     if abs(span - period) <= SAME * period:
         apart = np.abs(values[-1] - values[0]).max()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from fem.axes.limits import is_number
 from flexmb.equations.evaluation import angles_near
 from flexmb.equations.initial_conditions import accelerations, row_jacobian, scale_of_rows, start_jacobian
 from flexmb.equations.projection import mass_weighted_projection
@@ -25,13 +26,20 @@ LATER = 0.2
 """Rotation (radians), or displacement relative to the length, after which the steadiness of a motion is checked."""
 
 
+def require_time(t: float | None) -> None:
+    """Raise `EquilibriumError` when the time of an equilibrium is neither None nor a finite number."""
+    if t is not None and not is_number(t):
+        raise EquilibriumError(f"The time t of an equilibrium or a steady motion is a finite number; found {t!r}.")
+
+
 def at_speed(mechanism: Mechanism, t: float | None) -> Mechanism:
     """The mechanism with the steady functions of time at `t`.
 
     Drivers have, from their initial position, their speeds at the time `t`; other functions of time keep their values.
 
-    Raises `EquilibriumError` for a driver that still accelerates at `t`.
+    Raises `EquilibriumError` for a driver that still accelerates at `t`, and a time that is no finite number.
     """
+    require_time(t)
     begin = mechanism.initial.t
     driving = {row.function for row in mechanism.rows[: mechanism.joint_rows] if row.function >= 0}
     t = max((_settled(mechanism.functions[k], begin) for k in driving), default=begin) if t is None else t

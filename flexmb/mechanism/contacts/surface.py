@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from jaxtyping import Float
 
+from fem.axes.limits import is_number
 from flexmb.bodies.body import Body
 from flexmb.bodies.surfaces import BodySurface
 from flexmb.contact.local import LocalHertz
@@ -63,7 +64,7 @@ class SurfaceContact:
 
     def __post_init__(self) -> None:
         value = self.friction
-        if isinstance(value, bool | tuple | list) or not (np.isreal(value) and 0.0 <= value < np.inf):
+        if isinstance(value, bool) or not (is_number(value) and value >= 0.0):
             raise MechanismError(
                 f"Contact {self.name!r}: the friction of a flexible surface is one number >= 0, for points that stick "
                 f"and that slide; found {value!r}."

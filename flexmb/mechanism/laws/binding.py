@@ -56,9 +56,14 @@ def initial_of(
                 raise LawError(unknown_name(f"state of the law {law!r}", name, states))
         start |= dict(initial)
     elif initial is not None:
-        if len(initial) != len(start):
-            raise LawError(f"The law {law!r} has {len(start)} states; found {len(initial)} initial values.")
-        start = dict(zip(states, initial, strict=True))
+        if not np.iterable(initial):
+            raise LawError(
+                f"The law {law!r} has {len(start)} states; found the initial values {initial!r}, which are no list."
+            )
+        values = list(initial)
+        if len(values) != len(start):
+            raise LawError(f"The law {law!r} has {len(start)} states; found {len(values)} initial values.")
+        start = dict(zip(states, values, strict=True))
     return tuple(finite(x, f"the initial value of {n!r} of the law {law!r}") for n, x in start.items())
 
 

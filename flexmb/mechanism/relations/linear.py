@@ -12,12 +12,12 @@ such relations, which differ only in their factors:
 A relation is one equation, with the first coordinate as its own and the others as further terms (`Row.terms`).
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from fem.axes.limits import is_number
 from flexmb.errors import JointError
 from flexmb.kernels.base.data import ANGLE, TRANSLATION
 from flexmb.mechanism.mechanism import Row, Term
@@ -54,7 +54,7 @@ def relation_row(name: str, factors: Sequence[tuple[Coordinate, float]]) -> Row:
     seen: set[tuple[int, int, tuple[int, int]]] = set()
     for coordinate, factor in factors:
         what = f"the {coordinate.dof} of joint {coordinate.joint!r}"
-        if not (isinstance(factor, int | float) and math.isfinite(factor) and factor != 0):
+        if not (is_number(factor) and factor != 0):
             raise JointError(
                 f"Relation {name!r}: the factor of {what} must be a finite number other than zero; found {factor!r}. A "
                 "ratio of zero or infinity would lock one side: use a driver or a fixed joint for that."

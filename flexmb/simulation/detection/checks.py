@@ -12,6 +12,12 @@ from flexmb.simulation.detection.in_force import touching_distance
 from flexmb.simulation.events import Event, Lock, Release, StopImpact
 
 
+def require_listed(events: Sequence[Event]) -> None:
+    """Raises `EventError` when `events` is no list of events."""
+    if not isinstance(events, Sequence) or not all(isinstance(event, Event) for event in events):
+        raise EventError(f"events is a list of flexmb.Event and flexmb.stop(...); found {events!r}.")
+
+
 def require_events(mechanism: Mechanism, events: Sequence[Event]) -> None:
     """Raises `EventError` when events that are not given have locked or released something at the initial state."""
     state = mechanism.initial

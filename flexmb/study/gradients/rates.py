@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fem.axes.limits import is_number
 from flexmb.errors import SensitivityWarning, StudyError
 from flexmb.kernels.base.data import CompiledModel
 from flexmb.kernels.base.pointed import fields_of, pointed
@@ -124,7 +125,7 @@ def rates_of(
     Functions of time, at `times` (n,), are differentiated by differences of fourth order, since they may vary sharply.
     Raises `StudyError` when the mechanism changes in more than numbers, or its functions are not its own.
     """
-    if not 0 < relative_step < 0.5:
+    if not (is_number(relative_step) and 0 < relative_step < 0.5):
         raise StudyError(f"relative_step is a fraction of each parameter, between 0 and 0.5; found {relative_step}.")
     builds = _Builds(model, values, name, base, relative_step)
     builds.step = relative_step * (abs(values[name]) or 1.0)

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import is_number
 from fem.errors import unknown_name
 from flexmb.errors import StudyError
 from flexmb.mechanism.mechanism import Mechanism
@@ -105,7 +106,7 @@ def gradient(
     """
     values = checked_values(at)
     require_function(measure)
-    if not 0 < relative_step < 0.5:
+    if not (is_number(relative_step) and 0 < relative_step < 0.5):
         raise StudyError(f"relative_step is a fraction of each parameter, between 0 and 0.5; found {relative_step}.")
     sizes = {name: relative_step * (abs(value) or 1.0) for name, value in values.items()}
     variants = [dict(values)]

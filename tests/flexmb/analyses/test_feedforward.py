@@ -59,7 +59,7 @@ def test_bad_requests_are_told():
     for order in (-2, 1):
         with pytest.raises(InverseError, match="even number"):
             feedforward(cart(STIFFNESS), [servo], ["motor"], 1.0, STEP, order=order)
-    with pytest.raises(InverseError, match="after must not"):
+    with pytest.raises(InverseError, match="after must be finite and not negative"):
         feedforward(cart(STIFFNESS), [servo], ["motor"], 1.0, STEP, after=-1.0)
     with pytest.raises(MotionError, match="two to 30"):
         smooth_step(0, 1, 1, derivatives=1)

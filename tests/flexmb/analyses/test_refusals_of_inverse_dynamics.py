@@ -24,7 +24,7 @@ def pushed(axis="x", before=0.0, after=0.0):
 
 @pytest.mark.parametrize("times", [(-0.01, 0.0), (0.0, -0.01), (float("nan"), 0.0), (0.0, float("nan"))])
 def test_times_before_and_after_the_motion_are_not_negative(times):
-    message = f"before and after must not be negative; found {times[0]}, {times[1]}."
+    message = f"before and after must be finite and not negative; found {times[0]}, {times[1]}."
     refused(InverseError, message, pushed, before=times[0], after=times[1])
 
 

@@ -119,6 +119,63 @@ REFUSED = {
         "Rigid body 'cart': inertia has shape (4,), expected (3, 3) or its 3 diagonal entries.",
         lambda: rigid(inertia=np.eye(3)),
     ),
+    "a mass of a word": (
+        lambda: rigid(mass="x"),
+        "Rigid body 'cart': the mass is a number; found 'x'.",
+        lambda: rigid(mass=1),
+    ),
+    "a mass of a list": (
+        lambda: rigid(mass=[1.0]),
+        "Rigid body 'cart': the mass is a number; found [1.0].",
+        lambda: rigid(mass=np.float64(1.0)),
+    ),
+    "inertia of a word": (
+        lambda: rigid(inertia="x"),
+        "Rigid body 'cart': inertia has shape (0,), expected (3, 3) or its 3 diagonal entries.",
+        lambda: rigid(inertia=[1, 1, 1]),
+    ),
+    "inertia of two rows": (
+        lambda: rigid(inertia=np.eye(3)[:2]),
+        "Rigid body 'cart': inertia has shape (2, 3), expected (3, 3) or its 3 diagonal entries.",
+        lambda: rigid(inertia=np.eye(3).tolist()),
+    ),
+    "a moment of inertia beyond the others": (
+        lambda: rigid(inertia=(1, 1, 2.001)),
+        "Rigid body 'cart': ",
+        lambda: rigid(inertia=(1, 1, 2)),
+    ),
+    "a moment of inertia below zero": (
+        lambda: rigid(inertia=(-0.001, 1, 1)),
+        "Rigid body 'cart': ",
+        lambda: rigid(inertia=(0.001, 1, 1)),
+    ),
+    "no mass": (lambda: rigid(mass=0.0), "Rigid body 'cart': ", lambda: rigid(mass=1e-9)),
+    "a mass without value": (lambda: rigid(mass=np.nan), "Rigid body 'cart': ", lambda: rigid(mass=1e9)),
+    "a centre of a word": (
+        lambda: rigid(centre="x"),
+        "Rigid body 'cart': centre must be 3 finite coordinates, found [].",
+        lambda: rigid(centre=[1, 2, 3]),
+    ),
+    "a density of a word": (
+        lambda: flexmb.rigid_body("cart", mesh=flexmb.solids.sphere(1.0), density="x"),
+        "Rigid body 'cart': the density should be above zero; found x.",
+        lambda: flexmb.rigid_body("cart", mesh=flexmb.solids.sphere(1.0), density=1),
+    ),
+    "no density": (
+        lambda: flexmb.rigid_body("cart", mesh=flexmb.solids.sphere(1.0), density=0.0),
+        "Rigid body 'cart': the density should be above zero; found 0.0.",
+        lambda: flexmb.rigid_body("cart", mesh=flexmb.solids.sphere(1.0), density=1e-9),
+    ),
+    "a density beside a mass": (
+        lambda: flexmb.rigid_body("cart", mesh=flexmb.solids.sphere(1.0), density=1.0, mass=1.0),
+        "takes mass, centre and inertia from mesh = ...; found mass beside it.",
+        lambda: flexmb.rigid_body("cart", mesh=flexmb.solids.sphere(1.0), density=1.0),
+    ),
+    "a density of no shape": (
+        lambda: flexmb.rigid_body("cart", density=1.0),
+        "takes mass, centre and inertia from mesh = ...; found no mesh.",
+        lambda: flexmb.rigid_body("cart", mesh=flexmb.solids.sphere(1.0), mass=1.0, inertia=(1, 1, 1)),
+    ),
     "a centre of two numbers": (
         lambda: rigid(centre=(1.0, 2.0)),
         "Rigid body 'cart': centre must be 3 finite coordinates, found [1. 2.].",

@@ -286,3 +286,51 @@ def test_blocks_of_elements_that_cannot_be_are_named(tmp_path):
         with pytest.raises(MeshError) as error:
             fem.read_mesh(tmp_path / "other.cdb")
         assert str(error.value) == f"other.cdb, line 17: EBLOCK cannot be read: {said}."
+
+
+BRICK = (1, (1, 2, 3, 4, 5, 6, 7, 8))
+
+
+def test_what_is_defined_again_replaces_the_first_definition(tmp_path):
+    """As N, EN, CM and R of Ansys say. An element given twice was two elements, and none of it was noted."""
+    path = archive(tmp_path, {1: 185}, [BRICK], more=MATERIAL)
+    text = path.read_text()
+    block = text[text.index("EBLOCK") : text.index("EN,R5.5")]
+    nodes = text[text.index("NBLOCK") : text.index("N,R5.3")]
+    component = "CMBLOCK,FIXED,NODE,       2\n(8i10)\n         1         2\n"
+    path.write_text(text + nodes + "N,R5.3,LOC,       -1,\n" + block + 2 * component)
+    mesh = fem.read_mesh(path)
+    assert (fem.Model(mesh).mass, mesh.warnings) == (pytest.approx(7.8e-9), ())
+    far = nodes.replace("  1.0000000000000E+00\n", "  2.0000000000000E+00\n")  # twice the height
+    low = block.replace("        5        6        7        8\n", "        5        5        5        5\n")
+    again = far + "N,R5.3,LOC,       -1,\n" + low + component.replace("         2\n", "         5\n")
+    path.write_text(text + component + again)
+    with pytest.warns(MeshWarning, match="lost in reading: 4 nodes are defined again and differently"):
+        mesh = fem.read_mesh(path)
+    assert mesh.kinds == {"pyramid": 1}
+    assert fem.Model(mesh).mass == pytest.approx(7.8e-9 * 2 / 3)
+    assert mesh.nodes("FIXED").tolist() == [0, 4]
+    noted = [note.split(": ")[1] for note in mesh.warnings if "defined again and differently" in note]
+    assert [" ".join(note.split()[:2]) for note in noted] == ["4 nodes", "1 elements", "1 components"]
+
+
+def test_a_constant_that_is_given_again_replaces_the_first(tmp_path):
+    """MP and MPDATA at the same place of the table of temperatures, as Ansys says."""
+    for more in ("MP,DENS,1,2.6E-09\n", "MPDATA,R5.0, 1,DENS, 1, 1, 2.6E-09,\n"):
+        with pytest.warns(MeshWarning, match="1 constants of materials are defined again and differently .DENS of 1"):
+            mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=MATERIAL + more))
+        assert fem.Model(mesh).mass == pytest.approx(2.6e-9)
+    hot = MATERIAL + "MPDATA,R5.0, 1,EX  , 1, 2, 200000.0,\n"
+    with pytest.raises(fem.MaterialError, match="constants that depend on temperature"):
+        fem.Model(fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=hot)))
+
+
+def test_nodes_of_edges_and_components_that_are_not_defined_are_named(tmp_path):
+    """A corner that is missing at an edge without a node ended in a KeyError of Python."""
+    edge = [1, 2, 3, 4, 5, 6, 7, 99, 9, *[0] * 11]
+    with pytest.raises(MeshError, match="part.cdb.*node 99, which it does not define"):
+        fem.read_mesh(archive(tmp_path, {1: 186}, [(1, edge)], [*CUBE, (0.5, 0.0, 0.0)], MATERIAL))
+    for kind, known, told in (("NODE", 8, "7 nodes"), ("ELEM", 1, "14 elements")):
+        more = f"CMBLOCK,SOME,{kind},       2\n(8i10)\n         1       -15\n" + MATERIAL
+        with pytest.warns(MeshWarning, match=f"component SOME has {told} that are not defined .first: {known + 1}"):
+            fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=more))

@@ -22,7 +22,7 @@ from fem.material import Material
 from fem.mesh.constraints import Equation
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Stated, Unread
-from fem.user_files import text_of
+from fem.user_files import WINDOWS, text_of
 
 SOLIDS = {5, 45, 64, 70, 73, 87, 90, 92, 95, 122, 123, 148, 164, 168, 185, 186, 187, 226, 227, 278, 279, 285, 291, 292}
 _QUADRATIC_TYPES = dict.fromkeys((87, 92, 123, 148, 168, 187, 227, 291), 10) | dict.fromkeys(
@@ -100,7 +100,7 @@ class _Archive:
 def read_ansys_mesh(path: Path) -> RawMesh:
     """The contents of an archive. Raises `MeshError`, which names file and line."""
     archive = _Archive(path)
-    lines = enumerate(text_of(path, MeshError, "archive", errors="replace").splitlines(), 1)
+    lines = enumerate(text_of(path, MeshError, "archive", errors=WINDOWS).splitlines(), 1)
     section = 0
     for number, line in lines:
         for text in line.split("!")[0].split("$"):
@@ -332,7 +332,8 @@ def _middle(archive: _Archive, a: int, b: int) -> int:
     for node in key:
         if node not in archive.points:
             raise MeshError(
-                f"The archive {archive.path.name!r} is damaged: elements refer to node {node}, which it does not define."
+                f"The archive {archive.path.name!r} is damaged: elements refer to node {node}, which it does not "
+                "define."
             )
     if key not in archive.middle:
         archive.middle[key] = max(archive.points) + 1

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.axes.limits import LARGEST
+from fem.axes.limits import LARGEST, as_array
 from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, RigidLink, turning_nodes
@@ -494,8 +494,8 @@ def triple(x: np.ndarray) -> str:
 
 def _integers(values: Any, what: str) -> np.ndarray:
     """A read-only int64 array of whole numbers; anything else is refused, as it would be cut off silently."""
-    array = np.asarray(values)
-    if array.size and not np.issubdtype(array.dtype, np.integer):
+    array = as_array(values)
+    if (array.size or array.dtype == object) and not np.issubdtype(array.dtype, np.integer):
         raise MeshError(f"{what} must be whole numbers, counted from 0; found values of type {array.dtype}.")
     array = array.astype(np.int64)
     array.setflags(write=False)

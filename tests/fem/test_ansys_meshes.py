@@ -328,7 +328,7 @@ def test_a_constant_that_is_given_again_replaces_the_first(tmp_path):
 def test_nodes_of_edges_and_components_that_are_not_defined_are_named(tmp_path):
     """A corner that is missing at an edge without a node ended in a KeyError of Python."""
     edge = [1, 2, 3, 4, 5, 6, 7, 99, 9, *[0] * 11]
-    with pytest.raises(MeshError, match="part.cdb.*node 99, which it does not define"):
+    with pytest.raises(MeshError, match=r"part\.cdb.*node 99, which it does not define"):
         fem.read_mesh(archive(tmp_path, {1: 186}, [(1, edge)], [*CUBE, (0.5, 0.0, 0.0)], MATERIAL))
     for kind, known, told in (("NODE", 8, "7 nodes"), ("ELEM", 1, "14 elements")):
         more = f"CMBLOCK,SOME,{kind},       2\n(8i10)\n         1       -15\n" + MATERIAL

@@ -17,13 +17,24 @@ from sound_calls import PLACES, arguments, exported
 from fem.errors import FlexmbError
 
 ROOT = Path(__file__).parents[2]
-WRONG = {"None": None, "a text": "text?", "an object": object(), "a list": [None, "x"], "nothing": [], "an empty array": np.zeros(0), "not a number": float("nan"), "a list of those": [float("nan")] * 3, "infinity": float("inf"), "a negative number": -1, "zero": 0, "a huge number": 1e300, "a complex number": 1j, "a box of numbers": np.ones((2, 2, 2))}  # fmt: skip
-NO_NUMBERS = ("a text", "an object", "a list", "not a number", "a list of those", "a complex number")
+WRONG = {"None": None, "a text": "text?", "an object": object(), "a list": [None, "x"], "nothing": [], "an empty array": np.zeros(0), "not a number": float("nan"), "a list of those": [float("nan")] * 3, "infinity": float("inf"), "a negative number": -1, "zero": 0, "a huge number": 1e300, "a complex number": 1j, "a box of numbers": np.ones((2, 2, 2)), "texts": np.array(["x", "y", "z"]), "texts of digits": ["1", "2", "3"], "complex numbers": np.full(3, 1j), "lists of different lengths": [[1.0], [1.0, 2.0]]}  # fmt: skip
+NO_NUMBERS = (
+    "a text",
+    "an object",
+    "a list",
+    "not a number",
+    "a list of those",
+    "a complex number",
+    "texts",
+    "texts of digits",
+    "complex numbers",
+    "lists of different lengths",
+)
 OURS = ("fem", "reduction", "flexmb")
 WITHOUT = {
     "fem": "BeamTable CylindricalAxes DofMap ImportedMatrices Mesh Model NaturalModes Spring StaticResult Step StepResult Surface drawn_section extract_cells join line_load mesh_cad read_abaqus read_ansys read_calculix read_matrices read_matrix_market read_mesh read_nastran read_steps solve_static solve_step write_matrices write_mesh",
-    "reduction": "Basis FrequencyResponse LinearSystem ModeComparison ResidualCompliance ResponseError SecondOrder contact_basis frequency_response reduce residual_compliance residual_displacements synthesise",
-    "flexmb": "Body BodyInterface Comparison ControlLaw EnergyMomentum Evaluation FrameLaw Ledger Mechanism Relative Result Shape SplitBody State Study Verdict compare control_law expression force_map force_map_from_csv law parameter_study rigid_body show split table_from_csv",
+    "reduction": "Basis FrequencyResponse LinearSystem ModeComparison ResidualCompliance ResponseError SecondOrder contact_basis frequency_response reduce residual_compliance synthesise",
+    "flexmb": "Body Comparison ControlLaw EnergyMomentum Evaluation FrameLaw Ledger Mechanism Relative Result Shape SplitBody State Study Verdict compare control_law expression force_map force_map_from_csv law parameter_study rigid_body show split table_from_csv",
     "contact": "Box ConeSolution NormalLaw Surface TriangleMesh Turning TurningFriction convex_pieces hull malca mesh",
     "curves": "Curve",
     "controllers": "curve_from_csv discrete gain_schedule linear state_feedback",

@@ -452,7 +452,11 @@ def test_values_of_op4_outside_of_their_matrix_and_given_twice_are_refused(tmp_p
     path, whole = tmp_path / "part.op4", op4_text("KGG", np.diag([1.0, 2.0]), "dense")
     path.write_text(whole)
     np.testing.assert_array_equal(read_op4(path)[0][1].toarray(), np.diag([1.0, 2.0]))
-    column = next(line for line in whole.splitlines() if line.split()[:2] == ["2", "2"] and "E" not in line and len(line.split()) == 3)
+    column = next(
+        line
+        for line in whole.splitlines()
+        if line.split()[:2] == ["2", "2"] and "E" not in line and len(line.split()) == 3
+    )
     for place, said in (
         ((2, 3), "1 values from row 3 of column 2 are outside of 'KGG', 2 by 2"),
         ((0, 2), "1 values from row 2 of column 0 are outside"),

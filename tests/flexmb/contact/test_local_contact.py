@@ -179,7 +179,7 @@ def test_a_hollow_that_is_too_narrow_is_named_by_the_node_of_the_file():
     numbered = replace(body.mesh, node_ids=1000 + np.arange(len(body.mesh.points)))
     node = int(hollow.nodes[hollow.curvatures.min(axis=1).argmin()])
     with pytest.raises(flexmb.MechanismError, match=rf"at node {node} .number {1000 + node} in the file., of radius"):
-        under(replace(body, surfaces={"top": hollow}, mesh=numbered)).build()
+        flexmb.simulate(under(replace(body, surfaces={"top": hollow}, mesh=numbered)), 1e-3, step=1e-3)
 
 
 def test_warnings_name_the_range():

@@ -159,8 +159,8 @@ def _take(
         archive.placed.setdefault(int(material), archive.said(name, number, ",".join(words)))
     elif name == "R" and len(words) > 2:
         archive.reals_said[int(words[1])] = archive.said(name, number, ",".join(words))
-        values = [float(w or "0") for w in words[2:8]] + [0.0] * (8 - len(words))
-        archive.keep(archive.real, int(words[1]), values, "sets of real constants", number)
+        constants = [float(w or "0") for w in words[2:8]] + [0.0] * (8 - len(words))
+        archive.keep(archive.real, int(words[1]), constants, "sets of real constants", number)
     elif name == "RMORE":
         rest = [float(w or "0") for w in words[1:7]]
         archive.real[list(archive.real)[-1]] += rest + [0.0] * (6 - len(rest))

@@ -379,6 +379,8 @@ CONSTANTS = "*MATERIAL, NAME=S\n*ELASTIC\n2e11, 0.3\n*DENSITY\n6.\n*SOLID SECTIO
         ("*DENSITY\n6.\n", "*DENSITY\n6.\n*DENSITY\n9.\n", "DENSITY, line .*has this keyword twice, and the first one", 1),
         ("*DENSITY\n", "*ELASTIC\n1e11, 0.3\n*DENSITY\n", "ELASTIC, line .*has this keyword twice, and the first one", 1),
         ("*DENSITY\n", "*ELASTIC\n2e11, 0.3\n*DENSITY\n", "", 1),
+        ("*MATERIAL", "*SURFACE, NAME=A\nEALL, S1\n*SURFACE, NAME=A\nEALL, S2\n*MATERIAL", "SURFACE, line 12 .*this surface twice and differently; the last", 1),
+        ("*MATERIAL", "*SURFACE, NAME=A\nEALL, S1\n*SURFACE, NAME=a\nEALL, S1\n*MATERIAL", "", 1),
         (HEAD, "*NODE\n2, 3,0,0\n" + HEAD, "NODE, line 5 .*node 2 is given twice and differently; the last place counts", 1),
         (HEAD, "*NODE\n2, 1,0,0\n" + HEAD, "", 1),
     ],
@@ -398,9 +400,12 @@ def test_nodes_and_constants_that_are_given_twice_and_differently_are_named(old,
 
 def test_members_that_are_not_there_and_ranges_that_end_early_are_noted(tmp_path):
     path = tmp_path / "part.inp"
-    path.write_text(HEAD + "*NSET, NSET=A\n1, 99\n*NSET, NSET=B, GENERATE\n1, 4, 2\n1, 3, 2\n" + CONSTANTS)
+    path.write_text(
+        HEAD + "*NSET, NSET=A\n1, 99\n*NSET, NSET=B, GENERATE\n1, 4, 2\n1, 3, 2\n*ELSET, ELSET=C\n1, 77\n" + CONSTANTS
+    )
     mesh = quietly(path)
     assert [mesh.nodes(name).tolist() for name in "AB"] == [[0], [0, 2]]
+    assert "the set C names 1 elements that the deck does not define (first: 77)" in mesh.warnings
     assert "the set A names 1 nodes that the deck does not define (first: 99)" in mesh.warnings
     noted = [note for note in mesh.warnings if "GENERATE" in note]
     assert noted == ["GENERATE, line 12 of part.inp: '1, 4, 2' does not reach its last number and ends at 3"]

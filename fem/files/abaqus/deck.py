@@ -176,6 +176,7 @@ class Deck:
     generated: int = 0  # members of sets by GENERATE
     weights: dict[str, list[tuple[str, float]]] = field(default_factory=dict)  # of the nodes of surfaces of nodes
     normals: Place = ""  # where the first node with a normal is
+    surface_lines: dict[tuple[str, int, str], list[list[str]]] = field(default_factory=dict)  # level, part, name
     moved_nodes: dict[int, Place] = field(default_factory=dict)  # nodes that are given twice and differently
 
     def add_node(self, x: Sequence[float]) -> int:
@@ -391,6 +392,10 @@ def _take_surface(deck: Deck, place: Place, line: str, options: dict[str, str], 
     """Faces of elements, or nodes, each of which may have a weight in couplings."""
     name = deck.named(required(place, options, "NAME"))
     kind = options.get("TYPE", "ELEMENT").upper()
+    known, given = deck.surface_lines, [fields(row) for _, row in rows]
+    if known.setdefault((deck.level, deck.scope, name), given) != given:
+        told = f"{line} (the deck defines this surface twice and differently; the last one counts: keep one)"
+        deck.unread.append(deck.not_obeyed(place, told, "SURFACE"))
     if set(options) & {"COMBINE", "CROP"}:
         return  # its lines name other surfaces; the option is named
     if kind not in ("ELEMENT", "NODE"):

@@ -87,6 +87,12 @@ def raw_mesh(deck: Deck) -> RawMesh:
         sets = getattr(deck, level)
         for name in sets.elements:
             if name not in deck.internal:
+                lost = sorted(numbers.flat(name, level, "elements") - deck.given.keys() - deck.lumped.keys())
+                if lost and not deck.not_solid:  # numbers of elements that are not read are not kept
+                    deck.idle.append(
+                        f"the set {dotted(deck.spelling[name])} names {len(lost)} elements that the deck does not "
+                        f"define (first: {deck.who(lost[0])})"
+                    )
                 cells = np.array(numbers.cells(numbers.flat(name, level, "elements")), dtype=np.int64).reshape(-1, 2)
                 groups[_free(deck, name, groups)] = [cells[cells[:, 0] == k, 1] for k in range(len(blocks))]
         for name in sets.nodes:
@@ -94,8 +100,8 @@ def raw_mesh(deck: Deck) -> RawMesh:
                 own = numbers.flat(name, level, "nodes")
                 if absent := sorted(own - node_of.keys()):
                     deck.idle.append(
-                        f"the set {dotted(deck.spelling[name])} names {len(absent)} nodes that the deck does not define "
-                        f"(first: {deck.who(absent[0])})"
+                        f"the set {dotted(deck.spelling[name])} names {len(absent)} nodes that the deck does not "
+                        f"define (first: {deck.who(absent[0])})"
                     )
                 nodes[_free(deck, name, nodes)] = rows_of(own)
         for name in sets.node_surfaces:

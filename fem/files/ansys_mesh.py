@@ -34,7 +34,9 @@ MARKS = {151, 152, 153, 154, 155, 200}
 """Element types on surfaces and lines that carry loads or mark places."""
 NAMED = {
     "CE", "CERIG", "CP", "CPINTF", "RBE3", "TB", "TBDATA", "D", "F", "SF", "SFE", "BF", "BFE", "SECOFFSET", "CMSFILE",
-    "EMODIF", "ENDRELEASE", "NROTAT", "NMODIF", "NSCALE", "NDELE", "EDELE", "DDELE", "RMODIF", "MPCHG",
+    "EMODIF", "ENDRELEASE", "NROTAT", "NMODIF", "NSCALE", "NDELE", "EDELE", "DDELE", "RMODIF", "MPCHG", "MPDELE",
+    "ETDELE", "RDELE", "SDELETE", "CMDELE", "NUMMRG", "NUMCMP", "NGEN", "EGEN", "NSYM", "ESYM", "ENSYM",
+    "ESURF", "CEINTF", "CEGEN", "CPNGEN", "CPLGEN", "*DO", "*DOWHILE", "*REPEAT",
 }  # fmt: skip
 """Commands that change the part or load it."""
 _IN_PART = {63, 181, 281}
@@ -124,7 +126,7 @@ def _take(
 ) -> None:
     """One command with its data lines."""
     if name == "NBLOCK":
-        _take_nodes(archive, lines)
+        _take_nodes(archive, lines, number, words)
     elif name == "EBLOCK":
         _take_elements(archive, lines, number, words)
     elif name == "ET":
@@ -147,7 +149,8 @@ def _take(
             found += _whole(next(lines)[1], widths)
         known = sum(len(members) for _, members in archive.sets.values())
         component = words[2].upper(), _ranges(found, MOST_MEMBERS - known)
-        archive.keep(archive.sets, words[1], component, "components", number)
+        name = next((known for known in archive.sets if known.upper() == words[1].upper()), words[1])
+        archive.keep(archive.sets, name, component, "components", number)
     elif name == "CM":
         archive.unsupported.append(f"the component {words[1]} (CM, line {number}), a selection; write it by CMBLOCK")
     elif name in ("MP", "MPDATA"):
@@ -186,7 +189,7 @@ def _take(
     elif name == "D" and _holds_one_node(words):
         source = archive.said(name, number, ",".join(words))
         archive.held.append((int(words[1]), _DOFS[words[2].upper()], source))
-    elif name in NAMED or name.startswith("SECC"):
+    elif name in NAMED or name.startswith("SECC") or (name == "*IF" and "_CDRDOFF" not in words[1].upper()):
         archive.unread.append(archive.said(name, number, ",".join(words)))
     elif name in _REFUSED or (name in ("N", "EN") and "-1" not in words):
         raise ValueError("nodes and elements are read from blocks; write the archive by CDWRITE,DB,NAME,CDB")
@@ -252,17 +255,27 @@ def _ranges(values: list[int], most: int) -> list[int]:
     when they are more than `most`."""
     found: list[int] = []
     for value in values:
+        if value < 0 and (not found or -value <= found[-1]):
+            raise ValueError(f"a range of a component ends at {-value}, after {found[-1] if found else 'no number'}")
         if len(found) + max(-value - found[-1] if value < 0 else 1, 0) > most:
             raise ValueError(f"components have more than {MOST_MEMBERS} members")
         found += range(found[-1] + 1, -value + 1) if value < 0 else [value]
     return found
 
 
-def _take_nodes(archive: _Archive, lines: Iterator[tuple[int, str]]) -> None:
+def _note_count(archive: _Archive, what: str, line: int, words: list[str], found: int) -> None:
+    """Note a block of another number of entries than its command states, such as one that was cut off."""
+    stated = int(words[4]) if words[4:] and words[4].isdigit() else 0
+    if stated and stated != found:
+        archive.unsupported.append(f"line {line} announces {stated} {what}, and {found} follow")
+
+
+def _take_nodes(archive: _Archive, lines: Iterator[tuple[int, str]], start: int, words: list[str]) -> None:
     form = next(lines)[1]
     widths, first = _widths(form), sum(int(n or "1") for n, kind, _ in _FORMAT.findall(form) if kind.lower() == "i")
-    for number, line in lines:
+    for count, (number, line) in enumerate(lines):
         if line.strip()[:1].upper() == "N" or line.strip() == "-1" or not line.strip():
+            _note_count(archive, "nodes", start, words, count)
             return
         values = _reals(line, widths)
         node = int(values[0])
@@ -274,9 +287,10 @@ def _take_elements(archive: _Archive, lines: Iterator[tuple[int, str]], number: 
     if len(words) < 3 or words[2].upper() != "SOLID":
         raise ValueError("blocks with the option SOLID are read")
     widths, archive.block = _widths(next(lines)[1]), number
-    for number, line in lines:
+    for count, (number, line) in enumerate(lines):
         row = _whole(line, widths)
         if not row or row[0] < 0:
+            _note_count(archive, "elements", archive.block, words, count)
             return
         if len(row) < 12:
             raise ValueError(f"an element needs eleven numbers and its nodes; found {line.strip()!r}")
@@ -479,6 +493,8 @@ def _material(constants: dict[str, list[float]]) -> tuple[np.ndarray | None, flo
     if "EX" not in one:
         return None, one.get("DENS"), "has no EX"
     nu = one.get("PRXY", one.get("NUXY", 0.3))
+    if not np.isclose(nu, one.get("NUXY", nu), rtol=ROUNDED):
+        return None, one.get("DENS"), "has PRXY and NUXY that differ"
     if "GXY" in one and not np.isclose(one["GXY"] * 2 * (1 + nu), one["EX"], rtol=ROUNDED):
         return None, one.get("DENS"), "has a shear modulus GXY that is not that of EX and Poisson's ratio"
     try:
@@ -491,9 +507,11 @@ def _supports(archive: _Archive, row_of: dict[int, int], turning: set[int]) -> I
     """Dofs that are held at zero, rotations at the nodes of shells, which are `turning`. Some of those of nodes with
     axes of their own are not obeyed; all of them are the same in any axes."""
     for node, components, source in archive.held:
-        if node in archive.turned and components != _DOFS["ALL"]:
+        if node not in row_of:
+            archive.unread.append(replace(source, text=f"{source.text} (there is no node {node})"))
+        elif node in archive.turned and components != _DOFS["ALL"]:
             archive.unread.append(source)
-        elif node in row_of:
+        else:
             for k in components:
                 if k < 3 or row_of[node] in turning:
                     yield Stated(Equation(np.array([row_of[node]]), np.array([k]), np.ones(1), source.label), source)

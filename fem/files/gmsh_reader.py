@@ -186,18 +186,24 @@ def _read_41(data: bytes, binary: bool) -> RawMesh:
     parts = _partitions(data, binary, tags)
     s = _section(data, "Nodes", binary)
     ids, points = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 3))]
-    for _ in range(s.take("n", 4)[0]):
+    total = 0
+    blocks, stated, *_ = s.take("n", 4).tolist()
+    for _ in range(blocks):
         dim, _, parametric = s.take("i", 3).tolist()
         count = int(s.take("n", 1)[0])
         ids.append(s.take("n", count))
+        total += count
         width = 3 + (dim if parametric else 0)
         points.append(s.take("d", count * width).reshape(count, width)[:, :3])
+    _require_stated("Nodes", stated, total)
     s = _section(data, "Elements", binary)
-    found = []
+    total, found = 0, []
     there: set[tuple[int, int]] = set()
-    for _ in range(s.take("n", 4)[0]):
+    blocks, stated, *_ = s.take("n", 4).tolist()
+    for _ in range(blocks):
         dim, entity, code = s.take("i", 3).tolist()
         count = int(s.take("n", 1)[0])
+        total += count
         if not count:  # an entity without cells, of whatever type
             continue
         width = _kind(code)[1]
@@ -206,12 +212,19 @@ def _read_41(data: bytes, binary: bool) -> RawMesh:
             continue
         there.add((dim, entity))
         found.append((code, nodes, [(tag, np.arange(count)) for tag in tags.get((dim, entity), [])]))
+    _require_stated("Elements", stated, total)
     highest = max((dim for dim, _ in there), default=0)
     owners = {place: owned for place, owned in parts.owners.items() if place[0] == highest}
     _require_all(
         {p for k in there & set(owners) for p in owners[k]}, sorted({p for own in owners.values() for p in own})
     )
     return _raw(np.concatenate(ids), np.concatenate(points), _joined(found), _names(data))
+
+
+def _require_stated(title: str, stated: int, found: int) -> None:
+    """Raise `MeshError` for a section whose blocks have another number of entries than it states."""
+    if stated != found:
+        raise MeshError(f"its section ${title} states {stated} entries, and its blocks have {found}")
 
 
 @dataclass

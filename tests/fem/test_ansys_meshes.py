@@ -334,3 +334,60 @@ def test_nodes_of_edges_and_components_that_are_not_defined_are_named(tmp_path):
         more = f"CMBLOCK,SOME,{kind},       2\n(8i10)\n         1       -15\n" + MATERIAL
         with pytest.warns(MeshWarning, match=f"component SOME has {told} that are not defined .first: {known + 1}"):
             fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=more))
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("MPDELE,ALL,1\n", "MPDELE, line"),
+        ("*IF,1,EQ,2,THEN\nTIME,1\n*ENDIF\n", r"\*IF, line"),
+        ("*IF,_CDRDOFF,EQ,1,THEN\n_CDRDOFF=\n*ELSE\nNUMOFF,NODE, 8\n*ENDIF\n", ""),  # as CDWRITE begins
+        ("D,99,UX,0.0\n", r"D,99,UX,0.0 \(there is no node 99\)"),
+        ("CMBLOCK,Fix,NODE,1\n(8i10)\n         1\nCMBLOCK,FIX,NODE,1\n(8i10)\n         2\n", "1 components are defined again"),
+    ],
+)  # fmt: skip
+def test_commands_that_change_a_part_are_named(more, told, tmp_path):
+    """They were passed over, and two spellings of a component, which are one to Ansys, were two sets."""
+    path = archive(tmp_path, {1: 185}, [BRICK], more=MATERIAL + more)
+    if not told:
+        assert fem.read_mesh(path).warnings == ()
+        return
+    with pytest.warns(MeshWarning, match=told):
+        fem.read_mesh(path, supports="keep")
+
+
+@pytest.mark.parametrize(("last", "said"), [("-3", "ends at 3, after 5"), ("-5", "ends at 5, after 5")])
+def test_ranges_of_components_that_do_not_rise_are_refused(last, said, tmp_path):
+    more = f"CMBLOCK,A,NODE,2\n(8i10)\n         5{last:>10}\n"
+    with pytest.raises(MeshError, match=f"CMBLOCK cannot be read: a range of a component {said}"):
+        fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=more))
+    alone = "CMBLOCK,A,NODE,1\n(8i10)\n        -3\n"
+    with pytest.raises(MeshError, match="a range of a component ends at 3, after no number"):
+        fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=alone))
+
+
+def test_blocks_of_another_length_than_they_announce_are_named(tmp_path):
+    path = archive(tmp_path, {1: 185}, [BRICK])
+    text = path.read_text()
+    for old, new, told in (
+        (f"SOLID,{8:9d},{8:9d}", f"SOLID,{9:9d},{9:9d}", "announces 9 nodes, and 8 follow"),
+        (f"SOLID,{1:9d},{1:9d}", f"SOLID,{2:9d},{2:9d}", "announces 2 elements, and 1 follow"),
+        (f"SOLID,{8:9d},{8:9d}", f"SOLID,{9:9d},{8:9d}", ""),  # the largest number, which no node need have
+    ):
+        path.write_text(text.replace(old, new))
+        if not told:
+            assert fem.read_mesh(path).warnings == ()
+            continue
+        with pytest.warns(MeshWarning, match=told):
+            fem.read_mesh(path)
+
+
+def test_two_ratios_of_poisson_that_differ_are_refused(tmp_path):
+    for ratio, refused in ((0.3, False), (0.2, True)):
+        more = MATERIAL + f"MP,PRXY,1,{ratio}\n"
+        mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=more))
+        if refused:
+            with pytest.raises(fem.MaterialError, match="has PRXY and NUXY that differ"):
+                fem.Model(mesh)
+        else:
+            assert fem.Model(mesh).mass == pytest.approx(7.8e-9)

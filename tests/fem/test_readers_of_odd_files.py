@@ -297,3 +297,23 @@ def test_what_gmsh_files_say_twice_and_differently_is_refused(old, new, said, tm
     path.write_text(GMSH.replace(old, new))
     with pytest.raises(MeshError, match=said):
         fem.read_mesh(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("1 4 1 4\n3 1 0 4", "1 5 1 4\n3 1 0 4", ".Nodes states 5 entries, and its blocks have 4"),
+        ("$Elements\n1 1", "$Elements\n1 2", ".Elements states 2 entries, and its blocks have 1"),
+        ("1\n2\n3\n4\n", "1\n2\n3\n3\n", "node 3 is given twice, at different places"),
+    ],
+)
+def test_gmsh_files_of_another_size_than_they_state_are_refused(old, new, said, tmp_path):
+    text = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n$EndNodes\n"
+    text += "$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n$EndElements\n"
+    path = tmp_path / "part.msh"
+    path.write_text(text)
+    assert fem.read_mesh(path).kinds == {"tetra": 1}
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+    with pytest.raises(MeshError, match=said):
+        fem.read_mesh(path)

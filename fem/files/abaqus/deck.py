@@ -435,7 +435,7 @@ def _generated(deck: Deck, place: Place, line: str) -> list[str | int]:
     if numbers[1] < numbers[0]:
         raise MeshError(f"{place}: GENERATE runs from the lower number to the higher one; found {line!r}.")
     members = range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) == 3 else 1)
-    deck.generated += (numbers[1] - numbers[0] + 1) // members.step
+    deck.generated += max(numbers[1] - numbers[0] + 1, 0) // members.step
     if (numbers[1] - numbers[0]) % members.step:
         where = deck.not_obeyed(place, line, "GENERATE").label
         deck.idle.append(f"{where}: {line.strip()!r} does not reach its last number and ends at {members[-1]}")

@@ -155,10 +155,10 @@ def _take(
         archive.unsupported.append(f"the component {words[1]} (CM, line {number}), a selection; write it by CMBLOCK")
     elif name in ("MP", "MPDATA"):
         if name == "MP":  # a constant, then factors of powers of the temperature
-            key, material, first, given = words[1], words[2], 1, words[3:4] + [w for w in words[4:] if w and float(w)]
+            key, material, at, given = words[1], words[2], 1, words[3:4] + [w for w in words[4:] if w and float(w)]
         else:
-            key, material, first, given = words[3], words[4], int(words[5] or "1"), words[6:]
-        _take_constants(archive, int(material), key.upper(), first, [float(w) for w in given if w], number)
+            key, material, at, given = words[3], words[4], int(words[5] or "1"), words[6:]
+        _take_constants(archive, int(material), key.upper(), at, [float(w) for w in given if w], number)
         archive.placed.setdefault(int(material), archive.said(name, number, ",".join(words)))
     elif name == "R" and len(words) > 2:
         archive.reals_said[int(words[1])] = archive.said(name, number, ",".join(words))

@@ -103,6 +103,8 @@ def line_load(model: Model, cells: str, force: Any) -> Force:
     mesh, w = _mesh_of(model, "a line load"), _vectors(force, "the line load")
     if w.shape != (3,):
         raise MatrixError(f"A line load needs a force per length with 3 components; found shape {w.shape}.")
+    if not isinstance(cells, str):
+        raise MeshError(f"Mesh {mesh.name!r}: a line load acts on a cell set, by its name; found {cells!r}.")
     if cells not in mesh.cell_sets:
         raise MeshError(f"Mesh {mesh.name!r}: " + unknown_name("cell set", cells, mesh.cell_sets))
     source, total = model.elements, np.zeros(model.dof_map.size_of_all)

@@ -85,7 +85,7 @@ class Spring:
 
     def matrix(self) -> np.ndarray:
         """The stiffness as (6, 6). Raises `MatrixError` when it is not symmetric, or has a negative eigenvalue."""
-        k = np.asarray(self.stiffness, dtype=float)
+        k = floats(self.stiffness)
         k = np.diag(k) if k.shape == (6,) else k
         if (
             k.shape != (6, 6)
@@ -95,7 +95,7 @@ class Spring:
         ):
             raise MatrixError(
                 f"The spring between {self.a!r} and {self.b!r} needs a symmetric stiffness without negative "
-                f"eigenvalues, (6, 6) or its 6 diagonal entries; found shape {np.shape(self.stiffness)}."
+                f"eigenvalues, (6, 6) or its 6 diagonal entries; found {self.stiffness!r}."
             )
         return k
 

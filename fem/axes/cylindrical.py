@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from fem.axes.limits import LARGEST, within_limits
+from fem.axes.limits import LARGEST, floats, is_number, within_limits
 from fem.errors import MaterialError
 from fem.shown import shown
 
@@ -32,15 +32,15 @@ class CylindricalAxes:
 
     def __post_init__(self) -> None:
         for name in ("point", "direction"):
-            value = np.asarray(getattr(self, name), dtype=float)
+            value = floats(getattr(self, name))
             if value.shape != (3,) or not within_limits(value):
                 raise MaterialError(
                     f"Cylindrical axes: {name} needs three finite numbers of at most {LARGEST:.0e}; found "
-                    f"{value.tolist()}."
+                    f"{value.tolist() or getattr(self, name)!r}."
                 )
         if not np.linalg.norm(self.direction) > 0:
             raise MaterialError("Cylindrical axes: the direction of the axis must not be zero.")
-        if not np.isfinite(self.turn) or self.turned_about not in (0, 1, 2):
+        if not is_number(self.turn) or not is_number(self.turned_about) or self.turned_about not in (0, 1, 2):
             raise MaterialError(
                 f"Cylindrical axes: turn needs degrees, turned_about 0, 1 or 2; found {self.turn}, {self.turned_about}."
             )

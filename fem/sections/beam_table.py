@@ -107,7 +107,7 @@ class BeamTable:
         return BeamTable(positions, np.array(S), np.array(M), y_axis, along, middle, (E, G), name)
 
     def __post_init__(self) -> None:
-        positions = np.array(self.positions, dtype=float)
+        positions = floats(self.positions)
         if (
             positions.ndim != 1
             or len(positions) < 2
@@ -115,7 +115,7 @@ class BeamTable:
         ):
             raise MaterialError(f"{self.name}: two or more rising positions are needed; found {positions.tolist()}.")
         for what in ("stiffness", "mass"):
-            A = np.array(getattr(self, what), dtype=float)
+            A = floats(getattr(self, what))
             if A.shape != (len(positions), 6, 6) or not np.isfinite(A).all():
                 raise MaterialError(
                     f"{self.name}: {what} needs a finite (6, 6) matrix at each of {len(positions)} stations; found "
@@ -136,12 +136,12 @@ class BeamTable:
             object.__setattr__(self, what, A)
         self._require_mass_of_bodies(positions)
         along = np.array(self.along, dtype=float)
-        y = np.array(self.y_axis, dtype=float)
+        y = floats(self.y_axis)
         y = np.tile(y, (len(positions), 1)) if y.shape == (3,) else y
         if y.shape != (len(positions), 3) or along.shape != (3,):
             raise MaterialError(
                 f"{self.name}: y_axis needs three numbers, or three for each of {len(positions)} stations, and along "
-                f"three; found shapes {np.shape(self.y_axis)} and {along.shape}."
+                f"three; found shapes {y.shape} and {along.shape}."
             )
         for what, vectors in (("y_axis", y), ("along", along[None])):
             if not within_limits(vectors) or not np.linalg.norm(vectors, axis=1).all():

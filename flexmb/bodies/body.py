@@ -324,7 +324,7 @@ def rigid_body(
                 f"Rigid body {name!r}: density = {density} takes mass, centre and inertia from mesh = ...; {found}. "
                 "Give mesh and density, or mass and inertia (then the mesh is for pictures)."
             )
-        if not (np.isfinite(density) and density > 0):
+        if not (is_number(density) and density > 0):
             raise MatrixError(f"Rigid body {name!r}: the density should be above zero; found {density}.")
         inside = shape.integrals(name)
         mass, centre, inertia = density * inside.volume, inside.centre, density * inside.inertia
@@ -333,21 +333,25 @@ def rigid_body(
             f"Rigid body {name!r}: {'inertia' if mass is not None else 'mass'} is missing. Give mass and inertia, or "
             "mesh and density."
         )
-    inertia = np.asarray(inertia, dtype=float)
+    if not is_number(mass):
+        raise MatrixError(f"Rigid body {name!r}: the mass is a finite number; found {mass!r}.")
+    if points is not None and not isinstance(points, Mapping):
+        raise MatrixError(f"Rigid body {name!r}: points are places by name, a dict; found {points!r}.")
+    inertia = floats(inertia)
     if inertia.shape == (3,):
         inertia = np.diag(inertia)
     if inertia.shape != (3, 3):
         raise MatrixError(
             f"Rigid body {name!r}: inertia has shape {inertia.shape}, expected (3, 3) or its 3 diagonal entries."
         )
-    centre = np.zeros(3) if centre is None else np.asarray(centre, dtype=float)
+    centre = np.zeros(3) if centre is None else floats(centre)
     if centre.shape != (3,) or not np.isfinite(centre).all():
         raise MatrixError(f"Rigid body {name!r}: centre must be 3 finite coordinates, found {centre}.")
     try:
         invariants = rigid_invariants(mass, centre, inertia)
     except MatrixError as error:
         raise MatrixError(f"Rigid body {name!r}: {error}") from None
-    interfaces = {k: BodyInterface(np.asarray(p, dtype=float), np.zeros((6, 0))) for k, p in (points or {}).items()}
+    interfaces = {k: BodyInterface(p, np.zeros((6, 0))) for k, p in (points or {}).items()}
     return Body(
         name=name,
         invariants=invariants,

@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import as_array, floats
 from flexmb.controllers import formulas
 from flexmb.errors import LawError
 from flexmb.mechanism.control.law import BoundController, ControlLaw
@@ -95,7 +96,10 @@ def _matrices(system: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
     home = type(system).__module__.partition(".")[0]
     dt: Any = None
     if isinstance(system, tuple | list):
-        parts = [np.asarray(x, dtype=float) for x in system]
+        parts = [floats(x) for x in system]
+        for x, part in zip(system, parts, strict=True):
+            if part.shape != as_array(x).shape:
+                raise LawError(f"The parts of a linear controller are arrays of numbers; found {x!r}.")
         if len(parts) == 2:
             parts = list(_proper(lambda: scipy.signal.tf2ss(*parts)))
         if len(parts) != 4:
@@ -159,7 +163,7 @@ def state_feedback(
 
     Raises `LawError` when the numbers of gains and names differ, or a number is not finite.
     """
-    gains = np.atleast_2d(np.asarray(K, dtype=float))
+    gains = np.atleast_2d(floats(K))
     if gains.shape != (len(commands), len(inputs)):
         raise LawError(
             f"State feedback of {len(inputs)} inputs to {len(commands)} commands needs gains "

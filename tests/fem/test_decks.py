@@ -379,7 +379,7 @@ CONSTANTS = "*MATERIAL, NAME=S\n*ELASTIC\n2e11, 0.3\n*DENSITY\n6.\n*SOLID SECTIO
         ("*DENSITY\n6.\n", "*DENSITY\n6.\n*DENSITY\n9.\n", "DENSITY, line .*has this keyword twice, and the first one", 1),
         ("*DENSITY\n", "*ELASTIC\n1e11, 0.3\n*DENSITY\n", "ELASTIC, line .*has this keyword twice, and the first one", 1),
         ("*DENSITY\n", "*ELASTIC\n2e11, 0.3\n*DENSITY\n", "", 1),
-        ("*MATERIAL", "*SURFACE, NAME=A\nEALL, S1\n*SURFACE, NAME=A\nEALL, S2\n*MATERIAL", "SURFACE, line 12 .*this surface twice and differently; the last", 1),
+        ("*MATERIAL", "*SURFACE, NAME=A\nEALL, S1\n*SURFACE, NAME=A\nEALL, S2\n*MATERIAL", "SURFACE, line 11 .*this surface twice and differently; the last", 1),
         ("*MATERIAL", "*SURFACE, NAME=A\nEALL, S1\n*SURFACE, NAME=a\nEALL, S1\n*MATERIAL", "", 1),
         (HEAD, "*NODE\n2, 3,0,0\n" + HEAD, "NODE, line 5 .*node 2 is given twice and differently; the last place counts", 1),
         (HEAD, "*NODE\n2, 1,0,0\n" + HEAD, "", 1),

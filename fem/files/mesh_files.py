@@ -219,8 +219,11 @@ def _read_med(path: Path) -> RawMesh:
         with temporary_folder(f"{path.name}: a file of MED without groups", MeshError) as folder:
             copy = _with_families(path, folder / path.name)
             if copy is not None:
+                raw = None
                 with contextlib.suppress(MeshError):  # which would name the copy
-                    return _numbered(copy, _turned(_read_by_meshio(copy)))
+                    raw = _turned(_read_by_meshio(copy))
+                if raw is not None:
+                    return _numbered(copy, raw)
         raise error from None
 
 

@@ -141,7 +141,7 @@ class BeamTable:
         if y.shape != (len(positions), 3) or along.shape != (3,):
             raise MaterialError(
                 f"{self.name}: y_axis needs three numbers, or three for each of {len(positions)} stations, and along "
-                f"three; found shapes {y.shape} and {along.shape}."
+                f"three; found shapes {floats(self.y_axis).shape} and {along.shape}."
             )
         for what, vectors in (("y_axis", y), ("along", along[None])):
             if not within_limits(vectors) or not np.linalg.norm(vectors, axis=1).all():

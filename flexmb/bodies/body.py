@@ -351,7 +351,7 @@ def rigid_body(
         invariants = rigid_invariants(mass, centre, inertia)
     except MatrixError as error:
         raise MatrixError(f"Rigid body {name!r}: {error}") from None
-    interfaces = {k: BodyInterface(p, np.zeros((6, 0))) for k, p in (points or {}).items()}
+    interfaces = {k: BodyInterface(floats(p), np.zeros((6, 0))) for k, p in (points or {}).items()}
     return Body(
         name=name,
         invariants=invariants,

@@ -566,6 +566,7 @@ def test_what_med_files_say_of_their_nodes_and_groups(tmp_path):
     ):
         path.write_bytes(whole)
         with h5py.File(path, "r+") as file:
+            next(iter(file["ENS_MAA/mesh"].values()))["MAI/TR3/FAM"] = np.array([-1])
             change(file)
         with pytest.raises(MeshError, match=rf"a\.med.*{said}"):
             fem.read_mesh(path)

@@ -31,7 +31,8 @@ that are not UTF-8 stay apart from each other."""
 def _as_windows(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+    letters = error.object[error.start : error.end].decode("cp1252", "replace")
+    return letters.replace("\xa0", "\ufffd"), error.end  # a blank that is none in UTF-8 would complete a damaged field
 
 
 codecs.register_error(WINDOWS, _as_windows)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from fem.axes.limits import LARGEST, floats, is_number, within_limits
+from fem.axes.limits import LARGEST, as_array, floats, is_number, within_limits
 from fem.errors import MaterialError, unknown_name
 from fem.material import Material
 from fem.shown import shown
@@ -80,10 +80,12 @@ class Section:
         y, z = (float(np.sqrt(3 * inertia / self.area)) for inertia in (self.Iz, self.Iy))
         for name in ("fibres", "outline"):
             given = getattr(self, name)
-            if not given:
-                object.__setattr__(self, name, _corners(y, z))
-            elif floats(given).shape != (np.size(given) // 2, 2) or not np.isfinite(floats(given)).all():
+            found = floats(given)
+            pairs = found.ndim == 2 and found.shape[1] == 2 and np.isfinite(found).all()
+            if found.shape != as_array(given).shape or (found.size and not pairs):
                 raise MaterialError(f"A section's {name} are pairs (y, z) of finite numbers; found {given}.")
+            if not found.size:
+                object.__setattr__(self, name, _corners(y, z))
         if self.fibre_warping and warped.shape != (len(self.fibres),):
             raise MaterialError(
                 f"A section's fibre_warping needs one number for each of its {len(self.fibres)} fibres; found "

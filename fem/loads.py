@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.axes.limits import is_number
+from fem.axes.limits import as_array, floats, is_number
 from fem.elements import LINES, SHELLS, Element, element
 from fem.elements.quadrature import triangle
 from fem.errors import MatrixError, MeshError, MeshWarning, unknown_name
@@ -103,6 +103,8 @@ def line_load(model: Model, cells: str, force: Any) -> Force:
     mesh, w = _mesh_of(model, "a line load"), _vectors(force, "the line load")
     if w.shape != (3,):
         raise MatrixError(f"A line load needs a force per length with 3 components; found shape {w.shape}.")
+    if not isinstance(cells, str):
+        raise MeshError(f"Mesh {mesh.name!r}: a line load acts on a cell set, by its name; found {cells!r}.")
     if cells not in mesh.cell_sets:
         raise MeshError(f"Mesh {mesh.name!r}: " + unknown_name("cell set", cells, mesh.cell_sets))
     source, total = model.elements, np.zeros(model.dof_map.size_of_all)
@@ -131,7 +133,7 @@ def point_force(model: Model, nodes: Any, force: Any) -> Force:
     Raises `MatrixError` when nodes do not exist, or the force has not their shape.
     """
     by_name = isinstance(nodes, str) or is_selection(nodes)
-    numbers = _mesh_of(model, f"a force on {nodes!r}").nodes(nodes) if by_name else np.atleast_1d(np.asarray(nodes))
+    numbers = _mesh_of(model, f"a force on {nodes!r}").nodes(nodes) if by_name else np.atleast_1d(as_array(nodes))
     count = len(model.points)
     if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
         raise MatrixError(f"A point force needs node numbers or the name of a set with nodes; found {nodes!r}.")
@@ -173,7 +175,7 @@ def _faces_of(mesh: Mesh, faces: Any) -> np.ndarray:
             hint = " It is a node set; a pressure needs faces." if faces in mesh.node_sets else ""
             raise MeshError(f"Mesh {mesh.name!r}: " + unknown_name("face set", faces, mesh.face_sets) + hint)
         return mesh.face_sets[faces]
-    pairs = np.asarray(faces)
+    pairs = as_array(faces)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise MeshError(
             f"Faces are given as whole numbers (nf, 2) of (cell, face of the cell); found shape {pairs.shape}."
@@ -209,10 +211,9 @@ def _area_vectors(shape: Element, face: int, x: np.ndarray) -> np.ndarray:
 
 
 def _vectors(value: Any, what: str) -> np.ndarray:
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise MatrixError(f"{what.capitalize()} must be numbers; found {value!r}.") from None
+    array = floats(value)
+    if not array.size:
+        raise MatrixError(f"{what.capitalize()} must be numbers; found {value!r}.")
     if not np.isfinite(array).all():
         raise MatrixError(f"{what.capitalize()} must be finite; found {value!r}.")
     return array

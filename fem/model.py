@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from fem.axes.limits import floats
 from fem.beam import Beam, Truss
 from fem.dofs.dof_map import DofMap
 from fem.dofs.warping import Warping
@@ -306,7 +307,7 @@ class Model:
                 f"Model {name!r}: matrices need the coordinates of their nodes, and these are not with them. Give "
                 "points (n, 3), such as those of a mesh of the part."
             )
-        points = np.array(points, dtype=float)
+        points = floats(points)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise MatrixError(f"Model {name!r}: points must be finite with shape (n, 3); found shape {points.shape}.")
         points.setflags(write=False)

@@ -119,6 +119,11 @@ def require_units(units: str | None) -> str | None:
     return units
 
 
+def named(units: str | None) -> str:
+    """The name of a system of units in brackets, for messages; nothing without one."""
+    return "" if units is None else f" ({units})"
+
+
 def _parts(units: str) -> tuple[str, str, str]:
     """The units of length, of mass (or force), and of time."""
     parts = ALIASES.get(units, units).split("-") if isinstance(units, str) else []

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg.lapack import dpotrf
 
+from fem.axes.limits import as_array, floats
 from fem.errors import MatrixError
 from fem.linear_algebra.threads import one_openblas_thread
 from fem.model import Model
@@ -103,10 +104,23 @@ def residual_displacements(
     """The static displacements of the whole part under `forces` at `nodes` that the elastic coordinates of `basis`
     lack, for c cases: (1) with all dofs in the place of the rows. Axes: those of the mesh.
 
+    Raises `MatrixError` for nodes that the part does not have, and forces that are no finite numbers of their shape.
     Cost: one solve a case, with the factor that the reduction kept or a new one.
     """
+    numbers, f = as_array(nodes), floats(forces)
+    count = len(model.points)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or ((numbers < 0) | (numbers >= count)).any():
+        raise MatrixError(
+            f"Model {model.name!r}: residual displacements need the numbers of nodes from 0 to {count - 1}; found "
+            f"{nodes!r}."
+        )
+    if f.ndim != 3 or f.shape[:2] != (len(numbers), 3) or not np.isfinite(f).all():
+        raise MatrixError(
+            f"Model {model.name!r}: residual displacements need finite forces of shape ({len(numbers)}, 3, cases); "
+            f"found shape {np.shape(f)}."
+        )
     body = statics(model)
-    F = nodal_forces(model, nodes) @ forces.reshape(3 * len(nodes), -1)
+    F = nodal_forces(model, numbers) @ f.reshape(3 * len(numbers), -1)
     Psi = elastic(body, np.asarray(basis.Psi))
     U = inertia_relief_solution(body, F) - Psi @ ((Psi.T @ F) / basis.eigenvalues[:, None])
     body.keep()

@@ -130,7 +130,7 @@ def solve_static(model: Model, load: Float[np.ndarray, " ndof"], supports: Any =
     """
     model.require_obeyed()
     warn_of_hinges(model)
-    f = np.asarray(load, dtype=float)
+    f = floats(load)
     if f.shape != (model.ndof,) or not np.isfinite(f).all():
         raise MatrixError(
             f"Model {model.name!r}: a load has {model.ndof} finite numbers, one for each dof; found shape {f.shape}. "

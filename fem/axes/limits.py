@@ -23,11 +23,21 @@ def is_number(value: Any) -> bool:
 
 
 def floats(value: Any) -> np.ndarray:
-    """A list of numbers as an array, which is empty for what is none, such as texts and lists of different lengths."""
+    """A list of numbers as an array, which is empty for what is none, such as texts, also of digits, complex numbers
+    and lists of different lengths."""
     try:
-        return np.array(value, dtype=float)
+        kind = np.asarray(value).dtype.kind
+        return np.array(value, dtype=float) if kind in "biufO" else np.zeros(0)
     except (TypeError, ValueError, OverflowError):
         return np.zeros(0)
+
+
+def as_array(value: Any) -> np.ndarray:
+    """A list of whatever values as an array; of objects where its rows have different lengths."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.empty((0, 0, 0), dtype=object)
 
 
 def within_limits(numbers: ArrayLike) -> bool:

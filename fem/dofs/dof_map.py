@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Bool, Float, Int
 
+from fem.axes.limits import as_array
 from fem.dofs.warping import Warping
 from fem.errors import MatrixError, MeshError
 from fem.mesh.constraints import Constraint, Equation, MeanLink, RigidLink, mean_motion
@@ -186,7 +187,7 @@ class DofMap:
 
         Raises `MatrixError` when q has another length."""
         if len(q) != self.size:
-            raise MatrixError(f"The displacements of {self.size} dofs are needed; their shape is {np.shape(q)}.")
+            raise MatrixError(f"The displacements of {self.size} dofs are needed; their shape is {as_array(q).shape}.")
         return q if self.T is None else self.T @ q
 
     def gather(self, f: Any) -> Any:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from fem.material import Material
 from fem.mesh.constraints import Equation
 from fem.mesh.raw_mesh import RawMesh
 from fem.mesh.unread import Declared, Stated, Unread
-from fem.user_files import text_of
+from fem.user_files import WINDOWS, text_of
 
 SOLIDS = {5, 45, 64, 70, 73, 87, 90, 92, 95, 122, 123, 148, 164, 168, 185, 186, 187, 226, 227, 278, 279, 285, 291, 292}
 _QUADRATIC_TYPES = dict.fromkeys((87, 92, 123, 148, 168, 187, 227, 291), 10) | dict.fromkeys(
@@ -33,7 +34,9 @@ MARKS = {151, 152, 153, 154, 155, 200}
 """Element types on surfaces and lines that carry loads or mark places."""
 NAMED = {
     "CE", "CERIG", "CP", "CPINTF", "RBE3", "TB", "TBDATA", "D", "F", "SF", "SFE", "BF", "BFE", "SECOFFSET", "CMSFILE",
-    "EMODIF", "ENDRELEASE", "NROTAT", "NMODIF", "NSCALE", "NDELE", "EDELE", "DDELE", "RMODIF", "MPCHG",
+    "EMODIF", "ENDRELEASE", "NROTAT", "NMODIF", "NSCALE", "NDELE", "EDELE", "DDELE", "RMODIF", "MPCHG", "MPDELE",
+    "ETDELE", "RDELE", "SDELETE", "CMDELE", "NUMMRG", "NUMCMP", "NGEN", "EGEN", "NSYM", "ESYM", "ENSYM",
+    "ESURF", "CEINTF", "CEGEN", "CPNGEN", "CPLGEN", "*DO", "*DOWHILE", "*REPEAT",
 }  # fmt: skip
 """Commands that change the part or load it."""
 _IN_PART = {63, 181, 281}
@@ -66,6 +69,7 @@ class _Archive:
     turned: set[int] = field(default_factory=set)  # nodes with axes of their own
     types: dict[int, int] = field(default_factory=dict)
     options: list[tuple[int, Unread]] = field(default_factory=list)  # types whose first option is not zero
+    elements: dict[int, list[int]] = field(default_factory=dict)  # number -> nodes
     cells: dict[str, list[tuple[int, list[int]]]] = field(default_factory=dict)  # kind -> element and nodes
     attributes: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)  # material, type, real, section
     middle: dict[tuple[int, int], int] = field(default_factory=dict)  # ends of an edge without a node -> the one added
@@ -82,6 +86,14 @@ class _Archive:
     left: Counter[int] = field(default_factory=Counter)  # element types that are not read
     unread: list[Unread] = field(default_factory=list)
     unsupported: list[str] = field(default_factory=list)
+    again: dict[str, list[str]] = field(default_factory=dict)  # what is defined twice and differently: kind -> which
+
+    def keep(self, table: dict[Any, Any], key: Any, value: Any, what: str, line: int) -> None:
+        """Define an entry of a table. The last definition counts, as in Ansys; one that differs from an earlier one is
+        noted."""
+        if key in table and table[key] != value:
+            self.again.setdefault(what, []).append(f"{key} in line {line}")
+        table[key] = value
 
     def said(self, keyword: str, line: int, text: str) -> Unread:
         return Unread(keyword, self.path.name, line, text)
@@ -90,7 +102,7 @@ class _Archive:
 def read_ansys_mesh(path: Path) -> RawMesh:
     """The contents of an archive. Raises `MeshError`, which names file and line."""
     archive = _Archive(path)
-    lines = enumerate(text_of(path, MeshError, "archive", errors="replace").splitlines(), 1)
+    lines = enumerate(text_of(path, MeshError, "archive", errors=WINDOWS).splitlines(), 1)
     section = 0
     for number, line in lines:
         for text in line.split("!")[0].split("$"):
@@ -102,7 +114,7 @@ def read_ansys_mesh(path: Path) -> RawMesh:
                 _take(archive, lines, number, name, words, section)
             except (ValueError, IndexError, StopIteration) as error:
                 raise MeshError(f"{path.name}, line {number}: {name} cannot be read: {error}.") from None
-    if not archive.cells and not archive.left:
+    if not archive.elements:
         raise MeshError(
             f"The archive {path.name!r} has no EBLOCK with elements. Write it in blocked format: CDWRITE,DB,NAME,CDB."
         )
@@ -114,21 +126,21 @@ def _take(
 ) -> None:
     """One command with its data lines."""
     if name == "NBLOCK":
-        _take_nodes(archive, lines)
+        _take_nodes(archive, lines, number, words)
     elif name == "EBLOCK":
         _take_elements(archive, lines, number, words)
     elif name == "ET":
-        archive.types[int(words[1])] = int(words[2])
+        archive.keep(archive.types, int(words[1]), int(words[2]), "element types", number)
         _take_option(archive, int(words[1]), words[3:4], archive.said(name, number, ",".join(words)))
     elif name.startswith("KEYO") and words[2] == "1":
         _take_option(archive, int(words[1]), words[3:4], archive.said(name, number, ",".join(words)))
     elif name == "ETBLOCK":
         widths = _widths(next(lines)[1])
-        for _, line in lines:
+        for number, line in lines:
             row = _whole(line, widths)
             if row[0] < 0:
                 break
-            archive.types[row[0]] = row[1]
+            archive.keep(archive.types, row[0], row[1], "element types", number)
             _take_option(archive, row[0], [str(value) for value in row[2:3]], archive.said(name, number, line.strip()))
     elif name == "CMBLOCK":
         widths, count = _widths(next(lines)[1]), int(words[3])
@@ -136,20 +148,22 @@ def _take(
         while len(found) < count:
             found += _whole(next(lines)[1], widths)
         known = sum(len(members) for _, members in archive.sets.values())
-        archive.sets[words[1]] = words[2].upper(), _ranges(found, MOST_MEMBERS - known)
+        component = words[2].upper(), _ranges(found, MOST_MEMBERS - known)
+        name = next((known for known in archive.sets if known.upper() == words[1].upper()), words[1])
+        archive.keep(archive.sets, name, component, "components", number)
     elif name == "CM":
         archive.unsupported.append(f"the component {words[1]} (CM, line {number}), a selection; write it by CMBLOCK")
     elif name in ("MP", "MPDATA"):
         if name == "MP":  # a constant, then factors of powers of the temperature
-            key, material, given = words[1], words[2], words[3:4] + [w for w in words[4:] if w and float(w)]
+            key, material, at, given = words[1], words[2], 1, words[3:4] + [w for w in words[4:] if w and float(w)]
         else:
-            key, material, given = words[3], words[4], words[6:]
-        own = archive.constants.setdefault(int(material), {}).setdefault(key.upper(), [])
-        own += [float(w) for w in given if w]
+            key, material, at, given = words[3], words[4], int(words[5] or "1"), words[6:]
+        _take_constants(archive, int(material), key.upper(), at, [float(w) for w in given if w], number)
         archive.placed.setdefault(int(material), archive.said(name, number, ",".join(words)))
     elif name == "R" and len(words) > 2:
         archive.reals_said[int(words[1])] = archive.said(name, number, ",".join(words))
-        archive.real[int(words[1])] = [float(w or "0") for w in words[2:8]] + [0.0] * (8 - len(words))
+        constants = [float(w or "0") for w in words[2:8]] + [0.0] * (8 - len(words))
+        archive.keep(archive.real, int(words[1]), constants, "sets of real constants", number)
     elif name == "RMORE":
         rest = [float(w or "0") for w in words[1:7]]
         archive.real[list(archive.real)[-1]] += rest + [0.0] * (6 - len(rest))
@@ -161,7 +175,7 @@ def _take(
             values = _reals(line, first)[2:]
             while len(values) < count:
                 values += _reals(next(lines)[1], more)
-            archive.real[own_number] = values
+            archive.keep(archive.real, own_number, values, "sets of real constants", number)
             archive.reals_said[own_number] = archive.said(name, number, f"the set {own_number} of real constants")
     elif name == "SECDATA" and section:
         archive.layers.setdefault(section, []).append(_layer(words[1:]))
@@ -175,10 +189,19 @@ def _take(
     elif name == "D" and _holds_one_node(words):
         source = archive.said(name, number, ",".join(words))
         archive.held.append((int(words[1]), _DOFS[words[2].upper()], source))
-    elif name in NAMED or name.startswith("SECC"):
+    elif name in NAMED or name.startswith("SECC") or (name == "*IF" and "_CDRDOFF" not in words[1].upper()):
         archive.unread.append(archive.said(name, number, ",".join(words)))
     elif name in _REFUSED or (name in ("N", "EN") and "-1" not in words):
         raise ValueError("nodes and elements are read from blocks; write the archive by CDWRITE,DB,NAME,CDB")
+
+
+def _take_constants(archive: _Archive, material: int, key: str, first: int, given: list[float], line: int) -> None:
+    """Constants of a material from a place (1, 2, ...) in the table of temperatures on."""
+    own = archive.constants.setdefault(material, {}).setdefault(key, [])
+    places = slice(first - 1, first - 1 + len(given))
+    if len(own) > first - 1 and own[places] != given[: len(own[places])]:
+        archive.again.setdefault("constants of materials", []).append(f"{key} of {material} in line {line}")
+    own[places] = given
 
 
 def _holds_one_node(words: list[str]) -> bool:
@@ -232,31 +255,42 @@ def _ranges(values: list[int], most: int) -> list[int]:
     when they are more than `most`."""
     found: list[int] = []
     for value in values:
+        if value < 0 and (not found or -value <= found[-1]):
+            raise ValueError(f"a range of a component ends at {-value}, after {found[-1] if found else 'no number'}")
         if len(found) + max(-value - found[-1] if value < 0 else 1, 0) > most:
             raise ValueError(f"components have more than {MOST_MEMBERS} members")
         found += range(found[-1] + 1, -value + 1) if value < 0 else [value]
     return found
 
 
-def _take_nodes(archive: _Archive, lines: Iterator[tuple[int, str]]) -> None:
+def _note_count(archive: _Archive, what: str, line: int, words: list[str], found: int) -> None:
+    """Note a block of another number of entries than its command states, such as one that was cut off."""
+    stated = int(words[4]) if words[4:] and words[4].isdigit() else 0
+    if stated and stated != found:
+        archive.unsupported.append(f"line {line} announces {stated} {what}, and {found} follow")
+
+
+def _take_nodes(archive: _Archive, lines: Iterator[tuple[int, str]], start: int, words: list[str]) -> None:
     form = next(lines)[1]
     widths, first = _widths(form), sum(int(n or "1") for n, kind, _ in _FORMAT.findall(form) if kind.lower() == "i")
-    for _, line in lines:
+    for count, (number, line) in enumerate(lines):
         if line.strip()[:1].upper() == "N" or line.strip() == "-1" or not line.strip():
+            _note_count(archive, "nodes", start, words, count)
             return
         values = _reals(line, widths)
-        archive.points[int(values[0])] = [*values[first : first + 3], 0.0, 0.0, 0.0][:3]
-        if any(values[first + 3 :]):
-            archive.turned.add(int(values[0]))
+        node = int(values[0])
+        archive.keep(archive.points, node, [*values[first : first + 3], 0.0, 0.0, 0.0][:3], "nodes", number)
+        (archive.turned.add if any(values[first + 3 :]) else archive.turned.discard)(node)
 
 
 def _take_elements(archive: _Archive, lines: Iterator[tuple[int, str]], number: int, words: list[str]) -> None:
     if len(words) < 3 or words[2].upper() != "SOLID":
         raise ValueError("blocks with the option SOLID are read")
     widths, archive.block = _widths(next(lines)[1]), number
-    for _, line in lines:
+    for count, (number, line) in enumerate(lines):
         row = _whole(line, widths)
         if not row or row[0] < 0:
+            _note_count(archive, "elements", archive.block, words, count)
             return
         if len(row) < 12:
             raise ValueError(f"an element needs eleven numbers and its nodes; found {line.strip()!r}")
@@ -265,8 +299,11 @@ def _take_elements(archive: _Archive, lines: Iterator[tuple[int, str]], number: 
             nodes += _whole(next(lines)[1], widths)
         if row[1] not in archive.types:
             raise ValueError(f"the type {row[1]} of element {row[10]} has no ET")
-        _take_element(archive, row[10], archive.types[row[1]], nodes[: row[8]])
-        archive.attributes[row[10]] = row[0], row[1], row[2], row[3]
+        attributes = row[0], row[1], row[2], row[3]
+        if (row[10] in archive.elements) and archive.elements[row[10]] == nodes[: row[8]]:
+            archive.keep(archive.attributes, row[10], attributes, "elements", number)
+        archive.attributes[row[10]] = attributes
+        archive.keep(archive.elements, row[10], nodes[: row[8]], "elements", number)
 
 
 def _take_element(archive: _Archive, number: int, routine: int, nodes: list[int]) -> None:
@@ -306,6 +343,12 @@ def _shape(nodes: list[int]) -> str:
 def _middle(archive: _Archive, a: int, b: int) -> int:
     """The node that is added in the middle of an edge."""
     key = (min(a, b), max(a, b))
+    for node in key:
+        if node not in archive.points:
+            raise MeshError(
+                f"The archive {archive.path.name!r} is damaged: elements refer to node {node}, which it does not "
+                "define."
+            )
     if key not in archive.middle:
         archive.middle[key] = max(archive.points) + 1
         archive.points[archive.middle[key]] = np.mean([archive.points[a], archive.points[b]], axis=0).tolist()
@@ -313,6 +356,8 @@ def _middle(archive: _Archive, a: int, b: int) -> int:
 
 
 def _raw_mesh(archive: _Archive) -> RawMesh:
+    for number, nodes in archive.elements.items():
+        _take_element(archive, number, archive.types[archive.attributes[number][1]], nodes)
     ids = np.array(sorted(archive.points), dtype=np.int64)
     row_of = {int(n): k for k, n in enumerate(ids)}
     blocks: list[tuple[str, np.ndarray]] = []
@@ -327,7 +372,12 @@ def _raw_mesh(archive: _Archive) -> RawMesh:
         blocks.append((kind, np.array([[row_of[n] for n in nodes] for _, nodes in cells], dtype=np.int64)))
         place |= {number: (block, row) for row, (number, _) in enumerate(cells)}
     groups, node_groups = {}, {}
+    strangers = []
     for name, (what, members) in archive.sets.items():
+        known = archive.points if what.startswith("NODE") else archive.elements
+        if absent := [n for n in members if n not in known]:
+            of = "nodes" if what.startswith("NODE") else "elements"
+            strangers.append(f"component {name} has {len(absent)} {of} that are not defined (first: {absent[0]})")
         if what.startswith("NODE"):
             node_groups[name] = np.array([row_of[n] for n in members if n in row_of], dtype=np.int64)
         else:
@@ -360,6 +410,12 @@ def _raw_mesh(archive: _Archive) -> RawMesh:
         Stated(Equation(rows, np.full(3, k), np.array([1.0, -0.5, -0.5]), source.label), source)
         for rows in (np.array([row_of[n] for n in triple]) for triple in bound)
         for k in range(3)
+    ]
+    archive.unsupported += strangers
+    archive.unsupported += [
+        f"{len(which)} {what} are defined again and differently ({', '.join(which[:3])}); the last definition counts, "
+        "as in Ansys"
+        for what, which in archive.again.items()
     ]
     return RawMesh(
         np.array([archive.points[int(n)] for n in ids]).reshape(-1, 3),
@@ -437,6 +493,8 @@ def _material(constants: dict[str, list[float]]) -> tuple[np.ndarray | None, flo
     if "EX" not in one:
         return None, one.get("DENS"), "has no EX"
     nu = one.get("PRXY", one.get("NUXY", 0.3))
+    if not np.isclose(nu, one.get("NUXY", nu), rtol=ROUNDED):
+        return None, one.get("DENS"), "has PRXY and NUXY that differ"
     if "GXY" in one and not np.isclose(one["GXY"] * 2 * (1 + nu), one["EX"], rtol=ROUNDED):
         return None, one.get("DENS"), "has a shear modulus GXY that is not that of EX and Poisson's ratio"
     try:
@@ -449,9 +507,11 @@ def _supports(archive: _Archive, row_of: dict[int, int], turning: set[int]) -> I
     """Dofs that are held at zero, rotations at the nodes of shells, which are `turning`. Some of those of nodes with
     axes of their own are not obeyed; all of them are the same in any axes."""
     for node, components, source in archive.held:
-        if node in archive.turned and components != _DOFS["ALL"]:
+        if node not in row_of:
+            archive.unread.append(replace(source, text=f"{source.text} (there is no node {node})"))
+        elif node in archive.turned and components != _DOFS["ALL"]:
             archive.unread.append(source)
-        elif node in row_of:
+        else:
             for k in components:
                 if k < 3 or row_of[node] in turning:
                     yield Stated(Equation(np.array([row_of[node]]), np.array([k]), np.ones(1), source.label), source)

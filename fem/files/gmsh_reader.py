@@ -109,8 +109,12 @@ def read_gmsh(path: Path) -> RawMesh:
 
 def _section(data: bytes, title: str, binary: bool) -> _Section:
     start = data.find(b"$" + title.encode())
-    if start < 0 or data.find(b"$End" + title.encode(), start) < 0:
+    end = data.find(b"$End" + title.encode(), start)
+    if start < 0 or end < 0:
         raise MeshError(f"it has no {'complete ' if start >= 0 else ''}section ${title}")
+    again = data.find(b"\n$" + title.encode(), end)
+    if again >= 0 and data[again + 2 + len(title) :][:1].isspace():
+        raise MeshError(f"it has two sections ${title}, of which a file has one")
     return _Section(data, data.index(b"\n", start) + 1, binary, title)
 
 
@@ -120,7 +124,12 @@ def _names(data: bytes) -> dict[tuple[int, int], str]:
         return {}
     start = data.index(b"$PhysicalNames")
     text = data[start : data.index(b"$EndPhysicalNames", start)].decode("utf-8", "replace")
-    return {(int(d), int(t)): name for d, t, name in re.findall(r'^\s*(\d)\s+(-?\d+)\s+"(.*)"\s*$', text, re.MULTILINE)}
+    names: dict[tuple[int, int], str] = {}
+    for d, t, name in re.findall(r'^\s*(\d)\s+(-?\d+)\s+"(.*)"\s*$', text, re.MULTILINE):
+        if names.setdefault((int(d), int(t)), name) != name:
+            known = names[int(d), int(t)]
+            raise MeshError(f"the group {t} of dimension {d} has two names in $PhysicalNames, {known!r} and {name!r}")
+    return names
 
 
 def _raw(
@@ -130,7 +139,11 @@ def _raw(
     names: dict[tuple[int, int], str],
 ) -> RawMesh:
     """A raw mesh from blocks of (element type, node numbers of the file, [(tag, rows)])."""
-    order = np.argsort(ids)
+    order = np.argsort(ids, kind="stable")
+    again = np.flatnonzero(np.diff(ids[order]) == 0)
+    apart = again[(points[order[again]] != points[order[again + 1]]).any(axis=1)]
+    if len(apart):
+        raise MeshError(f"node {ids[order[apart[0]]]} is given twice, at different places")
     blocks: list[tuple[str, np.ndarray]] = []
     groups: dict[str, list[np.ndarray]] = {}
     nothing, known = np.zeros(0, dtype=np.int64), cells()
@@ -173,18 +186,24 @@ def _read_41(data: bytes, binary: bool) -> RawMesh:
     parts = _partitions(data, binary, tags)
     s = _section(data, "Nodes", binary)
     ids, points = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 3))]
-    for _ in range(s.take("n", 4)[0]):
+    total = 0
+    blocks, stated, *_ = s.take("n", 4).tolist()
+    for _ in range(blocks):
         dim, _, parametric = s.take("i", 3).tolist()
         count = int(s.take("n", 1)[0])
         ids.append(s.take("n", count))
+        total += count
         width = 3 + (dim if parametric else 0)
         points.append(s.take("d", count * width).reshape(count, width)[:, :3])
+    _require_stated("Nodes", stated, total)
     s = _section(data, "Elements", binary)
-    found = []
+    total, found = 0, []
     there: set[tuple[int, int]] = set()
-    for _ in range(s.take("n", 4)[0]):
+    blocks, stated, *_ = s.take("n", 4).tolist()
+    for _ in range(blocks):
         dim, entity, code = s.take("i", 3).tolist()
         count = int(s.take("n", 1)[0])
+        total += count
         if not count:  # an entity without cells, of whatever type
             continue
         width = _kind(code)[1]
@@ -193,12 +212,19 @@ def _read_41(data: bytes, binary: bool) -> RawMesh:
             continue
         there.add((dim, entity))
         found.append((code, nodes, [(tag, np.arange(count)) for tag in tags.get((dim, entity), [])]))
+    _require_stated("Elements", stated, total)
     highest = max((dim for dim, _ in there), default=0)
     owners = {place: owned for place, owned in parts.owners.items() if place[0] == highest}
     _require_all(
         {p for k in there & set(owners) for p in owners[k]}, sorted({p for own in owners.values() for p in own})
     )
     return _raw(np.concatenate(ids), np.concatenate(points), _joined(found), _names(data))
+
+
+def _require_stated(title: str, stated: int, found: int) -> None:
+    """Raise `MeshError` for a section whose blocks have another number of entries than it states."""
+    if stated != found:
+        raise MeshError(f"its section ${title} states {stated} entries, and its blocks have {found}")
 
 
 @dataclass

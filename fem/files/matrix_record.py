@@ -64,12 +64,17 @@ def collected(entries: Mapping[str, Entries], name: str) -> ImportedMatrices:
     mirrored if none has its opposite (one triangle of a symmetric matrix). A node has all its translations, and all
     three rotations if it has one.
 
-    Raises `MatrixError` for numbers that are none of nodes and dofs, and nodes that lack a translation.
+    Raises `MatrixError` for numbers that are none of nodes and dofs, nodes that lack a translation, and values that are
+    not finite.
     """
     for at, _ in entries.values():
         largest = max(int(np.max(at)), -int(np.min(at))) if np.size(at) else 0
         if largest >= 2**63:
             raise MatrixError(f"Matrices {name!r}: expected numbers of nodes below 2^63; found {largest}.")
+    for key, (_, values) in entries.items():
+        wrong = np.asarray(values)[~np.isfinite(values)]
+        if len(wrong):
+            raise MatrixError(f"Matrices {name!r}: expected finite values; found {wrong[0]} in {key}.")
     given = {key: (np.asarray(at, dtype=np.int64).reshape(-1, 4), values) for key, (at, values) in entries.items()}
     found = np.unique(np.concatenate([at.reshape(-1, 2) for key, (at, _) in given.items() if key != "D"]), axis=0)
     if not len(found):

@@ -19,6 +19,7 @@ from fem.files.abaqus.sets import read_abaqus_mesh
 from fem.files.ansys_mesh import read_ansys_mesh
 from fem.files.cad import read_step
 from fem.files.foreign.by_meshio import completed_meshio, read_by_meshio
+from fem.files.foreign.med import numbers_of_nodes, of_one_step
 from fem.files.foreign.set_fields import MARK, by_block, read_set_fields, set_fields
 from fem.files.gmsh_reader import read_gmsh
 from fem.files.gmsh_writer import write_gmsh
@@ -213,27 +214,40 @@ def _read_med(path: Path) -> RawMesh:
     """Files without any group may lack the table of groups, without which meshio reads none. MED numbers the nodes of
     a solid the other way round, which meshio passes on (and writes otherwise)."""
     try:
-        return _turned(_read_by_meshio(path))
+        return _numbered(path, _turned(_read_by_meshio(path)))
     except MeshError as error:
         with temporary_folder(f"{path.name}: a file of MED without groups", MeshError) as folder:
             copy = _with_families(path, folder / path.name)
             if copy is not None:
+                raw = None
                 with contextlib.suppress(MeshError):  # which would name the copy
-                    return _turned(_read_by_meshio(copy))
+                    raw = _turned(_read_by_meshio(copy))
+                if raw is not None:
+                    return _numbered(copy, raw)
         raise error from None
 
 
+def _numbered(path: Path, raw: RawMesh) -> RawMesh:
+    """A mesh of MED with the numbers that its file gives to the nodes."""
+    numbers = numbers_of_nodes(path, len(raw.points))
+    return raw if numbers is None else replace(raw, node_ids=numbers)
+
+
 def _with_families(path: Path, to: Path) -> Path | None:
-    """A copy of a MED file with an empty table of groups; None where that is not what it lacks."""
+    """A copy of a MED file with an empty table of groups, and no group for the kinds of cells that name none; None
+    where that is not what it lacks."""
     try:
         import h5py
 
         shutil.copy(path, to)
         with h5py.File(to, "r+") as file:
             name = next(iter(file["ENS_MAA"]))
-            if name in file.get("FAS", ()):
+            bare = [cells for cells in of_one_step(file["ENS_MAA"][name])["MAI"].values() if "FAM" not in cells]
+            if name in file.get("FAS", ()) and not bare:
                 return None
             file.require_group(f"FAS/{name}")
+            for cells in bare:
+                cells["FAM"] = np.zeros(int(cells["NOD"].attrs["NBR"]), dtype=np.int64)
         return to
     except (ImportError, OSError, RuntimeError, LookupError, StopIteration, ValueError, TypeError, AttributeError):
         return None  # h5py raises all of them for damaged files
@@ -322,6 +336,12 @@ def _families(groups: dict[str, list[np.ndarray]], nodes: dict[str, np.ndarray],
     """Groups of a MED file: meshio leaves them as a number for each cell and node, and the group names of
     each number."""
     families = getattr(data, "cell_tags", None) or {}
+    unknown = set(_numbers(data.cell_data.get("cell_tags"))) - set(families)
+    if families and unknown:
+        raise MeshError(
+            f"cells are of the families {sorted(unknown)[:5]}, which the file does not define (it has "
+            f"{sorted(families)[:5]}); it may be damaged, write it again."
+        )
     _by_number(
         groups,
         [(name, number) for number, names in families.items() for name in names],

@@ -85,8 +85,10 @@ class ShellCells:
         return np.asarray(g[:, 0])
 
     def insist_on_area(self, chunk: slice) -> None:
-        """Refuse cells that are collapsed or folded over, and an `x_axis` along the normal."""
-        g = self.bases(chunk, plane_rule(self.n)[0])
+        """Refuse cells that are collapsed or folded over, also at a corner, where the strains of quadrilaterals that
+        are triangles have no limit."""
+        corners = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)) if self.n == 4 else ()
+        g = self.bases(chunk, (*plane_rule(self.n)[0], *corners))
         area = np.cross(g[:, :, 0], g[:, :, 1])
         extent = np.ptp(self.x[chunk], axis=1).max(axis=1)
         across = np.einsum("epx,epx->ep", area, g[:, :, 2]).min(axis=1) / extent**2

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.axes.limits import floats, is_number
+from fem.axes.limits import as_array, floats, is_number
 from fem.errors import MeshError
 
 Terms = TypeVar("Terms", bound="_Terms")
@@ -257,7 +257,7 @@ def is_whole(value: Any) -> bool:
 
 
 def _numbers(values: Any, source: str) -> np.ndarray:
-    array = np.asarray(values)
+    array = as_array(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise MeshError(f"{source}: nodes and components must be lists of whole numbers; found {values!r}.")
     array = array.astype(np.int64)

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.axes.limits import LARGEST
+from fem.axes.limits import LARGEST, as_array, floats
 from fem.elements import ELEMENTS, LINE, SHELLS, TRUSS, element
 from fem.errors import MeshError, unknown_name
 from fem.mesh.constraints import Constraint, NodeMass, NodeSpring, RigidLink, turning_nodes
@@ -85,7 +85,7 @@ class Mesh:
     untied: tuple[Unread, ...] = ()
 
     def __post_init__(self) -> None:
-        points = np.array(self.points, dtype=float)
+        points = floats(self.points)
         if points.ndim != 2 or points.shape[1] != 3:
             raise MeshError(f"Mesh {self.name!r}: points must have shape (n, 3); found {points.shape}.")
         if self.node_ids is not None:
@@ -200,6 +200,9 @@ class Mesh:
 
         Raises `MeshError` for a number that no node of the mesh has.
         """
+        wrong = [n for n in numbers if not isinstance(n, str) and (as_array(n).ndim or not hasattr(n, "__index__"))]
+        if wrong:
+            raise MeshError(f"Mesh {self.name!r}: numbers of nodes are whole numbers or texts; found {wrong[0]!r}.")
         wanted = [self._number_of(n) if isinstance(n, str) else index(n) for n in numbers]
         ids = np.arange(len(self.points)) if self.node_ids is None else self.node_ids
         place = {int(number): k for k, number in enumerate(ids)}
@@ -255,7 +258,7 @@ class Mesh:
             return self._nodes_of_set(selection)
         if is_selection(selection):
             return selection.nodes(self)
-        given = np.asarray(selection)
+        given = as_array(selection)
         if given.dtype == bool:
             if given.shape != (len(self.points),):
                 raise MeshError(
@@ -494,8 +497,8 @@ def triple(x: np.ndarray) -> str:
 
 def _integers(values: Any, what: str) -> np.ndarray:
     """A read-only int64 array of whole numbers; anything else is refused, as it would be cut off silently."""
-    array = np.asarray(values)
-    if array.size and not np.issubdtype(array.dtype, np.integer):
+    array = as_array(values)
+    if (array.size or array.dtype == object) and not np.issubdtype(array.dtype, np.integer):
         raise MeshError(f"{what} must be whole numbers, counted from 0; found values of type {array.dtype}.")
     array = array.astype(np.int64)
     array.setflags(write=False)

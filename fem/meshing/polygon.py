@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from fem.axes.limits import floats, is_number
 from fem.errors import MeshError
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.meshing.gmsh_program import gmsh_model
@@ -24,7 +25,7 @@ def mesh_of_polygon(shape: Any, holes: Sequence[Any], size: float | None) -> Mes
     _insist_on_order(loops)
     wall = 2 * area / around  # of a thin section; half the radius of a circle
     size = min(wall / 3, float(np.sqrt(2 * area / FEWEST))) if size is None else size
-    if not (np.isfinite(size) and size > 0):
+    if not (is_number(size) and size > 0):
         raise MeshError(f"The size of the triangles of a section must be positive and finite; found {size}.")
     without = "Without it give a fem.Mesh of triangles or quadrilaterals of the section."
     try:
@@ -108,7 +109,7 @@ def _inside(loop: np.ndarray, x: np.ndarray) -> bool:
 
 
 def _loop(shape: Any, what: str) -> np.ndarray:
-    loop = np.asarray(shape, dtype=float)
+    loop = floats(shape)
     if loop.ndim != 2 or loop.shape[1] != 2 or len(loop) < 3 or not np.isfinite(loop).all():
         raise MeshError(f"A section: {what} needs three or more finite corners (y, z); found shape {loop.shape}.")
     return loop[:-1] if np.array_equal(loop[0], loop[-1]) else loop

@@ -5,6 +5,7 @@ from fem.user_files.place import is_file, real_path
 from fem.user_files.reading import (
     DEEPEST,
     LARGEST_MODEL,
+    WINDOWS,
     IncludedFiles,
     quotes_inside,
     require_file,
@@ -24,6 +25,7 @@ from fem.user_files.writing import (
 __all__ = [
     "DEEPEST",
     "LARGEST_MODEL",
+    "WINDOWS",
     "IncludedFiles",
     "is_file",
     "machine",

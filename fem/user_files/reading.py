@@ -3,6 +3,7 @@
 A device, a pipe or a file that does not fit the memory must not be read to its end.
 """
 
+import codecs
 import re
 import stat
 from collections.abc import Callable, Iterator
@@ -22,6 +23,19 @@ DEEPEST = 50
 MOST_FILES = 1_000
 """Largest number of files that a deck may include, repetitions counted."""
 Failure = Callable[[str], Exception]
+WINDOWS = "fem.windows"
+"""How texts are read whose names may be in the encoding of Windows for Western Europe (`errors` of `text_of`): letters
+that are not UTF-8 stay apart from each other."""
+
+
+def _as_windows(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    letters = error.object[error.start : error.end].decode("cp1252", "replace")
+    return letters.replace("\xa0", "\ufffd"), error.end  # a blank that is none in UTF-8 would complete a damaged field
+
+
+codecs.register_error(WINDOWS, _as_windows)
 
 
 def require_file(path: Path, failure: Failure, what: str) -> Path:

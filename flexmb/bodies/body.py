@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from fem.axes.limits import LARGEST, floats, is_number
+from fem.axes.limits import LARGEST, as_array, floats, is_number
 from fem.errors import InterfaceError, MatrixError, MeshWarning, UnitWarning, unknown_name
 from fem.linear_algebra.threads import one_openblas_thread
-from fem.mesh.mesh import Mesh, triple
+from fem.mesh.mesh import Mesh, label_of, triple
 from fem.model import Model
 from fem.renamed import renamed
 from fem.shown import shown
@@ -56,11 +56,14 @@ class BodyInterface:
 
     def __post_init__(self) -> None:
         for name in ("point", "rows", "second"):
-            if getattr(self, name) is None:
+            if name == "second" and self.second is None:
                 continue
-            if np.iscomplexobj(getattr(self, name)):
+            given = as_array(getattr(self, name))
+            if np.iscomplexobj(given):
                 raise InterfaceError(f"The {name} of an interface is complex; it must be real.")
-            value = np.ascontiguousarray(getattr(self, name), dtype=float)
+            value = np.ascontiguousarray(floats(getattr(self, name)))
+            if value.shape != given.shape:
+                raise InterfaceError(f"The {name} of an interface must be numbers; found {getattr(self, name)!r}.")
             if not np.isfinite(value).all():
                 raise InterfaceError(f"The {name} of an interface must be finite.")
             value.setflags(write=False)
@@ -330,10 +333,11 @@ def rigid_body(
             f"Rigid body {name!r}: {'inertia' if mass is not None else 'mass'} is missing. Give mass and inertia, or "
             "mesh and density."
         )
-    size = floats(mass)
-    if size.shape != ():
-        raise MatrixError(f"Rigid body {name!r}: the mass is a number; found {mass!r}.")
-    mass = float(size)
+    if not is_number(mass):
+        raise MatrixError(f"Rigid body {name!r}: the mass is a finite number; found {mass!r}.")
+    mass = float(mass)
+    if points is not None and not isinstance(points, Mapping):
+        raise MatrixError(f"Rigid body {name!r}: points are places by name, a dict; found {points!r}.")
     inertia = floats(inertia)
     if inertia.shape == (3,):
         inertia = np.diag(inertia)
@@ -390,7 +394,7 @@ def _warn_of_rotary_lumps(model: Model) -> None:
         return
     nodes, start = model.rotation_nodes, 3 * len(model.points)
     own = model.solid_mass.diagonal()[start:].reshape(-1, 3).sum(axis=1).tolist()
-    found = [(value, f"node {node}") for value, node in zip(own, nodes.tolist(), strict=True)]
+    found = [(value, f"node {label_of(model.mesh, node)}") for value, node in zip(own, nodes.tolist(), strict=True)]
     for lump in model.lumps:
         about_point = float(np.trace(lump.inertia) + 2 * lump.mass * lump.arm @ lump.arm)
         found.append((about_point, f"the point mass at {triple(lump.centre)}"))

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
-from fem.axes.limits import floats, is_number
+from fem.axes.limits import as_array, floats, is_number
 from fem.errors import MeshError
 from fem.shown import shown
 from flexmb.spatial.lie import rotation_exp
@@ -69,7 +69,7 @@ class Shape:
     exact: VolumeIntegrals | None = None
 
     def __post_init__(self) -> None:
-        points, triangles = floats(self.points), np.asarray(self.triangles)
+        points, triangles = floats(self.points), as_array(self.triangles)
         if points.ndim != 2 or points.shape[1:] != (3,) or not np.isfinite(points).all():
             raise MeshError(f"The points of a shape are (n, 3) finite numbers; found an array of shape {points.shape}.")
         if triangles.ndim != 2 or triangles.shape[1:] != (3,) or not len(triangles) or triangles.dtype.kind not in "iu":

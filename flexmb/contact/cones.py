@@ -65,7 +65,7 @@ class Turning:
     def __post_init__(self) -> None:
         if not (is_number(self.length) and self.length >= 0.0):
             raise UnilateralError(f"The friction of turning is a length >= 0; found {self.length}.")
-        if self.rows not in (1, 2):
+        if not is_number(self.rows) or self.rows not in (1, 2):
             raise UnilateralError(f"Friction of turning has 1 row, of spinning, or 2, of rolling; found {self.rows}.")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 from jaxtyping import Float, Int
 
+from fem.axes.limits import as_array, floats
 from fem.errors import MeshError
 from fem.mesh.mesh import Mesh
 from flexmb.bodies.shape import Shape, welded
@@ -46,7 +47,7 @@ class TriangleMesh(ContactShape):
     code, title = codes.MESH, "mesh"
 
     def __post_init__(self) -> None:
-        given = Shape(np.asarray(self.points, dtype=float), np.asarray(self.triangles))
+        given = Shape(floats(self.points), as_array(self.triangles))
         given.integrals(self.name, instead=INSTEAD)
         numbers = welded(given.points, given.triangles)
         _, first, triangles = np.unique(numbers, return_index=True, return_inverse=True)

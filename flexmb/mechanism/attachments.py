@@ -6,7 +6,7 @@ from typing import Literal, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem.axes.limits import LARGEST, scaled, within_limits
+from fem.axes.limits import LARGEST, floats, scaled, within_limits
 from fem.errors import FlexmbError, unknown_name
 from fem.renamed import refuse_old_names
 from fem.shown import shown
@@ -100,18 +100,10 @@ def require_name(name: object, what: str) -> None:
         raise MechanismError(f"The name of a {what} is a text that is not empty; found {name!r}.")
 
 
-def array_of(value: ArrayLike) -> np.ndarray:
-    """`value` as an array of numbers; empty for lists of different lengths, texts, and others that are none."""
-    try:
-        return np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        return np.zeros(0)
-
-
 def vector(value: ArrayLike, what: str, size: int = 3) -> np.ndarray:
     """`value` as an array of `size` finite numbers of at most 1e100. Raises `MechanismError`, which names `what`, for
     anything else."""
-    array = array_of(value)
+    array = floats(value)
     if array.shape != (size,) or not np.isfinite(array).all():
         raise MechanismError(f"{what}: expected {size} finite numbers, found {value!r}.")
     _require_limits(array, what)
@@ -137,7 +129,7 @@ def rotation_matrix(value: ArrayLike, what: str) -> np.ndarray:
 
     Raises `MechanismError`, which names `what`, for anything else.
     """
-    array = array_of(value)
+    array = floats(value)
     _require_limits(array, what)
     if array.shape == (3,) and np.isfinite(array).all():
         return rotation_exp(array)

@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 
 import reduction
 from fem.matrices.stress import von_mises
+from fem.mesh.mesh import Mesh, label_of
 from fem.model import Model
 from flexmb.errors import StressError
 from flexmb.results.elements.surface_contact import surface_forces
@@ -33,6 +34,7 @@ class ContactStress:
 
     - `t` (nt,): the times; `nodes` (p,): nodes of the mesh; `x` (p, 3): places in the body frame.
     - `stress` (nt, p, 6): xx, yy, zz, xy, yz, zx in body axes (force/length^2).
+    - `mesh`: that of the body, whose file numbers the nodes.
     """
 
     body: str
@@ -40,6 +42,7 @@ class ContactStress:
     nodes: Int[np.ndarray, "p"]
     x: Float[np.ndarray, "p 3"]
     stress: Float[np.ndarray, "nt p 6"]
+    mesh: Mesh | None = None
 
     @property
     def von_mises(self) -> Float[np.ndarray, "nt p"]:
@@ -50,9 +53,11 @@ class ContactStress:
         values = self.von_mises
         k, i = np.unravel_index(int(values.argmax()), values.shape)
         place = ", ".join(f"{c:.6g}" for c in self.x[i])
+        node = int(self.nodes[i])
+        where = f"node {label_of(self.mesh, node)}" if node >= 0 else "a fibre of a beam or shell"
         return (
             f"largest von Mises stress of {self.body!r} with its contacts: {values[k, i]:.6g} at t = {self.t[k]:.6g}, "
-            f"node {self.nodes[i]} at ({place}) of its frame"
+            f"{where} at ({place}) of its frame"
         )
 
 
@@ -87,4 +92,5 @@ def contact_stress(
     residual = reduction.residual_displacements(model, basis, nodes, np.moveaxis(forces[chosen], 0, 2))
     _, _, lacking = model.stresses(residual)
     stress = np.einsum("pim,tm->tpi", shapes.rows, result.elastic(body)[chosen]) + np.moveaxis(lacking, 2, 0)
-    return ContactStress(body, result.t[chosen], shapes.nodes, shapes.x, stress)
+    mesh = result.mechanism.bodies[index].mesh
+    return ContactStress(body, result.t[chosen], shapes.nodes, shapes.x, stress, mesh)

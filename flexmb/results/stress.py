@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from fem.matrices.stress import von_mises
+from fem.mesh.mesh import Mesh, label_of
 from flexmb.bodies.body import Body
 from flexmb.bodies.invariants import rigid_mass
 from flexmb.bodies.stress_modes import StressShapes
@@ -46,7 +47,7 @@ class LargestStress:
     - `x` (nt, 3): the point with this stress, in the body frame; `nodes` (nt,): its node of the mesh, -1 for a fibre of
       a beam or a place in the thickness of a shell.
     - `envelope` (p,): the largest stress over time at each point of `shapes`.
-    - `units`: the names of the units of the model, for plots.
+    - `units`: the names of the units of the model, for plots; `mesh`: that of the body, whose file numbers the nodes.
     """
 
     body: str
@@ -57,11 +58,13 @@ class LargestStress:
     envelope: Float[np.ndarray, "p"]
     shapes: StressShapes
     units: str | None = None
+    mesh: Mesh | None = None
 
     def __str__(self) -> str:
         k = int(self.values.argmax())
         place = ", ".join(f"{c:.6g}" for c in self.x[k])
-        where = f"node {self.nodes[k]}" if self.nodes[k] >= 0 else "a fibre of a beam or shell"
+        node = int(self.nodes[k])
+        where = f"node {label_of(self.mesh, node)}" if node >= 0 else "a fibre of a beam or shell"
         stress = f"largest von Mises stress of {self.body!r}: {self.values[k]:.6g}"
         return f"{stress} at t = {self.t[k]:.6g}, {where} at ({place}) of its frame"
 
@@ -102,7 +105,8 @@ def largest_stress(result: Result, body: str) -> LargestStress:
     values, at, envelope = _largest(shapes, result.elastic(body))
     warn_of_truncated_stress(result, body, float(values.max()))
     where, units = (shapes.nodes[at], shapes.x[at]), result.mechanism.units
-    return LargestStress(body, result.t, values, *where, envelope, shapes, units)
+    mesh = result.mechanism.bodies[result.mechanism.body_index(body)].mesh
+    return LargestStress(body, result.t, values, *where, envelope, shapes, units, mesh)
 
 
 def _largest(shapes: StressShapes, eta: Float[np.ndarray, "nt m"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

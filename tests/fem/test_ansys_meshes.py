@@ -286,3 +286,108 @@ def test_blocks_of_elements_that_cannot_be_are_named(tmp_path):
         with pytest.raises(MeshError) as error:
             fem.read_mesh(tmp_path / "other.cdb")
         assert str(error.value) == f"other.cdb, line 17: EBLOCK cannot be read: {said}."
+
+
+BRICK = (1, (1, 2, 3, 4, 5, 6, 7, 8))
+
+
+def test_what_is_defined_again_replaces_the_first_definition(tmp_path):
+    """As N, EN, CM and R of Ansys say. An element given twice was two elements, and none of it was noted."""
+    path = archive(tmp_path, {1: 185}, [BRICK], more=MATERIAL)
+    text = path.read_text()
+    block = text[text.index("EBLOCK") : text.index("EN,R5.5")]
+    nodes = text[text.index("NBLOCK") : text.index("N,R5.3")]
+    component = "CMBLOCK,FIXED,NODE,       2\n(8i10)\n         1         2\n"
+    path.write_text(text + nodes + "N,R5.3,LOC,       -1,\n" + block + 2 * component)
+    mesh = fem.read_mesh(path)
+    assert (fem.Model(mesh).mass, mesh.warnings) == (pytest.approx(7.8e-9), ())
+    far = nodes.replace("  1.0000000000000E+00\n", "  2.0000000000000E+00\n")  # twice the height
+    low = block.replace("        5        6        7        8\n", "        5        5        5        5\n")
+    again = far + "N,R5.3,LOC,       -1,\n" + low + component.replace("         2\n", "         5\n")
+    path.write_text(text + component + again)
+    with pytest.warns(MeshWarning, match="lost in reading: 4 nodes are defined again and differently"):
+        mesh = fem.read_mesh(path)
+    assert mesh.kinds == {"pyramid": 1}
+    assert fem.Model(mesh).mass == pytest.approx(7.8e-9 * 2 / 3)
+    assert mesh.nodes("FIXED").tolist() == [0, 4]
+    noted = [note.split(": ")[1] for note in mesh.warnings if "defined again and differently" in note]
+    assert [" ".join(note.split()[:2]) for note in noted] == ["4 nodes", "1 elements", "1 components"]
+
+
+def test_a_constant_that_is_given_again_replaces_the_first(tmp_path):
+    """MP and MPDATA at the same place of the table of temperatures, as Ansys says."""
+    for more in ("MP,DENS,1,2.6E-09\n", "MPDATA,R5.0, 1,DENS, 1, 1, 2.6E-09,\n"):
+        with pytest.warns(MeshWarning, match="1 constants of materials are defined again and differently .DENS of 1"):
+            mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=MATERIAL + more))
+        assert fem.Model(mesh).mass == pytest.approx(2.6e-9)
+    hot = MATERIAL + "MPDATA,R5.0, 1,EX  , 1, 2, 200000.0,\n"
+    with pytest.raises(fem.MaterialError, match="constants that depend on temperature"):
+        fem.Model(fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=hot)))
+
+
+def test_nodes_of_edges_and_components_that_are_not_defined_are_named(tmp_path):
+    """A corner that is missing at an edge without a node ended in a KeyError of Python."""
+    edge = [1, 2, 3, 4, 5, 6, 7, 99, 9, *[0] * 11]
+    with pytest.raises(MeshError, match=r"part\.cdb.*node 99, which it does not define"):
+        fem.read_mesh(archive(tmp_path, {1: 186}, [(1, edge)], [*CUBE, (0.5, 0.0, 0.0)], MATERIAL))
+    for kind, known, told in (("NODE", 8, "7 nodes"), ("ELEM", 1, "14 elements")):
+        more = f"CMBLOCK,SOME,{kind},       2\n(8i10)\n         1       -15\n" + MATERIAL
+        with pytest.warns(MeshWarning, match=f"component SOME has {told} that are not defined .first: {known + 1}"):
+            fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=more))
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("MPDELE,ALL,1\n", "MPDELE, line"),
+        ("*IF,1,EQ,2,THEN\nTIME,1\n*ENDIF\n", r"\*IF, line"),
+        ("*IF,_CDRDOFF,EQ,1,THEN\n_CDRDOFF=\n*ELSE\nNUMOFF,NODE, 8\n*ENDIF\n", ""),  # as CDWRITE begins
+        ("D,99,UX,0.0\n", r"D,99,UX,0.0 \(there is no node 99\)"),
+        ("CMBLOCK,Fix,NODE,1\n(8i10)\n         1\nCMBLOCK,FIX,NODE,1\n(8i10)\n         2\n", "1 components are defined again"),
+    ],
+)  # fmt: skip
+def test_commands_that_change_a_part_are_named(more, told, tmp_path):
+    """They were passed over, and two spellings of a component, which are one to Ansys, were two sets."""
+    path = archive(tmp_path, {1: 185}, [BRICK], more=MATERIAL + more)
+    if not told:
+        assert fem.read_mesh(path).warnings == ()
+        return
+    with pytest.warns(MeshWarning, match=told):
+        fem.read_mesh(path, supports="keep")
+
+
+@pytest.mark.parametrize(("last", "said"), [("-3", "ends at 3, after 5"), ("-5", "ends at 5, after 5")])
+def test_ranges_of_components_that_do_not_rise_are_refused(last, said, tmp_path):
+    more = f"CMBLOCK,A,NODE,2\n(8i10)\n         5{last:>10}\n"
+    with pytest.raises(MeshError, match=f"CMBLOCK cannot be read: a range of a component {said}"):
+        fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=more))
+    alone = "CMBLOCK,A,NODE,1\n(8i10)\n        -3\n"
+    with pytest.raises(MeshError, match="a range of a component ends at 3, after no number"):
+        fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=alone))
+
+
+def test_blocks_of_another_length_than_they_announce_are_named(tmp_path):
+    path = archive(tmp_path, {1: 185}, [BRICK])
+    text = path.read_text()
+    for old, new, told in (
+        (f"SOLID,{8:9d},{8:9d}", f"SOLID,{9:9d},{9:9d}", "announces 9 nodes, and 8 follow"),
+        (f"SOLID,{1:9d},{1:9d}", f"SOLID,{2:9d},{2:9d}", "announces 2 elements, and 1 follow"),
+        (f"SOLID,{8:9d},{8:9d}", f"SOLID,{9:9d},{8:9d}", ""),  # the largest number, which no node need have
+    ):
+        path.write_text(text.replace(old, new))
+        if not told:
+            assert fem.read_mesh(path).warnings == ()
+            continue
+        with pytest.warns(MeshWarning, match=told):
+            fem.read_mesh(path)
+
+
+def test_two_ratios_of_poisson_that_differ_are_refused(tmp_path):
+    for ratio, refused in ((0.3, False), (0.2, True)):
+        more = MATERIAL + f"MP,PRXY,1,{ratio}\n"
+        mesh = fem.read_mesh(archive(tmp_path, {1: 185}, [BRICK], more=more))
+        if refused:
+            with pytest.raises(fem.MaterialError, match="has PRXY and NUXY that differ"):
+                fem.Model(mesh)
+        else:
+            assert fem.Model(mesh).mass == pytest.approx(7.8e-9)

@@ -206,6 +206,34 @@ def test_supports_are_kept_on_demand(tmp_path):
         fem.read_mesh(tmp_path / "part.inp", supports="fixed")
 
 
+def test_sets_of_elements_and_elements_of_an_assembly(tmp_path):
+    """A rigid body of a set of elements of the assembly is that of the same set of the part; a connector of the
+    assembly, which was in a note alone, is named."""
+    head = "*PART, NAME=P\n*NODE\n1, 0,0,0\n2, 1,0,0\n3, 0,1,0\n4, 0,0,1\n5, 2,0,0\n6, 5,5,5\n*ELEMENT, TYPE=C3D4\n"
+    head += "1, 1,2,3,4\n2, 2,5,3,4\n*ELSET, ELSET=OF_PART\n2\n"
+    rest = "*END PART\n*ASSEMBLY, NAME=A\n*INSTANCE, NAME=I, PART=P\n*END INSTANCE\n*ELSET, ELSET=OWN, INSTANCE=I\n2\n"
+    path = tmp_path / "part.inp"
+    found = []
+    for inside, outside in (("OF_PART", ""), ("", "OWN")):
+        body = "*RIGID BODY, REF NODE={}, ELSET={}\n"
+        path.write_text(
+            head + (body.format(6, inside) if inside else "") + rest
+            + (body.format("I.6", outside) if outside else "") + "*END ASSEMBLY\n"
+        )  # fmt: skip
+        (link,) = fem.read_mesh(path).constraints
+        found.append((link.nodes.tolist(), link.reference))
+    assert found == 2 * [([1, 2, 3, 4], 5)]
+    path.write_text(head + rest + "*RIGID BODY, REF NODE=I.6, ELSET=OTHER\n*END ASSEMBLY\n")
+    with pytest.warns(MeshWarning, match="RIGID BODY, line .*There is no element set named 'OTHER'"):
+        fem.read_mesh(path)
+    path.write_text(head + rest + "*RIGID BODY, REF NODE=I.6\n*END ASSEMBLY\n")
+    with pytest.warns(MeshWarning, match="RIGID BODY, line .*names no set of nodes or of elements"):
+        fem.read_mesh(path)
+    path.write_text(head + rest + "*ELEMENT, TYPE=CONN3D2\n1, I.1, I.2\n*END ASSEMBLY\n")
+    with pytest.warns(MeshWarning, match="ELEMENT TYPE=CONN3D2, line 20.*elements of the assembly are not read"):
+        assert len(fem.read_mesh(path).unread) == 1
+
+
 def test_reference_points_of_an_assembly_are_its_own_nodes(tmp_path):
     body = DECK.split("** two cubes\n*Heading\na *NODE in a comment line is no keyword\n")[1].split("*STEP")[0]
     material = "*MATERIAL" + body.split("*MATERIAL")[1]

@@ -367,3 +367,57 @@ def test_sets_and_surfaces_of_the_same_name_are_apart(tmp_path):
         np.testing.assert_array_equal(np.unique([c.nodes[0] for c in mesh.constraints]), root)
         np.testing.assert_array_equal(mesh.nodes(called), tip if members == "tip" else root)
         assert any("'root (surface)'" in note for note in mesh.warnings) == (members == "tip")
+
+
+HEAD = "*NODE\n1, 0,0,0\n2, 1,0,0\n3, 0,1,0\n4, 0,0,1\n5, 1,1,1\n*ELEMENT, TYPE=C3D4, ELSET=EALL\n1, 1,2,3,4\n"
+CONSTANTS = "*MATERIAL, NAME=S\n*ELASTIC\n2e11, 0.3\n*DENSITY\n6.\n*SOLID SECTION, ELSET=EALL, MATERIAL=S\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told", "mass"),
+    [
+        ("*DENSITY\n6.\n", "*DENSITY\n6.\n*DENSITY\n9.\n", "DENSITY, line .*has this keyword twice, and the first one", 1),
+        ("*DENSITY\n", "*ELASTIC\n1e11, 0.3\n*DENSITY\n", "ELASTIC, line .*has this keyword twice, and the first one", 1),
+        ("*DENSITY\n", "*ELASTIC\n2e11, 0.3\n*DENSITY\n", "", 1),
+        ("*MATERIAL", "*SURFACE, NAME=A\nEALL, S1\n*SURFACE, NAME=A\nEALL, S2\n*MATERIAL", "SURFACE, line 11 .*this surface twice and differently; the last", 1),
+        ("*MATERIAL", "*SURFACE, NAME=A\nEALL, S1\n*SURFACE, NAME=a\nEALL, S1\n*MATERIAL", "", 1),
+        (HEAD, "*NODE\n2, 3,0,0\n" + HEAD, "NODE, line 5 .*node 2 is given twice and differently; the last place counts", 1),
+        (HEAD, "*NODE\n2, 1,0,0\n" + HEAD, "", 1),
+    ],
+)  # fmt: skip
+def test_nodes_and_constants_that_are_given_twice_and_differently_are_named(old, new, told, mass, tmp_path):
+    """The last ones were taken without a word."""
+    path = tmp_path / "part.inp"
+    path.write_text((HEAD + CONSTANTS).replace(old, new))
+    if not told:
+        mesh = quietly(path)
+    else:
+        with pytest.warns(MeshWarning, match=told):
+            mesh = fem.read_mesh(path, ignore=())
+        mesh = fem.read_mesh(path, ignore=[u.keyword for u in mesh.unread])
+    assert fem.Model(mesh).mass == pytest.approx(mass)
+
+
+def test_members_that_are_not_there_and_ranges_that_end_early_are_noted(tmp_path):
+    path = tmp_path / "part.inp"
+    path.write_text(
+        HEAD + "*NSET, NSET=A\n1, 99\n*NSET, NSET=B, GENERATE\n1, 4, 2\n1, 3, 2\n*ELSET, ELSET=C\n1, 77\n" + CONSTANTS
+    )
+    mesh = quietly(path)
+    assert [mesh.nodes(name).tolist() for name in "AB"] == [[0], [0, 2]]
+    assert "the set C names 1 elements that the deck does not define (first: 77)" in mesh.warnings
+    assert "the set A names 1 nodes that the deck does not define (first: 99)" in mesh.warnings
+    noted = [note for note in mesh.warnings if "GENERATE" in note]
+    assert noted == ["GENERATE, line 12 of part.inp: '1, 4, 2' does not reach its last number and ends at 3"]
+    path.write_text(HEAD + "*NSET, NSET=A, GENERATE\n4, 1\n" + CONSTANTS)
+    with pytest.raises(MeshError, match="line 10: GENERATE runs from the lower number to the higher one; found '4, 1'"):
+        fem.read_mesh(path)
+
+
+def test_names_in_the_encoding_of_windows_stay_apart(tmp_path):
+    """Their umlauts were replaced by one and the same sign, so that two sets were one."""
+    text = HEAD + "*NSET, NSET=Ä\n1\n*NSET, NSET=Ö\n2, 3\n" + CONSTANTS
+    for encoding in ("cp1252", "utf-8", "utf-8-sig"):
+        (tmp_path / "part.inp").write_bytes(text.encode(encoding))
+        mesh = quietly(tmp_path / "part.inp")
+        assert {name: rows.tolist() for name, rows in mesh.node_sets.items()} == {"Ä": [0], "Ö": [1, 2]}

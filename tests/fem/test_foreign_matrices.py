@@ -418,6 +418,55 @@ def test_numbers_of_nodes_beyond_those_of_the_machine_are_refused(number, tmp_pa
         fem.read_nastran(tmp_path / "part.pch")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("DMIG,KAAX,7,2,,7,2,2.", "DMIG,KAAX,0,6,2,0,,,3", "line 3: DMIG matrix 'KAAX' has a second header; the first one is in line 1"),
+        ("DMIG,KAAX,7,2,,7,2,2.", "DMIG,KAAX,7,1,,7,1,2.", "'KAAX' gives its entry at dof 1 of node 7 and dof 1 of node 7 twice"),
+        ("DMIG,KAAX,7,3", "DMIG,KAAX,7,1,,7,2,1.\nDMIG,KAAX,7,3", "at dof 1 of node 7 and dof 2 of node 7 twice, or on both sides"),
+        ("DMIG,KAAX,0,6", "DMIG,KAAX,0,1", "'KAAX' is square .form 1. and has an entry at dof 1 of node 7 and dof 2 of node 7, but none on"),
+        ("DMIG,KAAX,0,6", "DMIG,KAAX,0,9", "'KAAX' is rectangular .form 9."),
+        ("7,2,2.\n", "7,2,2.,7,3,1.\n", "line 3: cannot be read as a DMIG card"),
+        ("7,2,2.", "7,2,1.+999", "expected finite values; found inf in K"),
+    ],
+)  # fmt: skip
+def test_dmig_that_gives_a_matrix_twice_or_in_part_is_refused(old, new, said, tmp_path):
+    """Values of both were added, those of a second header were read as a column, and a square matrix was mirrored."""
+    text = "DMIG,KAAX,0,6,2,0,,,3\nDMIG,KAAX,7,1,,7,1,2.\nDMIG,KAAX,7,2,,7,2,2.\n,7,1,1.\nDMIG,KAAX,7,3,,7,3,2.\n"
+    text += "DMIG,MAAX,0,6,2,0,,,3\n" + "".join(f"DMIG,MAAX,7,{k},,7,{k},2.\n" for k in (1, 2, 3))
+    path = tmp_path / "part.pch"
+    path.write_text(text)
+    expected = [[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 2.0]]
+    np.testing.assert_array_equal(fem.read_nastran(path).K.toarray(), expected)
+    whole = text.replace("KAAX,0,6", "KAAX,0,1").replace("7,1,,7,1,2.", "7,1,,7,1,2.\n,7,2,1.", 1)
+    path.write_text(whole)
+    np.testing.assert_array_equal(fem.read_nastran(path).K.toarray(), expected)
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(MatrixError, match=said):
+        fem.read_nastran(path)
+
+
+def test_values_of_op4_outside_of_their_matrix_and_given_twice_are_refused(tmp_path):
+    """They ended in words of SciPy, which count from zero, and two values at one place were added."""
+    path, whole = tmp_path / "part.op4", op4_text("KGG", np.diag([1.0, 2.0]), "dense")
+    path.write_text(whole)
+    np.testing.assert_array_equal(read_op4(path)[0][1].toarray(), np.diag([1.0, 2.0]))
+    column = next(
+        line
+        for line in whole.splitlines()
+        if line.split()[:2] == ["2", "2"] and "E" not in line and len(line.split()) == 3
+    )
+    for place, said in (
+        ((2, 3), "1 values from row 3 of column 2 are outside of 'KGG', 2 by 2"),
+        ((0, 2), "1 values from row 2 of column 0 are outside"),
+        ((1, 1), "the value in row 1 of column 1 of 'KGG' is given twice"),
+    ):
+        path.write_text(whole.replace(column, column.replace("       2       2", "".join(f"{k:8d}" for k in place), 1)))
+        with pytest.raises(MatrixError, match=f"cannot be read as an OUTPUT4 file: {said}"):
+            read_op4(path)
+
+
 def test_matrices_without_entries_and_nodes_that_a_mesh_lacks_are_refused(part, tmp_path):
     (tmp_path / "part.pch").write_text("DMIG,KAAX,0,6,2,0,,,3\nDMIG,MAAX,0,6,2,0,,,3\n")
     with pytest.raises(MatrixError, match="'part': expected entries of M and K; found none"):

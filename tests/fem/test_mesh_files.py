@@ -536,6 +536,42 @@ def test_a_med_file_without_groups(tmp_path):
     assert fem.read_mesh(path).kinds == mesh.kinds
 
 
+def test_what_med_files_say_of_their_nodes_and_groups(tmp_path):
+    """Numbers of nodes, names beyond ASCII and kinds of cells without a group, as the format has them; cylindrical
+    coordinates were taken as rectangular ones, and cells of a family that is missing were in no group."""
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "a.med"
+    tetra, faces = np.array([[0, 1, 2, 3], [1, 4, 2, 3]]), np.array([[0, 1, 2]])
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
+    tags = {"cell_tags": [np.array([-1, -2]), np.array([-1])]}
+    data = meshio.Mesh(points, [("tetra", tetra), ("triangle", faces)], cell_data=tags)
+    data.cell_tags, data.point_tags = {-1: ["A"], -2: ["B"]}, {}
+    meshio.write(path, data)
+    with h5py.File(path, "r+") as file:
+        (step,) = file["ENS_MAA/mesh"].values()
+        step["NOE/NUM"] = np.array([11, 12, 13, 14, 19])
+        del step["MAI/TR3/FAM"]  # of cells without a group
+        name = file["FAS/mesh/ELEME/FAM_-2_B/GRO/NOM"]
+        rows = name[...]
+        rows[0][:5] = np.frombuffer("Maß".encode() + bytes(1), np.int8)
+        name[...] = rows
+    mesh = fem.read_mesh(path)
+    assert mesh.node_ids.tolist() == [11, 12, 13, 14, 19]
+    assert {key: cells.tolist() for key, cells in mesh.cell_sets.items()} == {"A": [0], "Maß": [1]}
+    whole = path.read_bytes()
+    for change, said in (
+        (lambda file: file["ENS_MAA/mesh"].attrs.modify("REP", 1), "its coordinates are cylindrical; rectangular"),
+        (lambda file: file.pop("FAS/mesh/ELEME/FAM_-2_B"), r"cells are of the families .-2., which the file does not"),
+        (lambda file: next(iter(file["ENS_MAA/mesh"].values()))["NOE/NUM"].write_direct(np.full(5, 3)), "a number of"),
+    ):
+        path.write_bytes(whole)
+        with h5py.File(path, "r+") as file:
+            next(iter(file["ENS_MAA/mesh"].values()))["MAI/TR3/FAM"] = np.array([-1])
+            change(file)
+        with pytest.raises(MeshError, match=rf"a\.med.*{said}"):
+            fem.read_mesh(path)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [

@@ -1,5 +1,6 @@
 """Structures of Nastran decks: shells, beams, constraints, lumps and coordinate systems, against the same part made in Python."""
 
+import re
 import warnings
 
 import numpy as np
@@ -10,6 +11,7 @@ import fem
 import reduction
 from fem.errors import MatrixError, MeshError, MeshWarning
 from fem.files.nastran.cards import Card
+from fem.files.nastran.sections import beam
 from fem.files.nastran.systems import Systems
 
 MAT = "MAT1,1,2.1+5,,.3,7.85-9\n"
@@ -500,6 +502,34 @@ SHAPES = {  # dimensions; area, moments of inertia about y and z
     "BOX": (".6,.8,.1,.05", 0.48 - 0.5 * 0.6, (0.8 * 0.6**3 - 0.6 * 0.5**3) / 12), "BOX1": (".6,.8,.1,.1,.05,.05", 0.48 - 0.5 * 0.6, (0.8 * 0.6**3 - 0.6 * 0.5**3) / 12),
     "HAT": (".5,.05,.4,.2", 0.4 * 0.05 + 2 * 0.4 * 0.05 + 2 * 0.25 * 0.05, None), "TUBE2": (".5,.1", np.pi * (0.25 - 0.16), np.pi * (0.5**4 - 0.4**4) / 4),
 }  # fmt: skip
+
+
+IMPOSSIBLE = {
+    "ROD": {".0": "DIM1 is 0; it must be positive"}, "BAR": {".2,-.4": "DIM2 is -0.4; it must be positive"},
+    "TUBE": {".4,.5": "DIM2, 0.5, is more than DIM1, 0.4"}, "TUBE2": {".4,.5": "DIM2, 0.5, is more than DIM1, 0.4"},
+    "I": {"1.,.5,.4,.05,.6,.5": "DIM5 and DIM6, 1.1, is more than DIM1, 1", "1.,.5,.4,.45,.1,.1": "DIM4, 0.45, is more than DIM3, 0.4", "1.,.4,.5,.45,.1,.1": "DIM4, 0.45, is more than DIM2, 0.4"},
+    "I1": {".4,.1,1.1,1.": "DIM3, 1.1, is more than DIM4, 1"}, "CHAN1": {".4,.1,1.1,1.": "DIM3, 1.1, is more than DIM4, 1"},
+    "CHAN": {".5,1.,.05,.6": "twice DIM4, 1.2, is more than DIM2, 1", ".5,1.,.6,.1": "DIM3, 0.6, is more than DIM1, 0.5"},
+    "CHAN2": {".6,.1,.5,1.": "twice DIM1, 1.2, is more than DIM4, 1", ".1,.6,.5,1.": "DIM2, 0.6, is more than DIM3, 0.5"},
+    "T": {".6,.8,.9,.05": "DIM3, 0.9, is more than DIM2, 0.8", ".6,.8,.1,.7": "DIM4, 0.7, is more than DIM1, 0.6"},
+    "T1": {".6,.5,.1,.7": "DIM4, 0.7, is more than DIM1, 0.6"},
+    "T2": {".6,.8,.9,.05": "DIM3, 0.9, is more than DIM2, 0.8", ".6,.8,.1,.7": "DIM4, 0.7, is more than DIM1, 0.6"},
+    "CROSS": {".6,.1,.8,.9": "DIM4, 0.9, is more than DIM3, 0.8"}, "H": {".5,.2,.8,.9": "DIM4, 0.9, is more than DIM3, 0.8"},
+    "BOX": {".6,.8,.5,.05": "twice DIM3, 1, is more than DIM2, 0.8", ".6,.8,.1,.4": "twice DIM4, 0.8, is more than DIM1, 0.6"},
+    "BOX1": {".6,.8,.5,.4,.05,.05": "DIM3 and DIM4, 0.9, is more than DIM2, 0.8", ".6,.8,.1,.1,.4,.3": "DIM5 and DIM6, 0.7, is more than DIM1, 0.6"},
+    "HAT": {".5,.6,1.4,.2": "DIM2, 0.6, is more than DIM1, 0.5", ".5,.25,.4,.2": "twice DIM2, 0.5, is more than DIM3, 0.4"},
+}  # fmt: skip
+"""Dimensions that no section has, by type, and what is said of them; the union of overlapping walls was taken."""
+
+
+@pytest.mark.parametrize("shape", IMPOSSIBLE)
+def test_dimensions_that_no_section_has_are_refused_by_name(shape):
+    assert set(IMPOSSIBLE) >= set(SHAPES)
+    for sizes, said in IMPOSSIBLE[shape].items():
+        fields = ["5", "1", "", shape, "", "", "", "", *sizes.split(",")]
+        for name in ("PBARL", "PBEAML"):
+            with pytest.raises(MeshError, match=f"^a section {shape} .*{re.escape(said)}$"):
+                beam(Card(name, fields, "part.bdf", 1, ""))
 
 
 @pytest.mark.parametrize("shape", SHAPES)

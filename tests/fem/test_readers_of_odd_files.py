@@ -252,3 +252,68 @@ def test_names_of_sets_that_gmsh_cannot_hold_are_refused(name, refused, tmp_path
     said = re.escape(f"the set name {'n' + name!r} has a quotation mark or a line break")
     with pytest.raises(MeshError, match=said):
         fem.write_mesh(named([name]), tmp_path / "a.msh")
+
+
+GMSH = """$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$PhysicalNames
+2
+2 1 "skin"
+3 2 "body"
+$EndPhysicalNames
+$Nodes
+5
+1 0 0 0
+2 1 0 0
+3 0 1 0
+4 0 0 1
+2 1 0 0
+$EndNodes
+$Elements
+2
+1 2 2 1 1 1 2 3
+2 4 2 2 1 1 2 3 4
+$EndElements
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("2 1 0 0\n$End", "2 3 0 0\n$End", "node 2 is given twice, at different places"),
+        ("3 2 \"body\"", "3 2 \"body\"\n3 2 \"other\"", "the group 2 of dimension 3 has two names in .PhysicalNames, 'body' and 'other'"),
+        ("$EndElements\n", "$EndElements\n$Elements\n1\n3 4 2 2 1 1 2 3 4\n$EndElements\n", "it has two sections .Elements"),
+        ("$EndNodes\n", "$EndNodes\n$Nodes\n1\n2 3 0 0\n$EndNodes\n", "it has two sections .Nodes"),
+    ],
+)  # fmt: skip
+def test_what_gmsh_files_say_twice_and_differently_is_refused(old, new, said, tmp_path):
+    """One of both was taken; a node, and a name, that is given twice alike is no contradiction."""
+    path = tmp_path / "part.msh"
+    path.write_text(GMSH)
+    mesh = fem.read_mesh(path)
+    assert (mesh.kinds, mesh.cell_sets["body"].tolist(), len(mesh.face_sets["skin"])) == ({"tetra": 1}, [0], 1)
+    assert GMSH.count(old) == 1
+    path.write_text(GMSH.replace(old, new))
+    with pytest.raises(MeshError, match=said):
+        fem.read_mesh(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("1 4 1 4\n3 1 0 4", "1 5 1 4\n3 1 0 4", ".Nodes states 5 entries, and its blocks have 4"),
+        ("$Elements\n1 1", "$Elements\n1 2", ".Elements states 2 entries, and its blocks have 1"),
+        ("1\n2\n3\n4\n", "1\n2\n3\n3\n", "node 3 is given twice, at different places"),
+    ],
+)
+def test_gmsh_files_of_another_size_than_they_state_are_refused(old, new, said, tmp_path):
+    text = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n$EndNodes\n"
+    text += "$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n$EndElements\n"
+    path = tmp_path / "part.msh"
+    path.write_text(text)
+    assert fem.read_mesh(path).kinds == {"tetra": 1}
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+    with pytest.raises(MeshError, match=said):
+        fem.read_mesh(path)

@@ -438,3 +438,20 @@ def test_shells_whose_sides_differ_are_named_where_their_normals_are_opposite():
                 fem.solve_step(part, step)
             found = [w for w in told if "opposite normals at 2 edges" in str(w.message)]
             assert len(found) == (4 if mesh is turned and shell in sided else 0)
+
+
+@pytest.mark.parametrize(
+    ("place", "refused"),
+    [((0.0, 1.0, 0.0), True), ((0.5, 0.5, 0.0), True), ((0.3, 0.3, 0.0), True), ((0.0, 0.0, 0.0), True), ((0.55, 0.55, 0.0), False)],
+)  # fmt: skip
+def test_quadrilaterals_that_are_triangles_or_hollow_are_refused(place, refused):
+    """Their third corner is at another one, on the line between its neighbours, or within: the stiffness was not a
+    number, without a word, or that of a cell that turns over at a corner."""
+    points = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), place, (0.0, 1.0, 0.0)])
+    mesh = fem.Mesh(points, (fem.CellBlock("quad", np.array([[0, 1, 2, 3]])),))
+    model = fem.Model(mesh, fem.Shell(fem.Material.steel(), 0.1))
+    if refused:
+        with pytest.raises(MeshError, match=r"is collapsed, or folded over itself\. Check the order of its nodes"):
+            assert np.isfinite(model.K.data).all()
+    else:
+        assert np.isfinite(model.K.data).all()

@@ -82,6 +82,8 @@ OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "fem.Section": {"area": lambda: 0.01, "Iy": lambda: 1e-5, "Iz": lambda: 1e-5, "J": lambda: 1e-5},
     "fem.Beam": {"section": lambda: fem.Section.circle(0.01)},
     "flexmb.force_map": {"y": lambda: [0.0, 1.0], "values": lambda: np.ones((3, 2))},
+    "flexmb.BodyInterface": {"rows": lambda: np.ones((6, 2))},
+    "reduction.residual_displacements": {"nodes": lambda: [1, 2]},
     "flexmb.rigid_body": {"centre": lambda: (0.0, 0.0, 0.0)},
     "flexmb.uniform_rod": {"radius": lambda: 0.1},
     "flexmb.full_factorial": {"speed": lambda: [1.0, 2.0]},

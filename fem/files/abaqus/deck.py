@@ -173,10 +173,11 @@ class Deck:
     scope: int = 0  # which part or instance that is, 0 outside of them
     scopes: set[int] = field(default_factory=set)  # those that define nodes
     scopes_so_far: int = 0
-    passed_over: int = 0  # nodes and elements of the assembly: reference points
     generated: int = 0  # members of sets by GENERATE
     weights: dict[str, list[tuple[str, float]]] = field(default_factory=dict)  # of the nodes of surfaces of nodes
     normals: Place = ""  # where the first node with a normal is
+    surface_lines: dict[tuple[str, int, str], list[list[str]]] = field(default_factory=dict)  # level, part, name
+    moved_nodes: dict[int, Place] = field(default_factory=dict)  # nodes that are given twice and differently
 
     def add_node(self, x: Sequence[float]) -> int:
         """The number of a new node at `x`."""
@@ -236,6 +237,11 @@ def read_deck(path: Path, included: IncludedFiles, as_named: bool = False, expan
             raise MeshError(f"{place}: *{_spelt(line)} cannot be read: {str(error).rstrip('.')}.") from None
     _without_effect(deck)
     _name_instances(deck)
+    if deck.moved_nodes:
+        (node, place), more = next(iter(deck.moved_nodes.items())), len(deck.moved_nodes) - 1
+        others = f" ({more} others too)" if more else ""
+        told = f"node {deck.who(node)} is given twice and differently{others}; the last place counts: keep one"
+        deck.unread.append(deck.not_obeyed(place, told, "NODE"))
     if deck.normals and deck.shells:
         reason = "the last three numbers of nodes (not obeyed: normals of shells and beams)"
         deck.unread.append(deck.not_obeyed(deck.normals, reason, "NODE"))
@@ -386,6 +392,10 @@ def _take_surface(deck: Deck, place: Place, line: str, options: dict[str, str], 
     """Faces of elements, or nodes, each of which may have a weight in couplings."""
     name = deck.named(required(place, options, "NAME"))
     kind = options.get("TYPE", "ELEMENT").upper()
+    known, given = deck.surface_lines, [fields(row) for _, row in rows]
+    if known.setdefault((deck.level, deck.scope, name), given) != given:
+        told = f"{line} (the deck defines this surface twice and differently; the last one counts: keep one)"
+        deck.unread.append(deck.not_obeyed(place, told, "SURFACE"))
     if set(options) & {"COMBINE", "CROP"}:
         return  # its lines name other surfaces; the option is named
     if kind not in ("ELEMENT", "NODE"):
@@ -422,8 +432,13 @@ def _generated(deck: Deck, place: Place, line: str) -> list[str | int]:
     numbers = [whole(f) for f in fields(line)]
     if len(numbers) not in (2, 3) or (len(numbers) == 3 and numbers[2] <= 0):
         raise MeshError(f"{place}: GENERATE needs first, last and a positive increment; found {line!r}.")
+    if numbers[1] < numbers[0]:
+        raise MeshError(f"{place}: GENERATE runs from the lower number to the higher one; found {line!r}.")
     members = range(numbers[0], numbers[1] + 1, numbers[2] if len(numbers) == 3 else 1)
     deck.generated += max(numbers[1] - numbers[0] + 1, 0) // members.step
+    if (numbers[1] - numbers[0]) % members.step:
+        where = deck.not_obeyed(place, line, "GENERATE").label
+        deck.idle.append(f"{where}: {line.strip()!r} does not reach its last number and ends at {members[-1]}")
     if deck.generated > MOST_GENERATED:
         raise MeshError(
             f"{place}: GENERATE adds more than {MOST_GENERATED} members to the sets of the deck; found {line!r}. Name "
@@ -454,7 +469,10 @@ def _take_nodes(deck: Deck, options: dict[str, str], rows: Rows) -> None:
         entries = fields(line)
         try:
             x = [number(f) if f else 0.0 for f in entries[1:4]]
-            deck.nodes[first + int(entries[0])] = (*x, *[0.0] * (3 - len(x)))
+            own = (*x, *[0.0] * (3 - len(x)))
+            if deck.nodes.get(first + int(entries[0]), own) != own:
+                deck.moved_nodes.setdefault(first + int(entries[0]), place)
+            deck.nodes[first + int(entries[0])] = own
             if not deck.normals and any(number(f) for f in entries[4:7] if f):
                 deck.normals = place
         except (ValueError, IndexError):
@@ -477,7 +495,8 @@ def _take_elements(deck: Deck, place: Place, line: str, options: dict[str, str],
             deck.sets.elements.setdefault(deck.named(options["ELSET"]), []).extend(first + row[0] for row in table)
         return
     if deck.level == "ASSEMBLY":
-        deck.passed_over += len(rows)
+        source = deck.not_obeyed(place, line, f"ELEMENT TYPE={given}", group="ELEMENT")
+        deck.unread.append(replace(source, text=f"{line} (not obeyed: elements of the assembly are not read)"))
         return
     members = deck.sets.elements.setdefault(deck.named(options["ELSET"]), []) if options.get("ELSET") else []
     if given in (BEAM_TYPES if deck.as_named or deck.expand else BEAM_TYPES_OF_ABAQUS):

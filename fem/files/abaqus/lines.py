@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fem.errors import MeshError
 from fem.mesh.unread import canonical
-from fem.user_files import IncludedFiles, is_file, text_of
+from fem.user_files import WINDOWS, IncludedFiles, is_file, text_of
 
 DOT = "\u2024"
 """Stands for the dot in names of sets of several instances, INSTANCE.SET; messages and meshes have a dot."""
@@ -16,7 +16,7 @@ Rows = list[tuple[Place, str]]
 def lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) -> Iterator[tuple[Place, str]]:
     """Lines without comments, with their place, included files spliced in."""
     chain = included.entered(path, inside)
-    text = text_of(path, MeshError, "input deck", errors="replace")
+    text = text_of(path, MeshError, "input deck", errors=WINDOWS)
     including = ""
     for number, line in enumerate(text.splitlines(), start=1):
         line = line.strip()

@@ -58,6 +58,7 @@ class DeckMaterial:
     expansion: Table | None = None
     zero: float = 0.0
     warm: Table | None = None
+    given: dict[str, list[list[str]]] = field(default_factory=dict)  # keyword -> its data lines
 
 
 @dataclass
@@ -127,6 +128,8 @@ def take_material(known: Materials, source: Unread, keyword: str, options: dict[
         return section is not None
     if material is None:
         return False
+    if keyword in ("ELASTIC", "DENSITY", "EXPANSION") and material.given.setdefault(keyword, values) != values:
+        raise MeshError(f"the material of {material.source.label} has this keyword twice, and the first one counts")
     if keyword == "ELASTIC":
         if not _kind(options):
             raise MeshError(f"its type {options['TYPE']!r} is none of ISO, ORTHO, ENGINEERING CONSTANTS, ANISO, LAMINA")
@@ -397,7 +400,13 @@ def _i_section(l: float, h: float, low: float, high: float, low_wall: float, hig
     flanges = [(-low / 2, -l, low / 2, low_wall - l), (-high / 2, h - l - high_wall, high / 2, h - l)]
     there = [flange for flange in flanges if flange[2] > flange[0] and flange[3] > flange[1]]
     if min(low, high, low_wall, high_wall) < 0 or not there or low_wall + high_wall >= h:
-        raise MaterialError("An I needs a flange, walls that are not negative, and a web between the flanges.")
+        raise MaterialError(
+            "An I needs a flange, walls that are not negative, and a web between the flanges; found flanges of "
+            f"{low_wall:g} (t1) and {high_wall:g} (t2) in the height {h:g} (h)."
+        )
+    narrow = min(flange[2] - flange[0] for flange in there)
+    if web > narrow * (1 + 1e-9):
+        raise MaterialError(f"The web of an I, {web:g} (t3), is wider than its flange, {narrow:g} (b1 or b2).")
     return section_of_rectangles([*there, (-web / 2, -l, web / 2, h - l)])
 
 

@@ -130,7 +130,8 @@ class Numbers:
             elif isinstance(who, int):
                 cells = self.cells([who])
             else:
-                cells = self.cells(self.flat(who, self._level(who, "", level, "elements"), "elements"))
+                owner = f"{name} (surface)"
+                cells = self.cells(self.flat(who, self._level(who, owner, level, "elements"), "elements"))
             side = row[1].upper() if len(row) > 1 and row[1] else None
             yield from ((k, r, side) for k, r in cells)
 

@@ -87,19 +87,30 @@ def raw_mesh(deck: Deck) -> RawMesh:
         sets = getattr(deck, level)
         for name in sets.elements:
             if name not in deck.internal:
+                lost = sorted(numbers.flat(name, level, "elements") - deck.given.keys() - deck.lumped.keys())
+                if lost and not deck.not_solid:  # numbers of elements that are not read are not kept
+                    deck.idle.append(
+                        f"the set {dotted(deck.spelling[name])} names {len(lost)} elements that the deck does not "
+                        f"define (first: {deck.who(lost[0])})"
+                    )
                 cells = np.array(numbers.cells(numbers.flat(name, level, "elements")), dtype=np.int64).reshape(-1, 2)
                 groups[_free(deck, name, groups)] = [cells[cells[:, 0] == k, 1] for k in range(len(blocks))]
         for name in sets.nodes:
             if name not in deck.internal:
-                nodes[_free(deck, name, nodes)] = rows_of(numbers.flat(name, level, "nodes"))
+                own = numbers.flat(name, level, "nodes")
+                if absent := sorted(own - node_of.keys()):
+                    deck.idle.append(
+                        f"the set {dotted(deck.spelling[name])} names {len(absent)} nodes that the deck does not "
+                        f"define (first: {deck.who(absent[0])})"
+                    )
+                nodes[_free(deck, name, nodes)] = rows_of(own)
         for name in sets.node_surfaces:
             of_surfaces[_free(deck, name, of_surfaces)] = rows_of(numbers.of_node_surface(name, level))
         for name in sets.surfaces:
             faces[_free(deck, name, faces)] = numbers.surface(name, level)
     renamed = [name for name, rows in of_surfaces.items() if not np.array_equal(nodes.get(name, rows), rows)]
     nodes |= {f"{name} (surface)" if name in renamed else name: rows for name, rows in of_surfaces.items()}
-    warnings = [f"{deck.passed_over} elements of the assembly were left out"] if deck.passed_over else []
-    warnings += [
+    warnings = [
         f"a set of nodes and a surface of other nodes are named {name!r}; the surface is the set '{name} (surface)'"
         for name in renamed
     ]

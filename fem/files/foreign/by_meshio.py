@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fem.errors import MeshError
+from fem.files.foreign.med import names_of_families
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -40,6 +41,7 @@ def completed_meshio() -> "ModuleType":
     for kind, name in _MED.items():
         _med.meshio_to_med_type.setdefault(kind, name)
         _med.med_to_meshio_type.setdefault(name, kind)
+    _med._read_families = names_of_families
     main.translate_mixed_cells = _mixed_cells
     return meshio
 

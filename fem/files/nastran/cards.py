@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fem.errors import MeshError
-from fem.user_files import IncludedFiles, is_file, text_of
+from fem.user_files import WINDOWS, IncludedFiles, is_file, text_of
 
 _REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[EeDd]?([+-]?\d+))?")
 
@@ -129,7 +129,7 @@ def _bulk(path: Path, included: IncludedFiles) -> Iterator[tuple[str, int, str]]
 
 def _lines(path: Path, included: IncludedFiles, inside: tuple[Path, ...] = ()) -> Iterator[tuple[str, int, str]]:
     chain = included.entered(path, inside)
-    text = text_of(path, MeshError, "Nastran deck", errors="replace")
+    text = text_of(path, MeshError, "Nastran deck", errors=WINDOWS)
     rest = enumerate(text.splitlines(), start=1)
     for number, raw in rest:
         line = raw.split("$")[0].rstrip()

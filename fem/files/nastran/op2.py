@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fem.errors import MatrixError
-from fem.files.nastran.op4 import COMPLEX, SINGLE, Matrix
+from fem.files.nastran.op4 import SINGLE, Matrix
 
 COLUMN = 1
 """The kind of a group that is a column of a matrix."""
@@ -135,10 +135,4 @@ def _add_run(matrix: Matrix, records: _Records, inside: memoryview, column: int)
     row = int(np.frombuffer(inside[:word], f"{order}i{word}")[0])
     size = 4 if word == 4 and matrix.kind in SINGLE else 8
     numbers = np.frombuffer(inside[word:], f"{order}f{size}").astype(float)
-    length = len(numbers) // (2 if matrix.kind in COMPLEX else 1)
-    if row < 1 or row + length - 1 > matrix.rows or column > matrix.columns:
-        raise ValueError(
-            f"{length} values from row {row} of column {column} are outside of {matrix.name!r}, {matrix.rows} by "
-            f"{matrix.columns}"
-        )
     matrix.add(row, column, numbers)

@@ -44,18 +44,31 @@ class Matrix:
         return Matrix(columns, abs(rows), kind, name.strip(), rows < 0 or rows > MOST_ROWS)
 
     def add(self, row: int, column: int, numbers: np.ndarray) -> None:
-        """A run of numbers down a column, from a row (both counted from 1)."""
+        """A run of numbers down a column, from a row (both counted from 1). Raises `ValueError` for one that the matrix
+        has no place for."""
+        length = len(numbers) // (2 if self.kind in COMPLEX else 1)
+        if row < 1 or column < 1 or row + length - 1 > self.rows or column > self.columns:
+            raise ValueError(
+                f"{length} values from row {row} of column {column} are outside of {self.name!r}, {self.rows} by "
+                f"{self.columns}"
+            )
         self.starts.append((row - 1, column - 1))
         self.runs.append(numbers[0::2] + 1j * numbers[1::2] if self.kind in COMPLEX else numbers)
 
     def assembled(self) -> sp.coo_array:
-        """The matrix."""
+        """The matrix. Raises `ValueError` where a value is given twice."""
         lengths = np.array([len(run) for run in self.runs], dtype=np.int64)
         starts = np.array(self.starts, dtype=np.int64).reshape(-1, 2)
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         row, column = np.repeat(starts, lengths, axis=0).T
+        row = row + within
+        order = np.lexsort((row, column))
+        twice = np.flatnonzero((np.diff(row[order]) == 0) & (np.diff(column[order]) == 0))
+        if len(twice):
+            k = order[twice[0]]
+            raise ValueError(f"the value in row {row[k] + 1} of column {column[k] + 1} of {self.name!r} is given twice")
         values = np.concatenate([np.zeros(0), *self.runs])
-        return sp.coo_array((values, (row + within, column)), shape=(self.rows, self.columns))
+        return sp.coo_array((values, (row, column)), shape=(self.rows, self.columns))
 
 
 def read_op4(path: Path) -> list[tuple[str, sp.coo_array]]:

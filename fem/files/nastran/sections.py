@@ -208,6 +208,27 @@ _SHAPES: dict[str, tuple[int, Callable[..., list[Box]]]] = {
 }  # fmt: skip
 """For each type the number of its dimensions, and the rectangles (y, z of two corners) of which it consists."""
 _ROUND = {"ROD": 1, "TUBE": 2, "TUBE2": 2, "BAR": 2}
+_WITHIN: dict[str, tuple[tuple[str, str], ...]] = {
+    "TUBE": (("2", "1"),),
+    "TUBE2": (("2", "1"),),
+    "I": (("5+6", "1"), ("4", "2"), ("4", "3")),
+    "I1": (("3", "4"),),
+    "CHAN": (("4+4", "2"), ("3", "1")),
+    "CHAN1": (("3", "4"),),
+    "CHAN2": (("1+1", "4"), ("2", "3")),
+    "T": (("3", "2"), ("4", "1")),
+    "T1": (("4", "1"),),
+    "T2": (("3", "2"), ("4", "1")),
+    "CROSS": (("4", "3"),),
+    "H": (("4", "3"),),
+    "BOX": (("3+3", "2"), ("4+4", "1")),
+    "BOX1": (("3+4", "2"), ("5+6", "1")),
+    "HAT": (("2", "1"), ("2+2", "3")),
+}
+"""Dimensions that are walls, and the one within which they are together: other walls overlap, or stand beside each
+other."""
+TOUCH = 1e-9
+"""Relative excess of walls over the dimension within which they are that is rounding."""
 
 
 def _shaped(card: Card) -> tuple[Section, float]:
@@ -260,7 +281,8 @@ def _shaped_stations(card: Card) -> tuple[list[list[float]], list[list[float]]]:
 
 def _at_station(card: Card, kind: str, size: tuple[float, ...]) -> Section:
     """The section of some dimensions. The line of a CBAR is that of the centroids, and the shear centre is on it; a
-    CBEAM follows the shear centres."""
+    CBEAM follows the shear centres. Raises `MeshError` for dimensions that no section has."""
+    _require_dimensions(kind, size)
     try:
         section = _made(kind, size)
     except MaterialError as error:
@@ -269,6 +291,22 @@ def _at_station(card: Card, kind: str, size: tuple[float, ...]) -> Section:
     if card.name == "PBARL" or near:
         section = replace(section, shear_centre=(0.0, 0.0))
     return replace(section, drawn_centroid=(0.0, 0.0))
+
+
+def _require_dimensions(kind: str, size: tuple[float, ...]) -> None:
+    """Raise `MeshError`, which names the dimension, where one is not positive, or walls are thicker than what they are
+    within."""
+    for k, value in enumerate(size, 1):
+        if not value > 0 and not (kind == "TUBE" and k == 2 and value == 0):
+            raise MeshError(f"a section {kind} whose DIM{k} is {value:g}; it must be positive")
+    for walls, whole in _WITHIN.get(kind, ()):
+        numbers = [int(k) for k in walls.split("+")]
+        total, most = sum(size[k - 1] for k in numbers), size[int(whole) - 1]
+        if total > most * (1 + TOUCH):
+            names = f"twice DIM{numbers[0]}" if numbers[1:] == numbers[:1] else " and ".join(f"DIM{k}" for k in numbers)
+            raise MeshError(
+                f"a section {kind} whose walls do not fit: {names}, {total:g}, is more than DIM{whole}, {most:g}"
+            )
 
 
 @cache

@@ -38,8 +38,8 @@ class CurveKeys(Keys):
         with quotes_inside(folder / self.csv, folder, TableError):
             found = read_columns(folder / self.csv)
             places = [column_index(found, column, folder / self.csv) for column in self.columns]
-            for place in places if units else ():
-                require_unit(found.title(place), "length", units or "", f"The table {self.csv}")
+            for place in places:
+                require_unit(found.title(place), "length", units, f"The table {self.csv}")
             x, y = (found.numbers[:, place] for place in places)
         return through(np.column_stack([x, y]), closed=self.closed)
 

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from numba import njit
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import as_array, floats, is_number
 from fem.shown import shown
 from flexmb.errors import TableError
 from flexmb.forces.scalar.points import (
@@ -95,7 +96,7 @@ class ForceMap:
         """Coordinates in the first period of the map; as they are without one."""
         return x if self.period is None else x - self.period * np.floor((x - self.data[0]) / self.period)
 
-    def require_units(self, units: str, coordinate: str, effort: str) -> None:
+    def require_units(self, units: str | None, coordinate: str, effort: str) -> None:
         """Raise `TableError` where the title of the coordinates names another unit than that of the system `units` for
         the dimension of an element's `coordinate`. Titles do not tell the units of rates and of efforts."""
         del effort
@@ -237,10 +238,10 @@ def _force_map(
 ) -> ForceMap:
     require_choice(outside, OUTSIDE, "behaviour outside a map", what)
     axis, rates = checked_axis(x, "x", what, places), checked_axis(xdot, "xdot", what)
-    try:
-        grid = np.array(values, dtype=float) * float(scale)
-    except (TypeError, ValueError):
-        raise TableError(f"{what}: expected numbers values and scale; found {values!r} and {scale!r}.") from None
+    grid = floats(values)
+    if grid.shape != as_array(values).shape or not is_number(scale):
+        raise TableError(f"{what}: expected numbers values and scale; found {values!r} and {scale!r}.")
+    grid = grid * float(scale)
     require_finite(grid, (len(axis), len(rates)), what, places)
     knots, surface = (axis, grid) if period is None else closed(axis, grid, period, what)
     along = monotone(knots, surface, what)(knots, 1)

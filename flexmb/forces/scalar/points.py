@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from fem.axes.limits import as_array, floats
 from fem.errors import unknown_name
 from fem.mesh.constraints import is_whole
 from fem.user_files import LARGEST_MODEL, text_of
@@ -51,10 +52,9 @@ def checked_axis(values: object, name: str, what: str, places: Sequence[str] | N
     `places` names them in messages, such as "line 3". Raises `TableError` unless there are at least two, all finite and
     strictly increasing.
     """
-    try:
-        axis = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise TableError(f"{what}: expected numbers {name}; found {values!r}.") from None
+    axis = floats(values)
+    if axis.shape != as_array(values).shape:
+        raise TableError(f"{what}: expected numbers {name}; found {values!r}.")
     if axis.ndim != 1 or len(axis) < 2:
         raise TableError(f"{what}: expected at least two numbers {name}; found an array of shape {axis.shape}.")
     places = places or [f"point {k + 1}" for k in range(len(axis))]

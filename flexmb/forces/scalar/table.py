@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numba import njit
 from numpy.typing import ArrayLike
 
-from fem.axes.limits import is_number
+from fem.axes.limits import as_array, floats, is_number
 from fem.shown import shown
 from flexmb.errors import NegativeHeatWarning, TableError
 from flexmb.forces.scalar.expression import Expression
@@ -105,9 +105,9 @@ class Table:
             slope = np.where(s == inside, slope, 0.0)
         return value + np.where(s == inside, 0.0, slope * (s - inside)), slope
 
-    def require_units(self, units: str, coordinate: str, effort: str) -> None:
+    def require_units(self, units: str | None, coordinate: str, effort: str) -> None:
         """Raise `TableError` where the titles of the columns name other units than those of the system `units` for the
-        dimensions of an element's `coordinate` and `effort`."""
+        dimensions of an element's `coordinate` and `effort`; without a system, other quantities and turns."""
         if self.titles:
             argument = {"x": coordinate, "xdot": RATE[coordinate], "t": "time"}[self.argument]
             require_unit(self.titles[0], argument, units, self.source)
@@ -288,10 +288,10 @@ def _table(
     require_choice(over, OVER, "argument of a table (over)", what)
     require_choice(outside, OUTSIDE, "behaviour outside a table", what)
     axis = checked_axis(x, over, what, places)
-    try:
-        values = np.array(y, dtype=float) * float(scale)
-    except (TypeError, ValueError):
-        raise TableError(f"{what}: expected numbers y and scale; found {y!r} and {scale!r}.") from None
+    values = floats(y)
+    if values.shape != as_array(y).shape or not is_number(scale):
+        raise TableError(f"{what}: expected numbers y and scale; found {y!r} and {scale!r}.")
+    values = values * float(scale)
     require_finite(values, axis.shape, what, places)
     knots, curve = (axis, values) if period is None else closed(axis, values, period, what)
     cubics = monotone(knots, curve, what).c

@@ -21,6 +21,7 @@ from flexmb.mechanism.joints import JOINTS
 from flexmb.mechanism.mechanism import ALL, FrameForce, JointFriction, Load, Row, free_rows
 from flexmb.mechanism.time_functions import TimeFunction
 from flexmb.spatial.lie import frame_with_axis
+from flexmb.units import named
 
 Effort = Callable[[float, float, float], float]
 """`effort(t, x, xdot)`."""
@@ -262,11 +263,11 @@ class WithForces(WithRelations):
                     f"The law of {name!r} must take three arguments, effort(t, x, xdot): time, coordinate and its "
                     f"rate; it takes {takes} ({error}). A function of time alone is one of flexmb.time_functions."
                 ) from None
-        if self.units is not None and dimensions and hasattr(effort, "require_units"):
+        if dimensions and hasattr(effort, "require_units"):
             try:
                 effort.require_units(self.units, *dimensions)
             except TableError as error:
-                raise TableError(f"The law of {name!r} in {self.name!r} ({self.units}): {error}") from None
+                raise TableError(f"The law of {name!r} in {self.name!r}{named(self.units)}: {error}") from None
         if hasattr(effort, "require_stored"):
             try:
                 effort.require_stored()

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem.axes.limits import LARGEST, within_limits
+from fem.axes.limits import LARGEST, floats, within_limits
 from flexmb.errors import MechanismError
 from flexmb.kernels.loads.lines import FLOW, WIND
-from flexmb.mechanism.attachments import BodyHandle, array_of, not_below_zero, number, vector
+from flexmb.mechanism.attachments import BodyHandle, not_below_zero, number, vector
 from flexmb.mechanism.construction.contacts import WithContacts
 from flexmb.mechanism.lines.line import CORNER, Line, nodes_of
 from flexmb.mechanism.time_functions import TimeFunction
@@ -87,7 +87,7 @@ class WithLines(WithContacts):
     ) -> None:
         if not isinstance(body, BodyHandle) or body.index < 0:
             raise MechanismError(f"{what} runs along a body of the system; found {body!r}.")
-        line = array_of(points)
+        line = floats(points)
         if line.ndim != 2 or line.shape[1:] != (3,) or len(line) < 2 or not np.isfinite(line).all():
             raise MechanismError(f"{what} needs a line of at least two points (k, 3); found an array {line.shape}.")
         if not within_limits(line):

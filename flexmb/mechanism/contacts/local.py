@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import Float, Int
 
+from fem.mesh.mesh import Mesh, label_of
 from flexmb.bodies.body import Body
 from flexmb.bodies.surfaces import BodySurface, mean_axis_rows
 from flexmb.contact.local import LocalHertz, elliptic_factor
@@ -43,8 +44,11 @@ class _Contact(Protocol):
     def shape(self) -> tuple[float, ...]: ...
 
 
-def node_stiffness(local: LocalHertz, surface: BodySurface, contact: _Contact) -> Float[np.ndarray, " n"]:
-    """Hertz's stiffness at each node of a surface, for the sphere of a `contact`.
+def node_stiffness(
+    local: LocalHertz, surface: BodySurface, contact: _Contact, mesh: Mesh | None = None
+) -> Float[np.ndarray, " n"]:
+    """Hertz's stiffness at each node of a surface, for the sphere of a `contact`; `mesh`: that of the body, whose file
+    numbers the nodes.
 
     Raises `MechanismError` when the surface is hollow with a smaller radius than the sphere."""
     curvatures = 1.0 / contact.shape[1] + surface.curvatures
@@ -52,7 +56,8 @@ def node_stiffness(local: LocalHertz, surface: BodySurface, contact: _Contact) -
         k = int(curvatures.min(axis=1).argmin())
         raise MechanismError(
             f"Contact {contact.name!r}: the sphere of radius {contact.shape[1]:.6g} does not fit into the hollow of "
-            f"the surface at node {surface.nodes[k]}, of radius {-1.0 / surface.curvatures[k].min():.6g}."
+            f"the surface at node {label_of(mesh, int(surface.nodes[k]))}, of radius "
+            f"{-1.0 / surface.curvatures[k].min():.6g}."
         )
     least, most = curvatures.min(axis=1), curvatures.max(axis=1)
     factors = np.array([elliptic_factor(float(x)) for x in np.round(least / most, 9)])

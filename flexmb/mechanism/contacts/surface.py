@@ -173,7 +173,7 @@ def surface_contact_arrays(
         **nodes,
         **_facet_arrays(contacts, bodies, [(a, b) for (_, a), (_, b) in zip(own, found, strict=True)], start, mate),
         "skin_local": np.array([bool(c.local) for c in contacts], dtype=np.int64),
-        "node_hertz": _hertz(contacts, points, mated),
+        "node_hertz": _hertz(contacts, bodies, points, mated),
         "compliance_start": np.concatenate([[0], np.cumsum([C.size for C in matrices])])[:-1].astype(np.int64),
         "compliance_size": np.array([len(C) for C in matrices], dtype=np.int64),
         "compliance_entries": np.concatenate([np.zeros(0), *(C.ravel() for C in matrices)]),
@@ -253,13 +253,16 @@ def _surface_of_mesh(mesh: TriangleMesh) -> BodySurface:
     )
 
 
-def _hertz(contacts: Sequence[SurfaceContact], points: Sequence[Any], mated: Sequence[Any]) -> np.ndarray:
+def _hertz(
+    contacts: Sequence[SurfaceContact], bodies: Sequence[Body], points: Sequence[Any], mated: Sequence[Any]
+) -> np.ndarray:
     """Stiffness of Hertz at all nodes: zero for the points and for those of contacts that are not local."""
     parts = [np.zeros(len(surface.nodes)) for _, surface in points]
     for contact, (_, surface) in zip(contacts, mated, strict=True):
         if surface is not None:
             local = LocalHertz(*contact.local) if contact.local else None
-            parts.append(np.zeros(len(surface.nodes)) if local is None else node_stiffness(local, surface, contact))
+            none, mesh = np.zeros(len(surface.nodes)), bodies[contact.body].mesh
+            parts.append(none if local is None else node_stiffness(local, surface, contact, mesh))
     return np.concatenate([np.zeros(0), *parts])
 
 

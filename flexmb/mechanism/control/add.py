@@ -18,6 +18,7 @@ from flexmb.mechanism.control.signals import Source, one_row, place_of, signal_o
 from flexmb.mechanism.joints import joint_dof
 from flexmb.mechanism.mechanism import FrameForce, Load, Row
 from flexmb.mechanism.time_functions import TimeFunction
+from flexmb.units import named
 
 if TYPE_CHECKING:
     from flexmb.mechanism.construction.forces import WithForces
@@ -163,9 +164,7 @@ def _require_units(
     found: Sequence[tuple[str, str]],
 ) -> None:
     """Raise `TableError` where the titles of columns name other units than those of the `signals` and of the elements
-    and loads `found` for the commands in the units of the system."""
-    if system.units is None or not bound.titles:
-        return
+    and loads `found` for the commands in the units of the system; without units, another quantity."""
     dimensions = {key: MEASURED_IN.get((signal.sort, signal.kind)) for key, signal in signals.items()}
     for command, (element, load) in zip(bound.law.commands, found, strict=True):
         if element:
@@ -181,7 +180,8 @@ def _require_units(
         try:
             require_unit(column.title, dimension, system.units, column.source, column.scale)
         except TableError as error:
-            raise TableError(f"Controller {name!r} in {system.name!r} ({system.units}), {key!r}: {error}") from None
+            where = f"{system.name!r}{named(system.units)}"
+            raise TableError(f"Controller {name!r} in {where}, {key!r}: {error}") from None
 
 
 def _require_reference_of_rate(name: str, sources: Mapping[str, Source]) -> None:

@@ -9,12 +9,11 @@ import scipy
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from fem.axes.limits import is_number
+from fem.axes.limits import floats, is_number
 from fem.mesh.constraints import is_whole
 from fem.shown import shown
 from flexmb.errors import CurveError
 from flexmb.kernels.calls import distance_from_curve
-from flexmb.mechanism.attachments import array_of
 
 SAME = 1e-9
 """Distance of two points, relative to the size of the curve, below which they coincide."""
@@ -106,7 +105,7 @@ def through(points: ArrayLike, *, closed: bool = False) -> Curve:
     Raises `CurveError` when there are fewer than six points, two neighbours coincide, the curve crosses itself, or a
     number is not finite.
     """
-    p = array_of(points)
+    p = floats(points)
     if p.ndim != 2 or p.shape[1:] != (2,) or len(p) < 6:
         raise CurveError(f"A curve needs at least six points (n, 2) in its plane; found the shape {p.shape}.")
     if not np.isfinite(p).all():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from fem.axes.limits import as_array, floats
 from flexmb.errors import MotionError, UnresolvedWarning
 from flexmb.mechanism.motions.time_function import (
     Origin,
@@ -181,10 +182,9 @@ def _points(times: Any, values: Any, fewest: int, what: str) -> tuple[np.ndarray
     Raises `MotionError` when there are fewer than `fewest`, the times do not increase, or a number is not finite.
     """
     needs = f"A {what} needs at least {fewest} finite points at strictly increasing times"
-    try:
-        t, y = np.array(times, dtype=float), np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise MotionError(f"{needs}; found {times!r} and {values!r}. Give two lists of numbers.") from None
+    t, y = floats(times), floats(values)
+    if t.shape != as_array(times).shape or y.shape != as_array(values).shape:
+        raise MotionError(f"{needs}; found {times!r} and {values!r}. Give two lists of numbers.")
     if t.ndim != 1 or t.shape != y.shape or len(t) < fewest:
         raise MotionError(f"{needs}; found shapes {t.shape} and {y.shape}. Give a value for each time.")
     if len(wrong := np.flatnonzero(~(np.isfinite(t) & np.isfinite(y)))):

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fem.axes.limits import floats
 from flexmb.errors import MechanismError
 from flexmb.forces.scalar.expression import Expression, expression
 from flexmb.kernels.base.data import DISTANCE
-from flexmb.mechanism.attachments import array_of, not_below_zero, number
+from flexmb.mechanism.attachments import not_below_zero, number
 from flexmb.mechanism.mechanism import Row, Term
 
 
@@ -50,7 +51,7 @@ def belt_law(name: str, radius: float, stiffness: float, damping: float, preload
 
 def belt_factors(name: str, first: str, second: str, radii: Sequence[float], crossed: bool) -> dict[str, float]:
     """The relation between two wheels that a belt without elasticity would hold."""
-    sizes = array_of(radii)
+    sizes = floats(radii)
     if sizes.shape != (2,) or not (np.isfinite(sizes) & (sizes > 0)).all():
         raise MechanismError(f"Belt {name!r}: radii are two positive lengths; found {radii!r}.")
     return {f"{first}:rotation": 1.0, f"{second}:rotation": float(sizes[1] / sizes[0]) * (1.0 if crossed else -1.0)}

@@ -172,6 +172,16 @@ def test_a_hollow_that_is_too_narrow():
         node_stiffness(LocalHertz(1.0, 0.3), hollow, contact)
 
 
+def test_a_hollow_that_is_too_narrow_is_named_by_the_node_of_the_file():
+    body = block()
+    surface = body.surfaces["top"]
+    hollow = replace(surface, curvatures=surface.curvatures - 3.0)
+    numbered = replace(body.mesh, node_ids=1000 + np.arange(len(body.mesh.points)))
+    node = int(hollow.nodes[hollow.curvatures.min(axis=1).argmin()])
+    with pytest.raises(flexmb.MechanismError, match=rf"at node {node} .number {1000 + node} in the file., of radius"):
+        flexmb.simulate(under(replace(body, surfaces={"top": hollow}, mesh=numbered)), 1e-3, step=1e-3)
+
+
 def test_warnings_name_the_range():
     with pytest.warns(flexmb.LawRangeWarning, match="contact radius was"):
         pressed(block(n=8), depth=0.05)

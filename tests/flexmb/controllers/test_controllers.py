@@ -793,7 +793,21 @@ def test_columns_of_a_curve_in_other_units_are_refused(tmp_path, titles, options
     law = curve_of(tmp_path, titles, **options)
     with pytest.raises(TableError, match=r"^Controller 'c' in 'bench' \(SI\), .*" + message):
         hydraulic(law, **connected)
-    hydraulic(law, units=None, **connected)  # of a system without units nothing is known
+    if "something else" in message:  # in every system
+        with pytest.raises(TableError, match=r"^Controller 'c' in 'bench', .*which measures something else"):
+            hydraulic(law, units=None, **connected)
+    else:
+        hydraulic(law, units=None, **connected)  # nothing is known of the system
+
+
+@pytest.mark.parametrize("units", [None, "SI"])
+def test_a_curve_over_turns_in_a_minute_is_refused_in_every_system(tmp_path, units):
+    """As motions are; a curve in rpm was taken as one in radians where the model names no units."""
+    law = curve_of(tmp_path, ("speed [rpm]", "moment"))
+    with pytest.raises(
+        TableError, match=r"^Controller 'c' in 'bench'.*unit of angular velocity.*found rpm. .*0.104719755"
+    ):
+        hydraulic(law, source="rate:hinge", target="effort:hinge", units=units)
 
 
 def test_columns_of_a_curve_in_the_units_of_the_system_are_taken(tmp_path):

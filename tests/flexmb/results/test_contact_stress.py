@@ -1,5 +1,7 @@
 """Stresses of a body under contacts of its flexible surfaces against a solution with the finite element model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse.linalg import spsolve
@@ -10,9 +12,9 @@ import reduction
 from fem.mesh.structured_meshes import block
 from flexmb.contact import Sphere
 from flexmb.errors import StressError
-from flexmb.results.contact_stress import contact_stress
+from flexmb.results.contact_stress import ContactStress, contact_stress
 from flexmb.results.elements.surface_contact import surface_forces
-from flexmb.results.stress import shapes_of
+from flexmb.results.stress import LargestStress, shapes_of
 
 PART = fem.Model(block("hexahedron", (0.4, 0.2, 0.1), (6, 4, 2)), fem.Material.isotropic(1e7, 0.3, 1000.0))
 BALL, FOOT, GAP = 2.0, (4 * 0.4 / 6, 0.12), 1e-4
@@ -58,6 +60,19 @@ def test_stresses_at_rest_tend_to_those_of_the_finite_element_model():
     assert large < 4e-4
     assert small / large == pytest.approx(forces[0] / forces[1], rel=0.1)
     assert min(lacking, same) > 0.4
+
+
+def test_the_largest_stress_is_at_the_node_of_the_file():
+    """A deck numbers its nodes as it likes; messages named rows of the mesh."""
+    mesh = replace(PART.mesh, node_ids=1000 + np.arange(len(PART.points)))
+    nodes, stress = np.array([4, 7]), np.zeros((1, 2, 6))
+    stress[0, 1, 0] = 3.0
+    touched = ContactStress("plate", np.zeros(1), nodes, mesh.points[nodes], stress, mesh)
+    assert "its contacts: 3 at t = 0, node 7 (number 1007 in the file) at (" in str(touched)
+    shapes = flexmb.flexible_body(PART, BASIS, geometric_stiffness="none").stress
+    largest = LargestStress("plate", np.zeros(1), np.ones(1), nodes[:1], mesh.points[nodes[:1]], np.ones(2), shapes)
+    assert ", node 4 at (" in str(largest)
+    assert ", node 4 (number 1004 in the file) at (" in str(replace(largest, mesh=mesh))
 
 
 def test_what_cannot_be_is_refused():

@@ -22,6 +22,8 @@ def rigid_body(c: Constraints, s: Statement) -> Iterator[Constraint]:
         nodes |= set(c.nodes(s.options[key])) if s.options.get(key) else set()
     if s.options.get("ELSET"):
         nodes |= set(c.numbers.nodes_of_elements(str(member(s.options["ELSET"]))))
+    if not nodes | pinned:
+        raise MeshError("it names no set of nodes or of elements that are read")
     nodes -= {reference, *c.rotation_nodes} | pinned
     if nodes:
         yield RigidLink(np.array(sorted(nodes)), reference)

@@ -62,6 +62,47 @@ def test_a_response_at_rest_of_what_nothing_restrains_is_refused():
     assert np.isfinite(frequency_response(found, [0.1], ["motor"], outputs).values).all()
 
 
+@flexmb.law(states=("force",))
+def relaxing(t, relative, states, parameters, wrench, rates):
+    wrench[0] = -states[0]
+    rates[0] = relative.v[0] - 30.0 * states[0]
+
+
+def beside(kind):
+    """Three equal masses in a row, with equal springs, one end on the ground and nothing that damps them; and beside
+    them a damped mass, with a state or with samples of its own."""
+    system = flexmb.System(name="m")
+    before = system.ground
+    for k in range(3):
+        mass = system.add(flexmb.rigid_body(f"mass {k}", mass=2.0, inertia=(1, 1, 1)), position=(k, 0, 0))
+        system.prismatic(f"rail {k}", before, mass, axis=(1, 0, 0), at=(k, 0, 0))
+        system.joint_spring(f"spring {k}", f"rail {k}", stiffness=300.0)
+        before = mass
+    other = system.add(flexmb.rigid_body("other", mass=1.0, inertia=(1, 1, 1)), position=(0, 1, 0))
+    system.prismatic("apart", system.ground, other, axis=(1, 0, 0), at=(0, 1, 0))
+    system.joint_spring("soft", "apart", stiffness=5.0, damping=1.0)
+    if kind == "states":
+        system.force("mount", system.ground.at((0, 1, 0)), other.at((0, 0, 0)), relaxing())
+    if kind == "samples":
+        inputs, outputs = {"angle": "coordinate:apart"}, {"torque": "effort:apart"}
+        system.controller("servo", two_sided(sample_time=0.07), inputs=inputs, outputs=outputs)
+    system.motor("motor", "rail 0", 0.0)
+    return linearise(system)
+
+
+@pytest.mark.parametrize("kind", ["plain", "states", "samples"])
+def test_a_response_in_resonance_to_within_rounding_is_refused(kind):
+    """Frequencies of a chain of three masses: `2 sqrt(k / m) sin((2 j - 1) pi / 14) / (2 pi)`. The matrix was refused only where
+    it is exactly singular, and responses of up to 1e16 times the static one were returned."""
+    found, outputs = beside(kind), ["coordinate:rail 0"]
+    for j in (1, 2, 3):
+        f = np.sqrt(150.0) * np.sin((2 * j - 1) * np.pi / 14) / np.pi
+        message = f"At the frequency {f:.6g} the response is infinite: an undamped motion is in resonance."
+        refused(LinearError, message, frequency_response, found, [0.1, f], ["motor"], outputs)
+        near = frequency_response(found, [f * (1 - 1e-9), f * (1 + 1e-9)], ["motor"], outputs).values
+        assert np.abs(near).min() > 1e5 / 300.0
+
+
 @flexmb.control_law(inputs=("angle",), commands=("torque",))
 def one_sided(t, inputs, states, parameters, commands, rates):
     if inputs[0] > 0.0:

@@ -7,6 +7,7 @@ from refusals import refused
 import flexmb
 from flexmb.errors import ControllerError, ConvergenceError, EquilibriumError, LawError, LinearError
 from flexmb.linear import (
+    equilibrium,
     frequency_response,
     linearise,
     periodic_motion,
@@ -60,6 +61,37 @@ def test_a_response_at_rest_of_what_nothing_restrains_is_refused():
     found, outputs = linearise(system), ["coordinate:rail 0"]
     refused(LinearError, message, frequency_response, found, [0.0], ["motor"], outputs)
     assert np.isfinite(frequency_response(found, [0.1], ["motor"], outputs).values).all()
+
+
+def satellite(thrust, panel=0.0, held=False):
+    """A satellite of 12, of which a `panel` may be on a sprung hinge, a quarter of a length beside its middle."""
+    system = flexmb.System(gravity=(0, 0, -1.5), name="m")
+    bus = system.add(flexmb.rigid_body("bus", mass=12.0 - panel, inertia=(1, 1, 1)))
+    system.load("thrust", bus.at((0, 0, 0)), force=(thrust, 0, 0))
+    if panel:
+        panel = system.add(flexmb.rigid_body("panel", mass=panel, inertia=(1, 1, 1)), position=(0, 1.0, 0))
+        system.revolute("hinge", bus.at((0, 0.75, 0)), panel, axis=(0, 0, 1))
+        system.joint_spring("spring", "hinge", stiffness=50.0)
+    if held:
+        system.fixed("clamp", system.ground.at((0, 0, 0)), bus)
+    return system
+
+
+def test_the_error_of_a_body_under_thrust_names_the_acceleration(monkeypatch):
+    """Held and accelerated as it says, the joint that holds it has no force, and the spring carries the panel."""
+    monkeypatch.setattr("flexmb.linear.rest.search.ITERATIONS", 10)  # for speed
+    said = (
+        r"Its loads accelerate all of it by \(0\.5, 0, -1\.5\)\. For its steady state in axes that accelerate with it, "
+        r"hold one body by a fixed joint to the ground, and give equilibrium this acceleration=\.$"
+    )
+    with pytest.raises(EquilibriumError, match=said):
+        equilibrium(satellite(6.0))
+    with pytest.raises(EquilibriumError, match=r"as drawn\.$"):  # it falls
+        equilibrium(satellite(0.0))
+    result = equilibrium(satellite(6.0, 2.0, held=True), acceleration=(0.5, 0, -1.5)).result
+    np.testing.assert_allclose(result.reaction("clamp")[:, :3], 0.0, atol=1e-9)
+    turn = abs(result.coordinate("hinge")[0])
+    assert 50.0 * turn == pytest.approx(2.0 * 0.5 * 0.25 * np.cos(turn), rel=1e-9)
 
 
 @flexmb.law(states=("force",))

@@ -94,7 +94,8 @@ def accelerating(e: Equations, K: np.ndarray, G: np.ndarray, out: np.ndarray, al
     felt = np.where(np.abs(felt) > HELD * np.abs(felt).max(), felt, 0.0)
     return (
         f" Its loads accelerate all of it by ({', '.join(f'{a:.4g}' for a in felt)}). For its steady state in "
-        "axes that accelerate with it, hold one body by a fixed joint to the ground, and give equilibrium this acceleration=."
+        "axes that accelerate with it, hold one body by a fixed joint to the ground, and give equilibrium this "
+        "acceleration=."
     )
 
 

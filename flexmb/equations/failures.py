@@ -6,6 +6,7 @@ import numpy as np
 
 from fem.errors import ConvergenceError, FlexmbError
 from flexmb.equations.evaluation import Equations
+from flexmb.equations.snapshot import Snapshot
 from flexmb.errors import CurveError, TiltError
 from flexmb.kernels.base.data import ANGLE, CURVE, FORCES, TILT
 from flexmb.kernels.base.law_call import require_sound
@@ -47,6 +48,14 @@ def no_mass(equations: Equations, t: float) -> FlexmbError:
         "deformation is far outside the range of the reduced body. Take smaller steps, or check its loads and "
         "stiffness."
     )
+
+
+def sound_snapshot(equations: Equations, t: float, q: np.ndarray, w: np.ndarray, work: np.ndarray) -> Snapshot:
+    """`Equations.snapshot`; raises `ConvergenceError` when the mass matrix of a body is not positive definite there."""
+    found = equations.snapshot(t, q, w, work)
+    if equations.workspace.unsound.any():
+        raise no_mass(equations, t)
+    return found
 
 
 def diverged(

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.failures import diverged, fastest_body
+from flexmb.equations.failures import diverged, fastest_body, sound_snapshot
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.state_tangent import usual_states
@@ -142,7 +142,7 @@ class BDFRun(Run):
         e, run = self.equations, self._run
         e.expect()
         e.states[:] = run.past[0]
-        return e.snapshot(float(run.last[T]), run.places[0].copy(), run.speeds[0].copy(), run.work.copy())
+        return sound_snapshot(e, float(run.last[T]), run.places[0].copy(), run.speeds[0].copy(), run.work.copy())
 
     def statistics(self, cpu: float) -> Statistics:
         """Statistics of the integration, which took `cpu` seconds."""
@@ -176,7 +176,7 @@ class BDFRun(Run):
         q, w = self._between(target)
         work = run.before.copy()
         integral(float(run.times[1]), float(run.times[0]), target, run.powers, work)
-        return e.snapshot(target, q, w, work)
+        return sound_snapshot(e, target, q, w, work)
 
     def _attend(self, t: float, h: float) -> None:
         """Evaluate the functions of time of the next attempt and, for a new matrix, derivatives of the states."""

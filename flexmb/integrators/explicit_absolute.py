@@ -14,7 +14,7 @@ import scipy
 
 from fem.errors import FlexmbError
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.failures import diverged
+from flexmb.equations.failures import diverged, sound_snapshot
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.state_tangent import usual_states
@@ -66,7 +66,7 @@ class ExplicitAbsoluteRun(Run):
         """The motion at the end of the last step."""
         self.equations.expect()
         self.equations.states[:] = self._states
-        return self.equations.snapshot(self.t, self.q, self.v, self.work)
+        return sound_snapshot(self.equations, self.t, self.q, self.v, self.work)
 
     def statistics(self, cpu: float) -> Statistics:
         """Statistics of the integration, which took `cpu` seconds."""

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from flexmb.equations.evaluation import Equations
-from flexmb.equations.failures import diverged
+from flexmb.equations.failures import diverged, sound_snapshot
 from flexmb.equations.initial_conditions import Start
 from flexmb.equations.snapshot import Snapshot
 from flexmb.equations.state_tangent import usual_states
@@ -117,7 +117,7 @@ class RadauRun(Run):
         e, run = self.equations, self._run
         e.expect()
         e.states[:] = run.states
-        return e.snapshot(float(run.last[T]), run.q.copy(), run.w.copy(), run.work.copy())
+        return sound_snapshot(e, float(run.last[T]), run.q.copy(), run.w.copy(), run.work.copy())
 
     def statistics(self, cpu: float) -> Statistics:
         """Statistics of the integration, which took `cpu` seconds."""
@@ -146,7 +146,7 @@ class RadauRun(Run):
         if abs(target - last[T]) <= self._pace.same:
             return self.now()
         q, w, work = self._between(target)
-        return e.snapshot(target, q, w, work)
+        return sound_snapshot(e, target, q, w, work)
 
     def _steps_to(self, target: float) -> int:
         change, longest = self._pace.ahead(float(self._run.last[T]))

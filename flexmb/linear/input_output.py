@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import get_lapack_funcs
 
 from fem.errors import unknown_name
 from fem.renamed import refuse_old_names
@@ -37,6 +38,10 @@ TINY = 1e-6
 PART, FINEST = 0.1, 1e-4
 """Largest change of the force of a point of a flexible surface in a difference, relative to it, and the least step for
 it, relative to the usual one."""
+RESONANT = 1e-12
+"""Relative rounding error of the sums of the entries of the matrices of small motions, with that of differences."""
+ESTIMATED = 10.0
+"""Factor by which an estimate of the norm of an inverse is taken to be below that norm at most."""
 
 
 def input_names(mechanism: Mechanism) -> list[str]:
@@ -118,15 +123,29 @@ def resonance(frequency: float) -> LinearError:
     )
 
 
-def require_restrained(A: np.ndarray, error: np.ndarray) -> None:
-    """Raise `LinearError` where the matrix `A` (n, n) of small motions at the frequency 0 is singular within bounds of
-    the errors of its entries, in whatever units: if `|A^-1| error` has an eigenvalue of one or more."""
+def require_restrained(A: np.ndarray, error: np.ndarray, frequency: float = 0.0) -> None:
+    """Raise `LinearError` where the matrix `A` (n, n) of small motions at a `frequency` is singular within bounds of
+    the errors of its entries, in whatever units: if `|A^-1| error` has an eigenvalue of one or more.
+
+    The eigenvalues are computed only where an estimate of a norm of `|A^-1| error`, in units in which the errors of the
+    diagonal are one, does not exclude it.
+    """
+    if not len(A):
+        return
+    diagonal = np.diagonal(error)
+    if (diagonal > 0).all():
+        units = np.outer(root := 1.0 / np.sqrt(diagonal), root)
+        scaled, size = units * A, float((units * error).sum(0).max(initial=0.0))
+        getrf, gecon = get_lapack_funcs(("getrf", "gecon"), (scaled,))
+        factors, _, singular = getrf(scaled)
+        if not singular and gecon(factors, size)[0] > ESTIMATED:
+            return
     try:
         inverse = np.linalg.inv(A)
     except np.linalg.LinAlgError:
-        raise resonance(0.0) from None
-    if len(A) and not np.abs(np.linalg.eigvals(np.abs(inverse) @ error)).max() < 1.0:
-        raise resonance(0.0)
+        raise resonance(frequency) from None
+    if not np.abs(np.linalg.eigvals(np.abs(inverse) @ error)).max() < 1.0:
+        raise resonance(frequency)
 
 
 def dimensions_of(linear: Any, inputs: Iterable[str], outputs: Mapping[str, Output]) -> dict[str, dict[str, str]]:

@@ -13,13 +13,13 @@ from fem.errors import unknown_name
 from fem.shown import shown
 from flexmb.errors import LinearError
 from flexmb.linear.input_output import (
+    RESONANT,
     InputOutputModel,
     Outs,
     dimensions_of,
     input_output_model,
     named,
     require_restrained,
-    resonance,
     with_outputs,
 )
 from flexmb.linear.linearise import LinearisedModel
@@ -125,8 +125,8 @@ def frequency_response(
 
     Cost: O(nf^3) for each frequency.
 
-    Raises `LinearError` when a frequency is negative or not finite, where an undamped motion is in resonance, and at
-    the frequency 0 where a motion is not restrained.
+    Raises `LinearError` when a frequency is negative or not finite, where an undamped motion is in resonance to within
+    rounding, and at the frequency 0 where a motion is not restrained.
 
     Source of the transfer from imposed motion to reaction: Waiboer (EUROMECH Colloquium 524, 2012).
     """
@@ -140,7 +140,9 @@ def frequency_response(
     if linear.is_first_order:
         return _of_first_order(linear, p, f, dimensions)
     nf = linear.degrees_of_freedom
-    M, D, K = (p.T.T @ X for X in linear.along(p.moving))
+    along = linear.along(p.moving)
+    M, D, K = (p.T.T @ X for X in along)
+    heavy, damped, stiff = (RESONANT * np.abs(p.T[:, :nf]).T @ np.abs(X[:, :nf]) for X in along)
     B = p.T[:, :nf].T @ p.force
     if not f.all():
         require_restrained(K[:nf, :nf], np.abs(p.T[:, :nf]).T @ linear.errors_along(p.moving)[2][:, :nf])
@@ -148,10 +150,9 @@ def frequency_response(
     for k, s in enumerate(2j * np.pi * f):
         A = K + s * D + s * s * M
         Z = p.Z[0] + s * p.Z[1] + s * s * p.Z[2]
-        try:
-            y = np.linalg.solve(A[:nf, :nf], np.hstack([B, -A[:nf, nf:]]))
-        except np.linalg.LinAlgError:
-            raise resonance(f[k]) from None
+        if s:
+            require_restrained(A[:nf, :nf], stiff + abs(s) * damped + abs(s) ** 2 * heavy, f[k])
+        y = np.linalg.solve(A[:nf, :nf], np.hstack([B, -A[:nf, nf:]]))
         nu = B.shape[1]
         values[k][:, ~p.is_motion] = Z[:, :nf] @ y[:, :nu] + p.direct
         values[k][:, p.is_motion] = Z[:, :nf] @ y[:, nu:] + Z[:, nf:]
@@ -168,10 +169,9 @@ def _of_first_order(
     for k, s in enumerate(2j * np.pi * f):
         powers = np.array([1.0, s, s * s])
         driven = np.tensordot(powers, model.imposed, 1)
-        try:
-            X = np.linalg.solve(s * model.E - model.F, np.hstack([model.force, driven]))
-        except np.linalg.LinAlgError:
-            raise resonance(f[k]) from None
+        if s:
+            require_restrained(s * model.E - model.F, RESONANT * (abs(s) * np.abs(model.E) + np.abs(model.F)), f[k])
+        X = np.linalg.solve(s * model.E - model.F, np.hstack([model.force, driven]))
         nu = model.force.shape[1]
         values[k][:, ~p.is_motion] = found.state @ X[:, :nu] + found.direct
         values[k][:, p.is_motion] = found.state @ X[:, nu:] + np.tensordot(powers, found.imposed, 1)

@@ -12,6 +12,10 @@ from flexmb.mechanism.contacts.element import rubs
 from flexmb.mechanism.features import few
 from flexmb.mechanism.mechanism import Mechanism
 
+HELD = 1e-6
+"""Part of the largest stiffness, and length by which joints open for one of all bodies, below which nothing holds a
+translation of all bodies."""
+
 
 def stiffness_of(
     e: Equations, functions: np.ndarray, q: np.ndarray, w: np.ndarray, multipliers: np.ndarray, difference: float
@@ -71,6 +75,28 @@ def moved_most(e: Equations, x: np.ndarray) -> str:
         numbers = ", ".join(f"{v:.2g}" for v in np.round(axis, 3) + 0.0)
         how = f"it {'turns about' if turns else 'moves along'} ({numbers}) of its frame"
     return f" ({e.mechanism.bodies[b].name!r} moves most: {how})"
+
+
+def accelerating(e: Equations, K: np.ndarray, G: np.ndarray, out: np.ndarray, along: np.ndarray) -> str:
+    """A sentence on the acceleration that loads, such as a thrust, give to a mechanism that may move as a whole in some
+    directions; empty where there is none beside gravity.
+
+    - `K` (nv, nv), `G` (nj, nv): tangent and joint equations; `out` (nv,): the residual without reactions.
+    - `along` (nv, 3): translations of all bodies along the world axes.
+    """
+    held = np.vstack([G @ along, K @ along / (np.abs(K).max(initial=0.0) or 1.0)])
+    sizes, directions = np.linalg.svd(held, full_matrices=True)[1:]
+    free = directions[np.count_nonzero(sizes > HELD) :].T
+    felt = free @ (free.T @ (along.T @ -out)) / e.flat.mass.sum()
+    falls = free @ (free.T @ e.mechanism.gravity)
+    if not np.abs(felt - falls).max() > HELD * (np.abs(felt).max() + np.abs(falls).max()):
+        return ""
+    felt = np.where(np.abs(felt) > HELD * np.abs(felt).max(), felt, 0.0)
+    return (
+        f" Its loads accelerate all of it by ({', '.join(f'{a:.4g}' for a in felt)}). For its steady state in "
+        "axes that accelerate with it, hold one body by a fixed joint to the ground, and give equilibrium this "
+        "acceleration=."
+    )
 
 
 def creeping(mechanism: Mechanism) -> str:

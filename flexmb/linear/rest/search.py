@@ -11,6 +11,7 @@ from flexmb.errors import EquilibriumError
 from flexmb.kernels.calls import displace
 from flexmb.linear.rest.judged import softest_motion
 from flexmb.linear.rest.motions import (
+    accelerating,
     creeping,
     drifting,
     motions_with_errors,
@@ -154,6 +155,8 @@ def search(mechanism: Mechanism, start: State, world: np.ndarray, downhill: bool
             "Drive or lock them, or add a spring; linearise(system), or flexmb modes --start, takes the state as "
             f"drawn.{creeping(mechanism)}"
         )
+        shifts = [in_bodies(flat, q, np.tile(axis, len(flat.modes))) for axis in np.eye(3, 6)]
+        hint += accelerating(e, K, G, out, np.array(shifts).T)
     raise EquilibriumError(
         f"{mechanism.name!r} found no equilibrium in {iteration} iterations; the last moved it by {far:.2g} of its "
         f"length{how}. {hint}"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import expm
 
-from flexmb.linear.input_output import Output, resonance
+from flexmb.linear.input_output import RESONANT, Output, require_restrained
 from flexmb.linear.sampled.period import sampled_motions
 
 
@@ -44,10 +44,8 @@ def sampled_responses(
             flow, flow_c, mean, mean_c = flows[instant.until_next]
             total, total_c = total + mean @ X, total_c + mean @ c + mean_c
             X, c = flow @ X, flow @ c + flow_c
-        try:
-            begin = np.linalg.solve(np.eye(n) - X, c)
-        except np.linalg.LinAlgError:
-            raise resonance(frequencies[k]) from None
+        require_restrained(np.eye(n) - X, RESONANT * (np.eye(n) + np.abs(X)), frequencies[k])
+        begin = np.linalg.solve(np.eye(n) - X, c)
         mean = (total @ begin + total_c) / motions.period
         direct = np.hstack([*found.imposed, found.direct])
         values[k] = found.state @ mean + direct @ unit

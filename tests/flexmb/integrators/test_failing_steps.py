@@ -37,6 +37,16 @@ def test_a_body_that_deforms_beyond_its_mass_matrix_is_named(options):
         flexmb.simulate(pulled(sign, force), 0.03, step=1e-3, **options)
 
 
+@pytest.mark.parametrize("method", ["radau", "bdf", "explicit"])
+def test_every_method_names_a_body_that_deforms_beyond_its_mass_matrix(method):
+    """These methods went on without a word, or blamed the energy balance."""
+    with pytest.raises(
+        ConvergenceError, match=r"^At t = 0\.0[12]\d* the mass matrix of 'beam' of 'm' is not positive def"
+    ):
+        flexmb.simulate(pulled(-1.0, 1e4), 0.023, step=1e-3, method=method)
+    flexmb.simulate(pulled(1.0, 1e4), 0.023, step=1e-3, method=method)
+
+
 @flexmb.control_law(inputs=("angle",), commands=("torque",))
 def refusing(t, inputs, states, parameters, commands, rates):
     if t > 0.004:

@@ -7,6 +7,7 @@ from refusals import refused
 import flexmb
 from flexmb.errors import ControllerError, ConvergenceError, EquilibriumError, LawError, LinearError
 from flexmb.linear import (
+    equilibrium,
     frequency_response,
     linearise,
     periodic_motion,
@@ -60,6 +61,78 @@ def test_a_response_at_rest_of_what_nothing_restrains_is_refused():
     found, outputs = linearise(system), ["coordinate:rail 0"]
     refused(LinearError, message, frequency_response, found, [0.0], ["motor"], outputs)
     assert np.isfinite(frequency_response(found, [0.1], ["motor"], outputs).values).all()
+
+
+def satellite(thrust, panel=0.0, held=False):
+    """A satellite of 12, of which a `panel` may be on a sprung hinge, a quarter of a length beside its middle."""
+    system = flexmb.System(gravity=(0, 0, -1.5), name="m")
+    bus = system.add(flexmb.rigid_body("bus", mass=12.0 - panel, inertia=(1, 1, 1)))
+    system.load("thrust", bus.at((0, 0, 0)), force=(thrust, 0, 0))
+    if panel:
+        panel = system.add(flexmb.rigid_body("panel", mass=panel, inertia=(1, 1, 1)), position=(0, 1.0, 0))
+        system.revolute("hinge", bus.at((0, 0.75, 0)), panel, axis=(0, 0, 1))
+        system.joint_spring("spring", "hinge", stiffness=50.0)
+    if held:
+        system.fixed("clamp", system.ground.at((0, 0, 0)), bus)
+    return system
+
+
+def test_the_error_of_a_body_under_thrust_names_the_acceleration(monkeypatch):
+    """Held and accelerated as it says, the joint that holds it has no force, and the spring carries the panel."""
+    monkeypatch.setattr("flexmb.linear.rest.search.ITERATIONS", 10)  # for speed
+    said = (
+        r"Its loads accelerate all of it by \(0\.5, 0, -1\.5\)\. For its steady state in axes that accelerate with it, "
+        r"hold one body by a fixed joint to the ground, and give equilibrium this acceleration=\.$"
+    )
+    with pytest.raises(EquilibriumError, match=said):
+        equilibrium(satellite(6.0))
+    with pytest.raises(EquilibriumError, match=r"as drawn\.$"):  # it falls
+        equilibrium(satellite(0.0))
+    result = equilibrium(satellite(6.0, 2.0, held=True), acceleration=(0.5, 0, -1.5)).result
+    np.testing.assert_allclose(result.reaction("clamp")[:, :3], 0.0, atol=1e-9)
+    turn = abs(result.coordinate("hinge")[0])
+    assert 50.0 * turn == pytest.approx(2.0 * 0.5 * 0.25 * np.cos(turn), rel=1e-9)
+
+
+@flexmb.law(states=("force",))
+def relaxing(t, relative, states, parameters, wrench, rates):
+    wrench[0] = -states[0]
+    rates[0] = relative.v[0] - 30.0 * states[0]
+
+
+def beside(kind):
+    """Three equal masses in a row, with equal springs, one end on the ground and nothing that damps them; and beside
+    them a damped mass, with a state or with samples of its own."""
+    system = flexmb.System(name="m")
+    before = system.ground
+    for k in range(3):
+        mass = system.add(flexmb.rigid_body(f"mass {k}", mass=2.0, inertia=(1, 1, 1)), position=(k, 0, 0))
+        system.prismatic(f"rail {k}", before, mass, axis=(1, 0, 0), at=(k, 0, 0))
+        system.joint_spring(f"spring {k}", f"rail {k}", stiffness=300.0)
+        before = mass
+    other = system.add(flexmb.rigid_body("other", mass=1.0, inertia=(1, 1, 1)), position=(0, 1, 0))
+    system.prismatic("apart", system.ground, other, axis=(1, 0, 0), at=(0, 1, 0))
+    system.joint_spring("soft", "apart", stiffness=5.0, damping=1.0)
+    if kind == "states":
+        system.force("mount", system.ground.at((0, 1, 0)), other.at((0, 0, 0)), relaxing())
+    if kind == "samples":
+        inputs, outputs = {"angle": "coordinate:apart"}, {"torque": "effort:apart"}
+        system.controller("servo", two_sided(sample_time=0.07), inputs=inputs, outputs=outputs)
+    system.motor("motor", "rail 0", 0.0)
+    return linearise(system)
+
+
+@pytest.mark.parametrize("kind", ["plain", "states", "samples"])
+def test_a_response_in_resonance_to_within_rounding_is_refused(kind):
+    """Frequencies of a chain of three masses: `2 sqrt(k / m) sin((2 j - 1) pi / 14) / (2 pi)`. The matrix was refused only where
+    it is exactly singular, and responses of up to 1e16 times the static one were returned."""
+    found, outputs = beside(kind), ["coordinate:rail 0"]
+    for j in (1, 2, 3):
+        f = np.sqrt(150.0) * np.sin((2 * j - 1) * np.pi / 14) / np.pi
+        message = f"At the frequency {f:.6g} the response is infinite: an undamped motion is in resonance."
+        refused(LinearError, message, frequency_response, found, [0.1, f], ["motor"], outputs)
+        near = frequency_response(found, [f * (1 - 1e-9), f * (1 + 1e-9)], ["motor"], outputs).values
+        assert np.abs(near).min() > 1e5 / 300.0
 
 
 @flexmb.control_law(inputs=("angle",), commands=("torque",))

@@ -77,8 +77,8 @@ class Spring:
 
     def matrix(self) -> np.ndarray:
         """The stiffness as (6, 6). Raises `MatrixError` when it is not symmetric, or has a negative eigenvalue."""
-        k = floats(self.stiffness)
-        k = np.diag(k) if k.shape == (6,) else k
+        given = floats(self.stiffness)
+        k = np.diag(given) if given.shape == (6,) else given
         if (
             k.shape != (6, 6)
             or not np.isfinite(k).all()
@@ -87,7 +87,7 @@ class Spring:
         ):
             raise MatrixError(
                 f"The spring between {self.a!r} and {self.b!r} needs a symmetric stiffness without negative "
-                f"eigenvalues, (6, 6) or its 6 diagonal entries; found {self.stiffness!r}."
+                f"eigenvalues, (6, 6) or its 6 diagonal entries; found shape {given.shape}."
             )
         return k
 

@@ -334,7 +334,7 @@ def rigid_body(
             "mesh and density."
         )
     if not is_number(mass):
-        raise MatrixError(f"Rigid body {name!r}: the mass is a finite number; found {mass!r}.")
+        raise MatrixError(f"Rigid body {name!r}: the mass is a number; found {mass!r}.")
     mass = float(mass)
     if points is not None and not isinstance(points, Mapping):
         raise MatrixError(f"Rigid body {name!r}: points are places by name, a dict; found {points!r}.")

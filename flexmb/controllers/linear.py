@@ -107,7 +107,7 @@ def _matrices(system: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
         parts = [floats(x) for x in system]
         for x, part in zip(system, parts, strict=True):
             if part.shape != as_array(x).shape:
-                raise LawError(f"The parts of a linear controller are arrays of numbers; found {x!r}.")
+                raise LawError(f"The matrices of a linear controller consist of numbers; found {system!r}.")
         if len(parts) == 2:
             parts = list(_proper(lambda: scipy.signal.tf2ss(*parts)))
         if len(parts) != 4:

@@ -8,11 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem.axes.limits import floats
 from fem.elsewhere import called
 from fem.renamed import renamed
 from flexmb.errors import ExpressionError, MechanismError, PreloadWarning, TableError
 from flexmb.kernels.base.data import ANGLE, DISTANCE, GROUND, SPIN, TILT, TRANSLATION
-from flexmb.mechanism.attachments import Attachment, BodyHandle, array_of, direction, non_negative, number, vector
+from flexmb.mechanism.attachments import Attachment, BodyHandle, direction, non_negative, number, vector
 from flexmb.mechanism.construction.bodies import COINCIDENT
 from flexmb.mechanism.construction.relations import WithRelations
 from flexmb.mechanism.force_law import ForceLaw
@@ -96,7 +97,7 @@ class WithForces(WithRelations):
 
         Raises `MechanismError` when a constant is negative, or `axis` has no direction.
         """
-        if array_of(stiffness).shape == (6, 6):
+        if floats(stiffness).shape == (6, 6):
             raise MechanismError(
                 f"Bushing {name!r} has six stiffnesses, one for each axis; found a matrix. Axes that are coupled "
                 "need a law between frames, for system.force: flexmb.forces.nonlinear_bushing couples displacement and "

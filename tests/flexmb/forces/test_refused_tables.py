@@ -60,7 +60,7 @@ TABLES = {
         lambda: table(X, Y, scale=-1),
     ),
     "a scale without value": (
-        "Table, point 1: expected a finite value; found nan.",
+        "Table: expected numbers y and scale; found [0.0, 1.0, 1.0, 0.0] and nan.",
         lambda: table(X, Y, scale=np.nan),
         lambda: table(X, Y, scale=0.0),
     ),

@@ -145,6 +145,22 @@ def test_a_moment_turns_an_expanded_strip_by_the_right_hand(tmp_path):
     assert result.displacements[end, 2] == pytest.approx(-3.0 * 40.0**2 / (2 * E * 2.0 * 0.5**3 / 12), rel=0.02)
 
 
+@pytest.mark.parametrize("loaded", [(1.0,), (0.0, 2.0)])
+def test_forces_at_nodes_of_an_expanded_strip_are_the_whole_force(loaded, tmp_path):
+    """In the middle of its end, or at the corners, with a third copy through the thickness: w = F L^3 / (3 E I)."""
+    mesh = fem.structured_meshes.sheet("quad8", (40.0, 2.0), (8, 1))
+    nodes = "".join(f"{k}, {a}, {b}, {c}\n" for k, (a, b, c) in enumerate(mesh.points.tolist(), 1))
+    rows = (mesh.cells[0].connectivity + 1).tolist()
+    cells = "".join(f"{k}, {', '.join(map(str, row))}\n" for k, row in enumerate(rows, 1))
+    clamped = "".join(f"{n + 1},\n" for n in np.flatnonzero(mesh.points[:, 0] == 0))
+    text = f"*NODE, NSET=ALL\n{nodes}*ELEMENT, TYPE=S8R, ELSET=E\n{cells}*NSET, NSET=FIX\n{clamped}"
+    text += f"*MATERIAL, NAME=M\n*ELASTIC\n{E}, 0.\n*SHELL SECTION, ELSET=E, MATERIAL=M\n0.5\n*BOUNDARY\nFIX, 1, 6\n"
+    ends = [int(np.flatnonzero((mesh.points == (40.0, y, 0.0)).all(axis=1))[0]) for y in loaded]
+    forces = "".join(f"{n + 1}, 3, {3.0 / len(ends)}\n" for n in ends)
+    _, (result,) = solved(written(tmp_path, text + STATIC.format(f"*CLOAD\n{forces}")))
+    np.testing.assert_allclose(result.displacements[ends, 2], 3.0 * 40.0**3 / (3 * E * 2.0 * 0.5**3 / 12), rtol=0.01)
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "expected"),
     [

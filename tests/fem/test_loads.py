@@ -47,6 +47,16 @@ def test_pressure_pushes_inwards_and_works_on_linear_fields(kind, side):
     assert (model.points @ G.T).ravel() @ f == pytest.approx(-3.0 * area * normal @ G @ centre, rel=1e-11)
 
 
+def test_pressure_acts_on_the_faces_of_every_block_of_a_mesh():
+    """The cells of a box are in one block, or in four of two cells each."""
+    model = part("hexahedron")
+    (cells,) = model.mesh.cells
+    blocks = tuple(fem.CellBlock("hexahedron", own) for own in np.split(cells.connectivity, 4))
+    apart = Model(replace(model.mesh, cells=blocks), MATERIAL)
+    for side in ("x1", "y0", "z1"):
+        np.testing.assert_allclose(pressure(apart, side, 3.0), pressure(model, side, 3.0), atol=1e-15)
+
+
 @pytest.mark.parametrize("kind", ["tetra10", "hexahedron20", "wedge15", "pyramid13"])
 def test_pressure_works_on_quadratic_fields(kind):
     """u_x = x y^2 on the side x = 1 of a box: work -p int y^2 dA."""

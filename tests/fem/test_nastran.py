@@ -656,6 +656,34 @@ def test_the_factor_of_masses_scales_what_beams_that_vary_carry(tmp_path):
         assert fem.Model(mesh).mass == pytest.approx(10 * 0.01 * (0.06 * 7.85e-9 + 3e-9), rel=1e-9)
 
 
+@pytest.mark.parametrize(("first", "second"), [("", "*"), ("*G1", "*G1")])
+def test_a_name_of_the_continuation_leaves_the_fields_wide(first, second, tmp_path):
+    """A continuation in large fields begins with an asterisk; a name may follow it."""
+    wide = "GRID*   {:<16}{:<16}{:<16.3f}{:<16.3f}{:<8}\n{:<8}{:<16.3f}\n"
+    points = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.25), (0.0, 2.0, 0.5), (0.0, 0.0, 3.0)]
+    nodes = "".join(wide.format(k, "", x, y, first, second, z) for k, (x, y, z) in enumerate(points, 1))
+    mesh = read(tmp_path, nodes + "CTETRA,7,7,1,2,3,4\nPSOLID,7,1\n" + MAT)
+    np.testing.assert_array_equal(mesh.points, points)
+
+
+@pytest.mark.parametrize(
+    ("part", "section"),
+    [
+        (plate, "PSHELL,5,1,.05,1,,1,,2.-9\n"),
+        (plate, "PCOMP,5,,2.-9\n,1,.02,0.,,1,.03,0.\n"),
+        (bar, "PBAR,5,1,.08,1.-3,2.-4,7.-4,2.-9\n"),
+        (bar, "PBARL,5,1,,BAR\n,.2,.4,2.-9\n"),
+    ],
+)
+def test_the_factor_of_masses_scales_what_shells_and_bars_carry(part, section, tmp_path):
+    bare, carrying = (
+        fem.Model(part(tmp_path, section=section.replace("2.-9", added))).mass for added in ("0.", "2.-9")
+    )
+    assert carrying > 1.001 * bare
+    heavy = fem.Model(part(tmp_path, "PARAM,WTMASS,3.\n", section)).mass
+    assert heavy == pytest.approx(3.0 * carrying, rel=1e-12)
+
+
 def test_solids_without_a_property_number_have_that_of_their_own(tmp_path):
     """A blank PID is the number of the element."""
     tetra = grids(np.vstack([np.zeros(3), np.eye(3)])) + "CTETRA,7,{},1,2,3,4\nPSOLID,7,1\n" + MAT

@@ -7,9 +7,10 @@ import pytest
 from mechanisms import double_pendulum, flexible_pendulum, slider_crank, turning_loop
 
 import flexmb
-from flexmb.equations.time_features import Source, _parts, curve, sampled, unresolved
+from flexmb.equations.time_features import Pace, Source, _parts, curve, sampled, unresolved
 from flexmb.errors import IntegratorError, MotionError, RedundantConstraintWarning, UnresolvedWarning
 from flexmb.mechanism.compile import compiled
+from flexmb.mechanism.time_functions import Ahead
 from flexmb.simulation.times import output_times
 from flexmb.spatial.configuration import difference
 from validation.bricard import build as bricard
@@ -540,3 +541,13 @@ def test_errors_of_states_follow_the_tolerance(method, build):
         errors.append(np.abs(found - exact).max() / np.abs(exact).max())
     assert errors[1] < 2e-3
     assert errors[1] < 0.1 * errors[0]
+
+
+@pytest.mark.parametrize("before", [0.0, 0.5e-12])
+def test_at_the_end_of_a_piece_the_pace_is_that_of_the_next(before):
+    """A function with jumps at 0.25 and 0.5, whose second piece needs small steps; times within rounding are one."""
+    pieces = ((0.25, np.inf), (0.5, 0.02), (np.inf, np.inf))
+    pace = Pace([Source("f", lambda t: Ahead(*next(piece for piece in pieces if t < piece[0])))], 0.0, 1.0)
+    assert pace.ahead(0.0) == pace.ahead(0.2) == (0.25, np.inf)
+    assert pace.ahead(0.25 - before) == (0.5, 0.01)
+    assert pace.ahead(0.5 - before) == (1.0, np.inf)

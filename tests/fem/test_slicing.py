@@ -108,7 +108,9 @@ def test_a_gap_and_a_crowd_of_modes():
     found = extend_modes(first, shift, M, cutoff=95.0)
     np.testing.assert_allclose(found.eigenvalues, values[values <= 95.0], rtol=1e-9)
     found = extend_modes(first, shift, M, cutoff=values[370] * (1 - 1e-7))
-    np.testing.assert_allclose(found.eigenvalues, values[:370], rtol=1e-9)  # none of those between it and the last shift
+    np.testing.assert_allclose(
+        found.eigenvalues, values[:370], rtol=1e-9
+    )  # none of those between it and the last shift
 
 
 def test_an_inertia_that_contradicts_the_modes_is_told():

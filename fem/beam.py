@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from fem.axes.limits import LARGEST, as_array, floats, is_number, within_limits
+from fem.axes.limits import LARGEST, are_numbers, floats, is_number, within_limits
 from fem.errors import MaterialError, unknown_name
 from fem.material import Material
 from fem.shown import shown
@@ -82,7 +82,7 @@ class Section:
             given = getattr(self, name)
             found = floats(given)
             pairs = found.ndim == 2 and found.shape[1] == 2 and np.isfinite(found).all()
-            if found.shape != as_array(given).shape or (found.size and not pairs):
+            if not are_numbers(given) or (found.size and not pairs):
                 raise MaterialError(f"A section's {name} are pairs (y, z) of finite numbers; found {given}.")
             if not found.size:
                 object.__setattr__(self, name, _corners(y, z))

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
-from fem.axes.limits import as_array, floats
+from fem.axes.limits import are_numbers, floats
 from fem.dofs.dof_map import DofMap
 from fem.errors import InterfaceError, MeshError, unknown_name
 from fem.mesh.face_area import lumped_area
@@ -350,7 +350,7 @@ def _require_six_motions(name: str, offsets: np.ndarray, size: float) -> None:
 
 def _floats(value: Any, what: str) -> np.ndarray:
     array = floats(value)
-    if array.shape != as_array(value).shape:
+    if not are_numbers(value):
         raise InterfaceError(f"{what} must be numbers; found {value!r}.")
     if not np.isfinite(array).all():
         raise InterfaceError(f"{what} must be finite; found {value!r}.")

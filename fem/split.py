@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from fem.axes.limits import is_whole
 from fem.errors import InterfaceError, MeshError, MeshWarning, unknown_name
 from fem.interface import Interface
 from fem.linear_algebra.eigen import signs_of
 from fem.mesh.check import drop_unused_nodes
-from fem.mesh.constraints import is_whole
 from fem.mesh.mesh import CellBlock, Mesh
 from fem.model import Model
 from fem.renamed import renamed

@@ -15,7 +15,7 @@ from fem.analysis.model_warnings import (
     warn_of_turned_sections,
     warn_of_turned_shells,
 )
-from fem.axes.limits import is_number
+from fem.axes.limits import is_number, is_whole
 from fem.errors import MatrixError
 from fem.model import Model
 from reduction.basis import Basis, interface_modes
@@ -103,7 +103,7 @@ def size_spec(
         raise MatrixError(f"tolerance={tolerance} needs a band=(0, f) to hold over.")
     if tolerance is not None and modes is not None:
         raise MatrixError(f"Give modes={modes} or tolerance={tolerance}, not both.")
-    if modes is not None and (isinstance(modes, bool) or not isinstance(modes, int | np.integer) or modes < least):
+    if modes is not None and (not is_whole(modes) or modes < least):
         raise MatrixError(f"The number of modes must be an integer of at least {least}; found {modes!r}.")
     if modes is None and band is None:
         modes = default

@@ -17,6 +17,7 @@ from fem.analysis.model_warnings import (
     warn_of_turned_shells,
 )
 from fem.analysis.supports import Held, held_part, loose, supports_of
+from fem.axes.limits import is_whole
 from fem.errors import ConvergenceError, FactorisationError, IllConditionedWarning, MatrixError
 from fem.linear_algebra.eigen import Modes, lowest_modes
 from fem.linear_algebra.factor import factor
@@ -220,7 +221,7 @@ def _asked(model: Any, modes: Any, band: Any) -> tuple[int, float | None]:
             raise MatrixError(f"A band is (0, highest frequency), in cycles per unit of time; found {band}.")
         return FIRST, (2.0 * np.pi * float(high)) ** 2
     count = 10 if modes is None else modes
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+    if not is_whole(count) or count < 1:
         raise MatrixError(f"natural_modes finds a number of modes, 1 or more; found {modes!r}.")
     return int(count), None
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
+from fem.axes.limits import is_whole
 from fem.errors import FactorisationError, MatrixError, MeshError
 from fem.interface import rigid_interface_map
 from fem.mesh.mesh import is_selection, label_of, triple
@@ -138,7 +139,7 @@ def _named(place: Any, nodes: np.ndarray, taken: list[str]) -> str:
 def _components(given: Any) -> list[int]:
     """Components in ascending order; none where they are not what they should be."""
     whole = not isinstance(given, str) and np.ndim(given) == 1
-    whole = whole and all(isinstance(c, int | np.integer) and not isinstance(c, bool) and 0 <= c < 6 for c in given)
+    whole = whole and all(is_whole(c) and 0 <= c < 6 for c in given)
     return sorted(map(int, given)) if whole and len({*given}) == len(given) else []
 
 

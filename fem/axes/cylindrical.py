@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from fem.axes.limits import LARGEST, floats, is_number, within_limits
+from fem.axes.limits import LARGEST, floats, is_number, is_whole, within_limits
 from fem.errors import MaterialError
 from fem.shown import shown
 
@@ -41,12 +41,7 @@ class CylindricalAxes:
         about = self.turned_about
         if not np.linalg.norm(self.direction) > 0:
             raise MaterialError("Cylindrical axes: the direction of the axis must not be zero.")
-        if (
-            not is_number(self.turn)
-            or not is_number(about)
-            or isinstance(about, bool | float)
-            or about not in (0, 1, 2)
-        ):
+        if not (is_number(self.turn) and is_whole(about) and 0 <= about <= 2):
             raise MaterialError(
                 f"Cylindrical axes: turn needs degrees, turned_about 0, 1 or 2; found {self.turn}, {about}."
             )

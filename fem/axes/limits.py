@@ -22,6 +22,16 @@ def is_number(value: Any) -> bool:
         return False
 
 
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, which True and False are not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def are_numbers(value: Any) -> bool:
+    """Whether all entries of an array or of nested lists of any shape are numbers, also those that are not finite."""
+    return floats(value).shape == as_array(value).shape
+
+
 def floats(value: Any) -> np.ndarray:
     """A list of numbers as an array, which is empty for what is none, such as texts, also of digits, complex numbers
     and lists of different lengths."""

@@ -167,12 +167,16 @@ def _finish(space: KrylovSpace, theta: np.ndarray, S: np.ndarray, residuals: np.
             f"The modes have a relative residual of {measured:.1e}, {tolerance:.0e} was asked for: the "
             "inverse is less accurate than that, or does not give the same answer twice. Loosen the tolerance."
         )
-    return Modes(eigenvalues, vectors.T * signs_of(vectors.T), residuals, space.solves)
+    vectors *= signs_of(vectors.T)[:, None]
+    return Modes(eigenvalues, vectors.T, residuals, space.solves)
 
 
 def signs_of(vectors: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " k"]:
     """The sign of the largest entry of each column; of several that are as large to 1e-6, as a symmetric part has them,
     of the first, so that rounding does not decide it."""
-    size = np.abs(vectors)
-    first = (size >= (1.0 - ALIKE) * size.max(axis=0, initial=0.0)).argmax(axis=0)
-    return np.where(vectors[first, range(vectors.shape[1])] < 0.0, -1.0, 1.0)
+    signs = np.ones(vectors.shape[1])
+    for k, vector in enumerate(vectors.T):  # one by one, since all of them may fill the memory
+        size = np.abs(vector)
+        if vector[(size >= (1.0 - ALIKE) * size.max()).argmax()] < 0.0:
+            signs[k] = -1.0
+    return signs

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.axes.limits import as_array, floats, is_number
+from fem.axes.limits import as_array, floats, is_number, is_whole
 from fem.errors import MeshError
 
 Terms = TypeVar("Terms", bound="_Terms")
@@ -249,11 +249,6 @@ def turning_nodes(constraints: tuple[Constraint, ...]) -> Int[np.ndarray, " k"]:
     for c in constraints:
         found.append(c.nodes[np.isin(c.components, (3, 4, 5))] if isinstance(c, Equation) else np.array([c.reference]))
     return np.unique(np.concatenate(found))
-
-
-def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number, which True and False are not."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _numbers(values: Any, source: str) -> np.ndarray:

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from fem.axes.limits import LARGEST, floats, within_limits
+from fem.axes.limits import LARGEST, floats, is_whole, within_limits
 from fem.errors import MeshError, MeshWarning, unknown_name
-from fem.mesh.constraints import is_whole
 from fem.mesh.mesh import Mesh
 
 RELATIVE_TOLERANCE = 1e-6

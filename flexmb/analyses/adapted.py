@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fem.mesh.constraints import is_whole
+from fem.axes.limits import is_whole
 from flexmb.bodies.body import Body
 from flexmb.bodies.subspace import in_subspace, own_coordinates
 from flexmb.equations.evaluation import Equations

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fem.axes.limits import is_number
-from fem.mesh.constraints import is_whole
+from fem.axes.limits import is_number, is_whole
 from flexmb.analyses.inverse_dynamics import Inverse, Servo, inverse_of, prepared
 from flexmb.analyses.inverse_problem import InverseProblem, within
 from flexmb.errors import FeedforwardWarning, InverseError

@@ -12,8 +12,7 @@ from numbers import Real
 import numpy as np
 from jaxtyping import Float
 
-from fem.axes.limits import floats, is_number
-from fem.mesh.constraints import is_whole
+from fem.axes.limits import floats, is_number, is_whole
 from flexmb.contact.least_norm import Laws, of_least_norm
 from flexmb.errors import UnilateralError
 from flexmb.kernels.calls import solve_cones

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from fem.axes.limits import is_whole
 from fem.errors import MeshError
 from fem.mesh.mesh import Mesh
 from flexmb.bodies.shape import Shape
@@ -48,7 +49,7 @@ def convex_pieces(
     name = source.name if isinstance(source, TriangleMesh) else whole.name
     if isinstance(concavity, bool) or not (isinstance(concavity, int | float) and LEAST <= concavity <= MOST):
         raise MeshError(f"The concavity of convex pieces is from {LEAST} to {MOST:g}; found {concavity!r}.")
-    if most is not None and (isinstance(most, bool) or not (isinstance(most, int | np.integer) and most >= 1)):
+    if most is not None and not (is_whole(most) and most >= 1):
         raise MeshError(f"The largest number of convex pieces is an integer of at least 1; found {most!r}.")
     if whole.convex:
         return (hull_of_points(whole.points, corners, name),)

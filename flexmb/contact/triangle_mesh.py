@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from jaxtyping import Float, Int
 
-from fem.axes.limits import as_array, floats
+from fem.axes.limits import as_array, floats, is_whole
 from fem.errors import MeshError
 from fem.mesh.mesh import Mesh
 from flexmb.bodies.shape import Shape, welded
@@ -145,7 +145,7 @@ def mesh(
     or `sharp` are out of range.
     """
     name = _name(source)
-    if isinstance(smooth, bool) or not (isinstance(smooth, int | np.integer) and 1 <= smooth <= MOST_PARTS):
+    if not (is_whole(smooth) and 1 <= smooth <= MOST_PARTS):
         raise MeshError(f"The edges of the smooth mesh {name!r} have from 1 to {MOST_PARTS} parts; found {smooth!r}.")
     if isinstance(sharp, bool) or not (isinstance(sharp, int | float) and 0.0 < sharp < np.pi):
         raise MeshError(f"The angle of sharp edges of the mesh {name!r} is between 0 and pi rad; found {sharp!r}.")
@@ -173,7 +173,7 @@ def hull(
 
 def hull_of_points(points: Float[np.ndarray, "n 3"], corners: int, name: str) -> TriangleMesh:
     """The convex hull of points, with at most a number of `corners`. Raises `MeshError` as `hull`."""
-    if isinstance(corners, bool) or not (isinstance(corners, int | np.integer) and 4 <= corners <= codes.MOST_CORNERS):
+    if not (is_whole(corners) and 4 <= corners <= codes.MOST_CORNERS):
         raise MeshError(f"A hull has from 4 to {codes.MOST_CORNERS} corners; found {corners!r}.")
     try:
         whole = convex_hull(points)

@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from fem.axes.limits import as_array, floats
+from fem.axes.limits import are_numbers, floats
 from flexmb.controllers import formulas
 from flexmb.errors import LawError
 from flexmb.mechanism.control.law import BoundController, ControlLaw
@@ -104,10 +104,9 @@ def _matrices(system: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
     home = type(system).__module__.partition(".")[0]
     dt: Any = None
     if isinstance(system, tuple | list):
+        if not all(map(are_numbers, system)):
+            raise LawError(f"The matrices of a linear controller consist of numbers; found {system!r}.")
         parts = [floats(x) for x in system]
-        for x, part in zip(system, parts, strict=True):
-            if part.shape != as_array(x).shape:
-                raise LawError(f"The matrices of a linear controller consist of numbers; found {system!r}.")
         if len(parts) == 2:
             parts = list(_proper(lambda: scipy.signal.tf2ss(*parts)))
         if len(parts) != 4:

@@ -8,8 +8,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
-from fem.axes.limits import floats
-from fem.mesh.constraints import is_whole
+from fem.axes.limits import floats, is_whole
 from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.errors import EquilibriumError, LinearError

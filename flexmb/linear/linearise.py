@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
 
-from fem.axes.limits import is_number
+from fem.axes.limits import is_number, is_whole
 from fem.errors import FlexmbError
-from fem.mesh.constraints import is_whole
 from fem.renamed import refuse_old_names
 from fem.shown import shown
 from flexmb.differences import ROUNDING

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fem.axes.limits import is_number
+from fem.axes.limits import is_number, is_whole
 from fem.errors import ConvergenceError
-from fem.mesh.constraints import is_whole
 from fem.renamed import renamed
 from fem.shown import shown
 from flexmb.equations.evaluation import Equations

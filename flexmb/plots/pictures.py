@@ -12,8 +12,8 @@ from PIL import Image
 from vtkmodules.vtkCommonCore import vtkLogger
 
 from fem.analysis.natural_modes import NaturalModes
+from fem.axes.limits import is_whole
 from fem.elements import LINES, SHELLS, element
-from fem.mesh.constraints import is_whole
 from fem.mesh.directors import SIDES, drawn_cells
 from fem.mesh.mesh import Mesh
 from fem.renamed import refuse_old_names

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from fem.axes.limits import is_whole
 from fem.errors import MatrixError
 from fem.linear_algebra.threads import one_openblas_thread
-from fem.mesh.constraints import is_whole
 from fem.model import Model
 from fem.renamed import refuse_old_names
 from reduction.basis import Basis

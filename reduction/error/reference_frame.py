@@ -72,7 +72,8 @@ def diagonalise(model: Model, V: Float[np.ndarray, "ndof m"]) -> tuple[Shapes, V
             "theirs."
         )
     shapes = V @ (scale[:, None] * solve_triangular(L, W, lower=True, trans="T"))
-    return shapes * signs_of(shapes), values
+    shapes *= signs_of(shapes)
+    return shapes, values
 
 
 def attach(model: Model, name: str, V: Float[np.ndarray, "ndof n"]) -> Float[np.ndarray, "ndof n"]:

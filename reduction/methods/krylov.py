@@ -23,9 +23,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import eigh, null_space
 
-from fem.axes.limits import floats
+from fem.axes.limits import floats, is_whole
 from fem.errors import MatrixError
-from fem.mesh.constraints import is_whole
 from fem.model import Model
 from fem.renamed import renamed
 from reduction.basis import Basis

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numba import njit
 from numpy.typing import ArrayLike
 
-from fem.axes.limits import as_array, floats, is_number
+from fem.axes.limits import are_numbers, floats, is_number
 from fem.shown import shown
 from flexmb.errors import TableError
 from flexmb.forces.scalar.points import (
@@ -239,7 +239,7 @@ def _force_map(
     require_choice(outside, OUTSIDE, "behaviour outside a map", what)
     axis, rates = checked_axis(x, "x", what, places), checked_axis(xdot, "xdot", what)
     grid = floats(values)
-    if grid.shape != as_array(values).shape or not is_number(scale):
+    if not are_numbers(values) or not is_number(scale):
         raise TableError(f"{what}: expected numbers values and scale; found {values!r} and {scale!r}.")
     grid = grid * float(scale)
     require_finite(grid, (len(axis), len(rates)), what, places)

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from fem.axes.limits import as_array, floats
+from fem.axes.limits import are_numbers, floats, is_whole
 from fem.errors import unknown_name
-from fem.mesh.constraints import is_whole
 from fem.user_files import LARGEST_MODEL, text_of
 from flexmb.errors import TableError
 from flexmb.units import NEUTRAL, unit_of, unit_ratio
@@ -53,7 +52,7 @@ def checked_axis(values: object, name: str, what: str, places: Sequence[str] | N
     strictly increasing.
     """
     axis = floats(values)
-    if axis.shape != as_array(values).shape:
+    if not are_numbers(values):
         raise TableError(f"{what}: expected numbers {name}; found {values!r}.")
     if axis.ndim != 1 or len(axis) < 2:
         raise TableError(f"{what}: expected at least two numbers {name}; found an array of shape {axis.shape}.")

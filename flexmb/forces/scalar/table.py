@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numba import njit
 from numpy.typing import ArrayLike
 
-from fem.axes.limits import as_array, floats, is_number
+from fem.axes.limits import are_numbers, floats, is_number
 from fem.shown import shown
 from flexmb.errors import NegativeHeatWarning, TableError
 from flexmb.forces.scalar.expression import Expression
@@ -289,7 +289,7 @@ def _table(
     require_choice(outside, OUTSIDE, "behaviour outside a table", what)
     axis = checked_axis(x, over, what, places)
     values = floats(y)
-    if values.shape != as_array(y).shape or not is_number(scale):
+    if not are_numbers(y) or not is_number(scale):
         raise TableError(f"{what}: expected numbers y and scale; found {y!r} and {scale!r}.")
     values = values * float(scale)
     require_finite(values, axis.shape, what, places)

@@ -9,8 +9,7 @@ import scipy
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from fem.axes.limits import floats, is_number
-from fem.mesh.constraints import is_whole
+from fem.axes.limits import floats, is_number, is_whole
 from fem.shown import shown
 from flexmb.errors import CurveError
 from flexmb.kernels.calls import distance_from_curve

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from fem.axes.limits import is_number
-from fem.mesh.constraints import is_whole
+from fem.axes.limits import is_number, is_whole
 from flexmb.errors import MotionError
 from flexmb.kernels.equations.time_functions import HARMONIC, POLYNOMIAL, PULSE, SMOOTH_STEP, SPIN_UP
 from flexmb.mechanism.motions.time_function import Origin, TimeFunction, between, everywhere, nothing, repeated, some

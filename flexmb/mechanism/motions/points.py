@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from fem.axes.limits import as_array, floats
+from fem.axes.limits import are_numbers, floats
 from flexmb.errors import MotionError, UnresolvedWarning
 from flexmb.mechanism.motions.time_function import (
     Origin,
@@ -183,7 +183,7 @@ def _points(times: Any, values: Any, fewest: int, what: str) -> tuple[np.ndarray
     """
     needs = f"A {what} needs at least {fewest} finite points at strictly increasing times"
     t, y = floats(times), floats(values)
-    if t.shape != as_array(times).shape or y.shape != as_array(values).shape:
+    if not are_numbers(times) or not are_numbers(values):
         raise MotionError(f"{needs}; found {times!r} and {values!r}. Give two lists of numbers.")
     if t.ndim != 1 or t.shape != y.shape or len(t) < fewest:
         raise MotionError(f"{needs}; found shapes {t.shape} and {y.shape}. Give a value for each time.")
